@@ -1,0 +1,132 @@
+"""What the compiled kernels, their plain-Python twin and `format` agree on.
+
+The byte layouts of batches and messages, the table that a walk fills, the codes that a loop ends with. The
+compiled side repeats the table as a C struct (`layout.pxd`); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+from struct import Struct
+
+import numpy as np
+
+# Every log entry begins with these two, whatever its magic: offset int64, size int32 of what follows.
+ENTRY_PREFIX = Struct(">qi")
+LOG_OVERHEAD = ENTRY_PREFIX.size
+SIZE_POSITION = 8
+MAGIC_POSITION = 16
+HEADER_UP_TO_MAGIC = 17
+
+# v2: baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp,
+# maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount.
+BATCH_HEADER = Struct(">qiibIhiqqqhii")
+BATCH_OVERHEAD = BATCH_HEADER.size
+CRC_POSITION = 17
+ATTRIBUTES_POSITION = 21  # the CRC covers from here to the end
+
+# v0 and v1: offset, size, crc, magic, attributes, (v1: timestamp,) then key and value with int32 lengths.
+MESSAGE_V0 = Struct(">qiIbb")
+MESSAGE_V1 = Struct(">qiIbbq")
+MESSAGE_CRC_POSITION = 12
+MESSAGE_MAGIC_POSITION = 16  # the CRC covers from here to the end
+MESSAGE_ATTRIBUTES_POSITION = 17
+MIN_MESSAGE_SIZE = 14  # Kafka holds v1 messages to v0's minimum too
+MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: a byte each
+
+CODEC_MASK = 0x07
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
+
+NO_TIMESTAMP = -1
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_LEADER_EPOCH = -1
+
+# One row a batch. A v0/v1 message is a row too: base_offset is its own (a wrapper's last) offset, both timestamps
+# its timestamp, count 1 (-1 for a compressed wrapper: unknown before it is opened), producer fields -1.
+BATCH = np.dtype(
+    [
+        ("position", "<i8"),
+        ("base_offset", "<i8"),
+        ("base_timestamp", "<i8"),
+        ("max_timestamp", "<i8"),
+        ("producer_id", "<i8"),
+        ("size", "<i4"),  # the whole entry, with its first 12 bytes
+        ("partition_leader_epoch", "<i4"),
+        ("crc", "<u4"),
+        ("last_offset_delta", "<i4"),
+        ("base_sequence", "<i4"),
+        ("count", "<i4"),
+        ("attributes", "<i2"),
+        ("producer_epoch", "<i2"),
+        ("magic", "i1"),
+        ("flaws", "u1"),
+        ("reserved", "<u2"),
+    ]
+)
+
+
+class Flaw(IntFlag):
+    """What a walk found wrong with a batch whose length it could follow. 0 is a sound batch."""
+
+    CRC_MISMATCH = 1
+    TOO_SHORT = 2  # v2, but shorter than its header: the other fields are not to be believed
+    UNKNOWN_MAGIC = 4  # read by Kafka's rule: below 2 as a message, above as a batch
+    UNCHECKED = 8  # the walk was told not to compute the CRC
+
+
+class Stop(IntEnum):
+    """Why a walk ended where it did."""
+
+    TABLE_FULL = 0  # go on from there with an empty table
+    END = 1
+    INCOMPLETE_HEADER = 2  # 1 to 17 bytes are left
+    INCOMPLETE_BATCH = 3  # the batch's length reaches beyond the end
+    SIZE_TOO_SMALL = 4  # a length below 14: garbage, or the zeros of a preallocated file
+
+
+class Column(IntFlag):
+    """The columns that a decode builds; with none of them it only checks the records."""
+
+    OFFSET = 1
+    TIMESTAMP = 2
+    KEY = 4
+    VALUE = 8
+    HEADERS = 16
+    STORED_TIMESTAMP = 32  # with TIMESTAMP: as stored, even where LogAppendTime overrules it
+    ALL = OFFSET | TIMESTAMP | KEY | VALUE | HEADERS
+
+
+class Code(IntEnum):
+    """How a decode or an encode ended."""
+
+    DONE = 0
+    FULL = 1  # an output buffer is too small: what came before the returned batch is complete
+    BROKEN_VARINT = 2
+    RECORD_BEYOND_END = 3
+    RECORD_LENGTH_MISMATCH = 4
+    KEY_BEYOND_RECORD = 5
+    VALUE_BEYOND_RECORD = 6
+    NEGATIVE_HEADER_COUNT = 7
+    TOO_MANY_HEADERS = 8
+    NEGATIVE_HEADER_KEY = 9
+    HEADER_BEYOND_RECORD = 10
+    TRAILING_BYTES = 11
+    NEGATIVE_COUNT = 12
+    TOO_MANY_RECORDS = 13
+    MESSAGE_TOO_SMALL = 14
+    MESSAGE_CRC_MISMATCH = 15
+    NESTED_COMPRESSION = 16
+    EMPTY_MESSAGE_SET = 17
+    OFFSET_BELOW_INNER = 18
+    FIELD_BEYOND_MESSAGE = 19
+    DELTA_OUT_OF_RANGE = 20  # encode: an offset that an int32 delta from the base offset cannot hold
+
+
+
+# What every decode and encode returns: code, next batch (or message), position of the problem, what was found there.
+Outcome = tuple[int, int, int, int]
