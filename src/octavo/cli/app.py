@@ -1,0 +1,110 @@
+"""`main`: runs one command and turns however it ends into an exit code and at most one sentence on stderr."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast
+
+from octavo.cli.commands import COMMANDS
+from octavo.errors import OctavoError
+
+
+@dataclass
+class Settings:
+    """What holds for the whole run, wherever on the line it was said."""
+
+    debug: bool = False
+
+
+class UsageError(Exception):
+    """The line cannot be understood: one sentence, exit code 2."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `octavo` on these arguments (default: the process's own) and return its exit code.
+
+    0 is fine, 1 means that problems were found or the work failed, 2 that the line was wrong. An interrupt and a
+    closed pipe end the process by their signal, so that a shell's loop around it ends too.
+    """
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            _speak_utf8(stream)
+        return _report(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return _end_by(signal.SIGINT)
+    except BrokenPipeError:
+        return _end_by(signal.SIGPIPE)
+
+
+def _report(arguments: list[str]) -> int:
+    """Run a command; of a failure say what it was."""
+    settings = Settings()
+    try:
+        code = _run(arguments, settings)
+        _flush()
+        return code
+    except BrokenPipeError:
+        raise
+    except UsageError as error:
+        return _fail(str(error), settings, code=2)
+    except OctavoError as error:
+        return _fail(str(error), settings)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror), settings)
+    except Exception as error:
+        return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
+
+
+def _run(arguments: list[str], settings: Settings) -> int:
+    while arguments[:1] == ["--debug"]:
+        settings.debug = True
+        del arguments[0]
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    if command is not None and command.verbatim:
+        verbatim = cast("Callable[[list[str]], int]", import_module(command.module).main)
+        return verbatim(arguments[1:])
+    # Click takes 30 ms to import: a verbatim command does not pay for it.
+    from octavo.cli.group import run_group
+
+    return run_group(arguments, settings)
+
+
+def _speak_utf8(stream: object) -> None:
+    """Write UTF-8 whatever the locale; bytes of a file name that are not UTF-8 go out as they came in."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
+def _flush() -> None:
+    """Hand out what was printed; a stdout that takes nothing more (a full disk) is replaced, and the error raised."""
+    try:
+        print(end="", flush=True)  # print, unlike sys.stdout.flush, copes with a stdout that was closed from the start
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at its exit
+        raise
+
+
+def _fail(sentence: str, settings: Settings, code: int = 1) -> int:
+    try:
+        _flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass  # the first failure is the one to tell
+    if settings.debug:
+        traceback.print_exc()
+    print(f"octavo: {sentence}", file=sys.stderr)
+    return code
+
+
+def _end_by(number: signal.Signals) -> int:
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number

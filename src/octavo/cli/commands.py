@@ -1,0 +1,25 @@
+"""The table of commands: what `octavo --help` lists, and where each command lives.
+
+Listing a command imports nothing; running one imports its module, which has either of two forms:
+
+- `command`: a click command made with `@octavo.cli.options.command(…)`. Its function returns the exit code, or None
+  for 0.
+- `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as they were typed. Click
+  never sees them: a tool that promises Kafka's flags parses them by Kafka's rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """Where a command lives, and its line in `octavo --help`."""
+
+    module: str
+    summary: str
+    verbatim: bool = False
+
+
+COMMANDS: dict[str, Command] = {}

@@ -1,0 +1,70 @@
+"""The click group behind `octavo`: lists commands from the table, imports only the one that runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+import click
+
+from octavo import __version__
+from octavo.cli.app import Settings, UsageError
+from octavo.cli.commands import COMMANDS
+from octavo.cli.options import debug_option
+from octavo.errors import OctavoError
+
+
+class LazyGroup(click.Group):
+    """Click's group over `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return cast("click.Command", import_module(COMMANDS[cmd_name].module).command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if COMMANDS:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from octavo import kernels
+
+        form = "compiled" if getattr(kernels, "COMPILED", False) else "plain-Python"
+        click.echo(f"octavo {__version__} ({form} kernels)")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
+    help="Show the version and whether the kernels are compiled.",
+)  # fmt: skip
+@debug_option
+def octavo() -> None:
+    """Apache Kafka's log directories: read, check, explain.
+
+    Results go to stdout, the rest to stderr. Exit code 0: fine; 1: problems found, or the work failed; 2: wrong usage.
+    """
+
+
+def run_group(arguments: list[str], settings: Settings) -> int:
+    """Run the group on these arguments; what click raises becomes an exit code or a UsageError."""
+    try:
+        with octavo.make_context("octavo", arguments, obj=settings) as context:
+            return octavo.invoke(context) or 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "octavo"
+        raise UsageError(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
+    except click.ClickException as error:
+        raise OctavoError(error.format_message()) from error

@@ -1,0 +1,40 @@
+"""What commands share: how one is declared, `--json`, `--debug`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import click
+
+from octavo.cli.app import Settings
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def _set_debug(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    settings = ctx.find_object(Settings)
+    if asked and settings is not None:
+        settings.debug = True
+
+
+debug_option = click.option(
+    "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
+    help="Show the traceback of a failure.",
+)  # fmt: skip
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+
+
+def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Declare a command: its function's docstring is its help, its return value the exit code."""
+
+    def declare(function: Callable[..., int | None]) -> click.Command:
+        return click.command(name)(debug_option(function))
+
+    return declare
+
+
+def print_json(fields: Mapping[str, object]) -> None:
+    """Print one line of `--json` output."""
+    print(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))

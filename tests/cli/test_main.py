@@ -1,0 +1,203 @@
+"""`octavo` itself: exit codes, one sentence for each failure, quiet ends, a light start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import octavo
+from octavo.cli.commands import COMMANDS
+
+Run = subprocess.CompletedProcess[str]
+
+# A command of each kind, as a module of its own that a run of `octavo` imports.
+CLICK_COMMAND = """
+    import os, signal, sys
+    import click
+    from octavo.cli.options import command, json_option, print_json
+    from octavo.errors import CorruptionError
+
+    @command("try")
+    @click.argument("end")
+    @json_option
+    def command(end, as_json):
+        '''Try one way to end.'''
+        if end == "json":
+            print_json({"json": as_json, "text": "é"})
+        elif end == "problems":
+            return 1
+        elif end == "corrupt":
+            print("before")
+            raise CorruptionError("found 3, expected 2", position=61, path="0.log")
+        elif end == "missing":
+            open("no-such-file")
+        elif end == "bug":
+            [][0]
+        elif end == "click":
+            raise click.ClickException("click says no")
+        elif end == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+            signal.pause()
+        elif end == "flood":
+            for _ in range(100000):
+                print("line")
+"""
+VERBATIM_COMMAND = """
+    import sys
+
+    def main(arguments):
+        print(arguments, "click" in sys.modules)
+        return 7
+"""
+DRIVER = """
+    import sys
+    from octavo.cli import main
+    from octavo.cli.commands import COMMANDS, Command
+
+    COMMANDS["try"] = Command("click_command", "Try one way to end.")
+    COMMANDS["raw"] = Command("verbatim_command", "Print the arguments.", verbatim=True)
+    sys.exit(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "click_command.py").write_text(textwrap.dedent(CLICK_COMMAND))
+    (folder / "verbatim_command.py").write_text(textwrap.dedent(VERBATIM_COMMAND))
+    (folder / "driver.py").write_text(textwrap.dedent(DRIVER))
+    return folder / "driver.py"
+
+
+def run(*line: str | Path, **environment: str) -> Run:
+    return subprocess.run(
+        [sys.executable, *line], capture_output=True, encoding="utf-8", check=False, env={**os.environ, **environment}
+    )
+
+
+def run_octavo(*arguments: str) -> Run:
+    return run("-m", "octavo", *arguments)
+
+
+def test_version_names_the_kernels() -> None:
+    done = run_octavo("--version")
+    assert done.returncode == 0
+    version, form = done.stdout.strip().split(" (")
+    assert version == f"octavo {octavo.__version__}"
+    assert form in {"compiled kernels)", "plain-Python kernels)"}
+
+
+def test_help_lists_every_command_and_imports_none() -> None:
+    code = (
+        "import sys; from octavo.cli import main; code = main(['--help'])\n"
+        "heavy = {'numpy', 'pyarrow', 'pyspark', 'rich', 'cramjam'} & set(sys.modules)\n"
+        "commands = [name for name in sys.modules if name.startswith('octavo.cli.')]\n"
+        "print(sorted(heavy), sorted(commands), file=sys.stderr); sys.exit(code)"
+    )
+    done = run("-c", code)
+    assert done.returncode == 0
+    for name, command in COMMANDS.items():
+        assert name in done.stdout
+        assert command.summary.split()[0] in done.stdout
+    assert done.stderr.strip() == (
+        "[] ['octavo.cli.app', 'octavo.cli.commands', 'octavo.cli.group', 'octavo.cli.options']"
+    )
+
+
+@pytest.mark.parametrize("arguments", [("no-such-command",), ("--no-such-option",)])
+def test_wrong_usage_is_one_sentence_and_2(arguments: tuple[str, ...]) -> None:
+    done = run_octavo(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("octavo: No such ")
+    assert done.stderr.endswith("; see `octavo --help`\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_arguments_show_the_help_on_stderr() -> None:
+    done = run_octavo()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Usage: octavo")
+
+
+def test_a_missing_argument_points_to_the_command(driver: Path) -> None:
+    done = run(driver, "try")
+    assert done.returncode == 2
+    assert done.stderr == "octavo: Missing argument 'END'; see `octavo try --help`\n"
+
+
+def test_the_exit_code_is_what_the_command_returns(driver: Path) -> None:
+    assert run(driver, "try", "nothing").returncode == 0
+    assert run(driver, "try", "problems").returncode == 1
+
+
+def test_json_is_a_line_of_utf8_in_any_locale(driver: Path) -> None:
+    done = run(driver, "try", "json", "--json", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert (done.returncode, done.stdout) == (0, '{"json":true,"text":"é"}\n')
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        ("corrupt", "octavo: 0.log, position 61: found 3, expected 2\n"),
+        ("missing", "octavo: no-such-file: No such file or directory\n"),
+        ("bug", "octavo: unexpected IndexError: list index out of range (--debug shows where)\n"),
+        ("click", "octavo: click says no\n"),
+    ],
+)
+def test_a_failure_is_one_sentence_and_1(driver: Path, end: str, sentence: str) -> None:
+    done = run(driver, "try", end)
+    assert (done.returncode, done.stderr) == (1, sentence)
+    assert done.stdout == ("before\n" if end == "corrupt" else "")
+
+
+@pytest.mark.parametrize("line", [("--debug", "try", "bug"), ("try", "bug", "--debug"), ("try", "--debug", "bug")])
+def test_debug_shows_the_traceback_wherever_it_stands(driver: Path, line: tuple[str, ...]) -> None:
+    done = run(driver, *line)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "click_command.py" in done.stderr
+
+
+@pytest.mark.parametrize("before", [(), ("--debug",)])
+def test_a_verbatim_command_gets_its_arguments_as_typed(driver: Path, before: tuple[str, ...]) -> None:
+    done = run(driver, *before, "raw", "--files", "a,b", "--help", "--debug", "--", "-x")
+    assert done.returncode == 7
+    assert done.stdout == "['--files', 'a,b', '--help', '--debug', '--', '-x'] False\n"
+
+
+def test_an_interrupt_ends_quietly_by_its_signal(driver: Path) -> None:
+    done = run(driver, "try", "interrupt")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_a_closed_pipe_ends_quietly_by_its_signal(driver: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, driver, "try", "flood"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "line\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == -signal.SIGPIPE
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_full_disk_is_one_sentence(driver: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, driver, "try", "json"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "octavo: No space left on device\n")
+
+
+def test_a_closed_stdout_is_no_failure(driver: Path) -> None:
+    line = ["/bin/sh", "-c", '"$0" "$1" try json >&-', sys.executable, driver]
+    done = subprocess.run(line, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
