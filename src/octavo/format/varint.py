@@ -1,0 +1,108 @@
+"""Variable-length integers as Kafka writes them: unsigned for message encodings, zigzag for records.
+
+The loops that matter for speed live in `octavo.kernels`; this is for code that reads a number here and there.
+A number may be longer than it needs to be; what exceeds its 32 (64) bits in the last byte is dropped, as Kafka does.
+"""
+
+from __future__ import annotations
+
+from octavo.errors import EncodingError, InvalidRecordError
+
+Bytes = bytes | bytearray | memoryview
+
+MAX_VARINT_BYTES = 5
+MAX_VARLONG_BYTES = 10
+
+_ONE_BYTE = [bytes([n]) for n in range(128)]
+
+
+def encode_uvarint(n: int) -> bytes:
+    """An unsigned 32-bit number: 7 bits a byte, the lowest first, the top bit set on all bytes but the last."""
+    if 0 <= n < 128:
+        return _ONE_BYTE[n]
+    _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")
+    return _encode(n)
+
+
+def decode_uvarint(data: Bytes, position: int) -> tuple[int, int]:
+    """The unsigned 32-bit number at `position`, and the position after it."""
+    value, end = _decode(data, position, MAX_VARINT_BYTES)
+    return value & 0xFFFF_FFFF, end
+
+
+def encode_varint(n: int) -> bytes:
+    """A signed 32-bit number in zigzag form."""
+    _demand(-(1 << 31) <= n < 1 << 31, n, "a signed 32-bit number")
+    return _encode((n << 1) ^ (n >> 31))
+
+
+def decode_varint(data: Bytes, position: int) -> tuple[int, int]:
+    """The signed 32-bit zigzag number at `position`, and the position after it."""
+    value, end = _decode(data, position, MAX_VARINT_BYTES)
+    value &= 0xFFFF_FFFF
+    return (value >> 1) ^ -(value & 1), end
+
+
+def encode_varlong(n: int) -> bytes:
+    """A signed 64-bit number in zigzag form."""
+    _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
+    return _encode((n << 1) ^ (n >> 63))
+
+
+def decode_varlong(data: Bytes, position: int) -> tuple[int, int]:
+    """The signed 64-bit zigzag number at `position`, and the position after it."""
+    value, end = _decode(data, position, MAX_VARLONG_BYTES)
+    value &= 0xFFFF_FFFF_FFFF_FFFF
+    return (value >> 1) ^ -(value & 1), end
+
+
+def size_of_uvarint(n: int) -> int:
+    """How many bytes `encode_uvarint` takes for `n`."""
+    _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")
+    return _size(n)
+
+
+def size_of_varint(n: int) -> int:
+    """How many bytes `encode_varint` takes for `n`."""
+    _demand(-(1 << 31) <= n < 1 << 31, n, "a signed 32-bit number")
+    return _size((n << 1) ^ (n >> 31))
+
+
+def size_of_varlong(n: int) -> int:
+    """How many bytes `encode_varlong` takes for `n`."""
+    _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
+    return _size((n << 1) ^ (n >> 63))
+
+
+def _demand(holds: bool, n: int, expected: str) -> None:
+    if not holds:
+        raise EncodingError(f"{n} is not {expected}")
+
+
+def _size(n: int) -> int:
+    return max(1, (n.bit_length() + 6) // 7)
+
+
+def _encode(n: int) -> bytes:
+    out = bytearray()
+    while n >= 128:
+        out.append(n & 127 | 128)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def _decode(data: Bytes, position: int, max_bytes: int) -> tuple[int, int]:
+    value = 0
+    for index in range(max_bytes):
+        try:
+            byte = data[position + index]
+        except IndexError:
+            raise InvalidRecordError(
+                f"the data ends after {index} bytes of a variable-length number", position=position
+            ) from None
+        value |= (byte & 127) << 7 * index
+        if byte < 128:
+            return value, position + index + 1
+    found = bytes(data[position : position + max_bytes]).hex()
+    raise InvalidRecordError(f"a variable-length number of more than {max_bytes} bytes: {found}", position=position)
