@@ -1,0 +1,75 @@
+# `make demo` and `make test` set themselves up on a fresh clone; `make help` lists the rest.
+
+PYTHON ?=
+TEST_JOBS ?= 2
+FUZZ_INPUTS ?= 1000000
+SOAK_INPUTS ?= 20000000
+ASAN_INPUTS ?= 20000
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist worksteal $(PYTEST_ARGS)
+# Suites whose subject runs on the kernels: they run once more on the plain-Python twin.
+TWIN_TESTS := $(wildcard tests/kernels tests/format tests/golden tests/property)
+
+KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/*.pyx src/octavo/kernels/*.pxd src/octavo/kernels/*.h)
+INSTALLED := .venv/.installed
+# Named after the compiler, so that another one (or none: CC=/bin/false) builds anew.
+space := $(subst ,, )
+KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint bench fuzz soak asan kafka clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS="$$(printf '\t')" read -r target text; do \
+		printf '  make %-7s %s\n' "$$target" "$$text"; done
+
+setup: $(KERNELS) ## make .venv with dependencies, compiled kernels and .venv/bin/octavo
+
+$(INSTALLED): pyproject.toml constraints.txt scripts/venv.sh scripts/java.sh
+	@echo "Setting up .venv (once; a minute or two)."
+	@PYTHON="$(PYTHON)" scripts/venv.sh
+	@scripts/java.sh
+	@touch $@
+
+$(KERNELS): $(INSTALLED) $(KERNEL_SOURCES) scripts/kernels.sh
+	@scripts/kernels.sh
+	@rm -f .venv/.kernels-*
+	@touch $@
+
+demo: setup ## write the documents' records and compare bytes, sizes and checksums with their figures
+	@$(BIN)/python examples/seed_experiment.py
+
+test: setup ## run every test on the compiled kernels, and those of formats and kernels on the plain-Python twin too
+	@scripts/kafka.sh --if-possible
+	$(PYTEST)
+	@if ls src/octavo/kernels/*.so >/dev/null 2>&1; then set -x; OCTAVO_KERNELS=reference $(PYTEST) $(TWIN_TESTS); fi
+
+lint: setup ## run ruff, mypy --strict and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test ## do what .ci/run does: lint, then test
+
+bench: setup ## measure each job beside its physical limit (BENCH_ARGS=…)
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
+	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
+
+soak: setup ## run the fuzz for hours (SOAK_INPUTS=20000000)
+	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS)
+
+asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)
+	@scripts/asan.sh $(ASAN_INPUTS)
+
+kafka: ## fetch Kafka's jars for the tests that compare with them, through Maven
+	@scripts/kafka.sh
+
+clean: ## remove .venv, builds and caches, but not the fetched jars
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
+	rm -f src/octavo/kernels/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
