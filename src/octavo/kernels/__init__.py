@@ -1,1 +1,48 @@
-"""Loops over buffers: compiled where a compiler was found, else their plain-Python twin."""
+"""Loops over buffers: compiled where a compiler was found, else their plain-Python twin.
+
+`OCTAVO_KERNELS=reference` asks for the twin. Both have the same functions with the same results.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+TWIN_NOTICE = "octavo: the compiled kernels are missing (no C compiler at installation); plain Python does their work, slowly"
+
+_compiled = os.environ.get("OCTAVO_KERNELS") != "reference"
+if _compiled and not TYPE_CHECKING:
+    try:
+        from octavo.kernels.decode import decode_records
+        from octavo.kernels.encode import encode_batches, encode_records
+        from octavo.kernels.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
+        from octavo.kernels.legacy import decode_messages
+        from octavo.kernels.walk import walk
+    except ImportError:
+        _compiled = False
+        warnings.warn(TWIN_NOTICE, RuntimeWarning, stacklevel=2)
+if TYPE_CHECKING or not _compiled:
+    from octavo.kernels.reference.decode import decode_records
+    from octavo.kernels.reference.encode import encode_batches, encode_records
+    from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
+    from octavo.kernels.reference.legacy import decode_messages
+    from octavo.kernels.reference.walk import walk
+
+COMPILED = _compiled
+
+__all__ = [
+    "COMPILED",
+    "TWIN_NOTICE",
+    "crc32",
+    "crc32c",
+    "crc32c_implementation",
+    "decode_messages",
+    "decode_records",
+    "encode_batches",
+    "encode_records",
+    "murmur2",
+    "murmur2_column",
+    "walk",
+    "xxh32",
+]

@@ -11,6 +11,8 @@ from struct import Struct
 
 import numpy as np
 
+MAX_FILE_BYTES = 2**31 - 1  # positions in a log file are int32
+
 # Every log entry begins with these two, whatever its magic: offset int64, size int32 of what follows.
 ENTRY_PREFIX = Struct(">qi")
 LOG_OVERHEAD = ENTRY_PREFIX.size

@@ -1,0 +1,147 @@
+"""`RecordColumns` as pointers, for as long as a kernel runs."""
+
+from libc.string cimport memcpy
+
+from octavo.kernels.buffers cimport *
+
+
+cdef struct Binary:
+    int32_t *offsets
+    uint8_t *data
+    uint8_t *validity
+    int64_t rows  # capacity
+    int64_t bytes  # capacity
+    int64_t nulls
+
+
+cdef struct Arrays:
+    int64_t rows
+    int64_t capacity
+    int64_t header_rows
+    int64_t *offset
+    int64_t *timestamp
+    int32_t *header_offsets
+    Binary key
+    Binary value
+    Binary header_key
+    Binary header_value
+    int pinned
+    Py_buffer views[24]  # fifteen of the columns, and what the kernel pins besides
+
+
+cdef inline void *pin(Arrays *arrays, array, int flags, int64_t *length) except? NULL:
+    if array is None:
+        length[0] = 0
+        return NULL
+    PyObject_GetBuffer(array, &arrays.views[arrays.pinned], flags)
+    arrays.pinned += 1
+    length[0] = arrays.views[arrays.pinned - 1].len
+    return arrays.views[arrays.pinned - 1].buf
+
+
+cdef inline int pin_binary(Arrays *arrays, column, int flags, Binary *binary) except -1:
+    cdef int64_t length = 0, validity_bytes = 0
+    binary.offsets, binary.data, binary.validity = NULL, NULL, NULL
+    binary.rows, binary.bytes, binary.nulls = 0, 0, 0
+    if column is None:
+        return 0
+    binary.offsets = <int32_t *>pin(arrays, column.offsets, flags, &length)
+    binary.rows = length // 4 - 1
+    binary.data = <uint8_t *>pin(arrays, column.data, flags, &binary.bytes)
+    binary.validity = <uint8_t *>pin(arrays, column.validity, flags, &validity_bytes)
+    if binary.validity != NULL and validity_bytes * 8 < binary.rows:
+        binary.rows = validity_bytes * 8
+    binary.nulls = column.nulls
+    return 0
+
+
+cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
+    cdef int64_t length = 0
+    arrays.pinned = 0
+    try:
+        arrays.rows, arrays.header_rows = columns.rows, columns.header_rows
+        arrays.offset = <int64_t *>pin(arrays, columns.offset, flags, &length)
+        arrays.capacity = length // 8
+        arrays.timestamp = <int64_t *>pin(arrays, columns.timestamp, flags, &length)
+        arrays.capacity = min(arrays.capacity, length // 8)
+        pin_binary(arrays, columns.key, flags, &arrays.key)
+        pin_binary(arrays, columns.value, flags, &arrays.value)
+        arrays.header_offsets = <int32_t *>pin(arrays, columns.header_offsets, flags, &length)
+        if arrays.header_offsets != NULL:
+            arrays.capacity = min(arrays.capacity, length // 4 - 1)
+        pin_binary(arrays, columns.header_key, flags, &arrays.header_key)
+        pin_binary(arrays, columns.header_value, flags, &arrays.header_value)
+        if arrays.key.offsets != NULL:
+            arrays.capacity = min(arrays.capacity, arrays.key.rows)
+        if arrays.value.offsets != NULL:
+            arrays.capacity = min(arrays.capacity, arrays.value.rows)
+        if not 0 <= arrays.rows <= arrays.capacity:
+            raise ValueError(f"{arrays.rows} rows in columns for {arrays.capacity}")
+    except BaseException:
+        unpin(arrays)
+        raise
+    return 0
+
+
+cdef inline int require_writable(Arrays *arrays) except -1:
+    """A decode writes every kind of column; those of an encode may lack some."""
+    if (arrays.key.validity == NULL or arrays.value.validity == NULL or arrays.header_offsets == NULL
+            or arrays.header_key.validity == NULL or arrays.header_value.validity == NULL):
+        raise ValueError("columns to decode into must have every buffer: make them with RecordColumns.empty")
+    return 0
+
+
+cdef inline void unpin(Arrays *arrays) noexcept:
+    while arrays.pinned:
+        arrays.pinned -= 1
+        PyBuffer_Release(&arrays.views[arrays.pinned])
+
+
+cdef inline int publish(Arrays *arrays, columns) except -1:
+    """Hand the counters back to the Python object."""
+    columns.rows, columns.header_rows = arrays.rows, arrays.header_rows
+    columns.key.nulls, columns.value.nulls = arrays.key.nulls, arrays.value.nulls
+    columns.header_value.nulls = arrays.header_value.nulls
+    return 0
+
+
+cdef inline void set_null(Binary *column, int64_t row) noexcept nogil:
+    column.validity[row >> 3] &= <uint8_t>~(1 << (row & 7))
+    column.nulls += 1
+
+
+cdef inline void forget_nulls(Binary *column, int64_t start, int64_t end) noexcept nogil:
+    """Make rows that are taken back valid again: a decode only ever clears bits."""
+    cdef int64_t row
+    for row in range(start, end):
+        if not column.validity[row >> 3] >> (row & 7) & 1:
+            column.validity[row >> 3] |= <uint8_t>(1 << (row & 7))
+            column.nulls -= 1
+
+
+cdef inline void copy(uint8_t *to, const uint8_t *source, int64_t n) noexcept nogil:
+    # Fixed sizes become two moves: keys are short, and a call of memcpy costs more than their bytes.
+    if n <= 16:
+        if n >= 8:
+            memcpy(to, source, 8)
+            memcpy(to + n - 8, source + n - 8, 8)
+        elif n >= 4:
+            memcpy(to, source, 4)
+            memcpy(to + n - 4, source + n - 4, 4)
+        elif n:
+            to[0] = source[0]
+            to[n >> 1] = source[n >> 1]
+            to[n - 1] = source[n - 1]
+    else:
+        memcpy(to, source, <size_t>n)
+
+
+cdef inline void put(Binary *column, int64_t row, const uint8_t *source, int32_t length) noexcept nogil:
+    """Append one value; a negative length is null. Room was checked by the caller."""
+    cdef int32_t at = column.offsets[row]
+    if length < 0:
+        set_null(column, row)
+        column.offsets[row + 1] = at
+    else:
+        copy(column.data + at, source, length)
+        column.offsets[row + 1] = at + length

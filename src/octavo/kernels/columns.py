@@ -1,0 +1,123 @@
+"""Records as Arrow-shaped columns over numpy buffers, which the kernels fill and read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Arrow's binary offsets are int32, so no column may hold more bytes than this.
+MAX_COLUMN_BYTES = 2**31 - 1
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(slots=True)
+class BinaryColumn:
+    """Values behind one another in `data`; value i is `data[offsets[i]:offsets[i + 1]]`, null where bit i is 0.
+
+    `validity` is Arrow's bitmap (least significant bit first); None says that nothing is null. `nulls` counts
+    the nulls among the rows that a decode has filled; an encode does not look at it.
+    """
+
+    offsets: NDArray[np.int32]
+    data: NDArray[np.uint8]
+    validity: NDArray[np.uint8] | None = None
+    nulls: int = 0
+
+    @classmethod
+    def empty(cls, rows: int, data_bytes: int) -> BinaryColumn:
+        column = cls(np.empty(rows + 1, np.int32), np.empty(data_bytes, np.uint8), np.empty((rows + 7) // 8, np.uint8))
+        column.reset()
+        return column
+
+    def reset(self) -> None:
+        self.offsets[0] = 0
+        self.nulls = 0
+        if self.validity is not None:
+            self.validity.fill(0xFF)  # a decode clears the bits of nulls only
+
+    def grown(self, rows: int, data_bytes: int, used_rows: int) -> BinaryColumn:
+        """A copy of at least this capacity with the first `used_rows` values."""
+        column = BinaryColumn.empty(max(rows, len(self.offsets) - 1), max(data_bytes, len(self.data)))
+        used = int(self.offsets[used_rows])
+        column.offsets[: used_rows + 1] = self.offsets[: used_rows + 1]
+        column.data[:used] = self.data[:used]
+        if self.validity is not None and column.validity is not None:
+            column.validity[: (used_rows + 7) // 8] = self.validity[: (used_rows + 7) // 8]
+        column.nulls = self.nulls
+        return column
+
+
+@dataclass(slots=True)
+class RecordColumns:
+    """Columns of records with a capacity; the first `rows` rows (and `header_rows` headers) are filled.
+
+    Row i has the headers `header_offsets[i]` up to `header_offsets[i + 1]`. For an encode `key`, `value` may be
+    None (all null) and `header_offsets` None (no headers). Not thread-safe: a thread has its own.
+    """
+
+    offset: NDArray[np.int64]
+    timestamp: NDArray[np.int64]
+    key: BinaryColumn | None
+    value: BinaryColumn | None
+    header_offsets: NDArray[np.int32] | None = None
+    header_key: BinaryColumn | None = None
+    header_value: BinaryColumn | None = None
+    rows: int = 0
+    header_rows: int = 0
+
+    @classmethod
+    def empty(cls, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> RecordColumns:
+        """Room for `rows` records; keys and values get `data_bytes` each, as do header keys and values `header_bytes`."""
+        columns = cls(
+            np.empty(rows, np.int64),
+            np.empty(rows, np.int64),
+            BinaryColumn.empty(rows, data_bytes),
+            BinaryColumn.empty(rows, data_bytes),
+            np.zeros(rows + 1, np.int32),
+            BinaryColumn.empty(header_rows, header_bytes),
+            BinaryColumn.empty(header_rows, header_bytes),
+        )
+        columns.reset()
+        return columns
+
+    def binaries(self) -> list[BinaryColumn]:
+        columns = (self.key, self.value, self.header_key, self.header_value)
+        return [column for column in columns if column is not None]
+
+    def reset(self) -> None:
+        """Empty the columns; the buffers stay and are filled anew."""
+        self.rows = self.header_rows = 0
+        for column in self.binaries():
+            column.reset()
+        if self.header_offsets is not None:
+            self.header_offsets[0] = 0
+
+    def grow(self, rows: int, data_bytes: int, header_rows: int, header_bytes: int) -> None:
+        """Make room for so many rows and bytes more than are filled now; what is filled stays."""
+        assert self.key and self.value and self.header_key and self.header_value and self.header_offsets is not None
+        capacity = max(self.rows + rows, len(self.offset))
+        self.offset = _longer(self.offset, capacity)
+        self.timestamp = _longer(self.timestamp, capacity)
+        self.header_offsets = _longer(self.header_offsets, capacity + 1)
+        self.key = self._grown(self.key, self.rows, capacity, data_bytes)
+        self.value = self._grown(self.value, self.rows, capacity, data_bytes)
+        headers = max(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
+        self.header_key = self._grown(self.header_key, self.header_rows, headers, header_bytes)
+        self.header_value = self._grown(self.header_value, self.header_rows, headers, header_bytes)
+
+    @staticmethod
+    def _grown(column: BinaryColumn, used_rows: int, rows: int, more_bytes: int) -> BinaryColumn:
+        needed = int(column.offsets[used_rows]) + more_bytes
+        if needed > MAX_COLUMN_BYTES:
+            raise OverflowError(f"a column of {needed} bytes; at most {MAX_COLUMN_BYTES} fit, take fewer batches at once")
+        return column.grown(rows, needed, used_rows)
+
+
+def _longer(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
+    longer = np.empty(length, array.dtype)
+    longer[: len(array)] = array[:length]
+    return longer

@@ -1,0 +1,184 @@
+"""Columns to v2 records, and to whole batches with header and CRC."""
+
+from libc.string cimport memcpy
+
+from octavo.kernels.arrays cimport *
+from octavo.kernels.checksums cimport *
+from octavo.kernels.layout cimport *
+from octavo.kernels.varint cimport *
+
+checksums_prepare()
+
+
+cdef inline int64_t length_at(const Binary *column, int64_t row) noexcept nogil:
+    """The length of a value, -1 for null."""
+    if column.offsets == NULL:
+        return -1
+    if column.validity != NULL and not column.validity[row >> 3] >> (row & 7) & 1:
+        return -1
+    return column.offsets[row + 1] - column.offsets[row]
+
+
+cdef inline bint sound(const Binary *column, int64_t first, int64_t end) noexcept nogil:
+    """Whether the values of these rows lie inside the column's data."""
+    cdef int64_t row
+    if column.offsets == NULL or first == end:
+        return True
+    if end > column.rows or column.offsets[first] < 0 or column.offsets[end] > column.bytes:
+        return False
+    for row in range(first, end):
+        if column.offsets[row] > column.offsets[row + 1]:
+            return False
+    return True
+
+
+cdef inline uint8_t *write_bytes(uint8_t *p, const Binary *column, int64_t row, int64_t length) noexcept nogil:
+    p = write_uvarlong(p, zigzag(<int32_t>length))
+    if length > 0:
+        copy(p, column.data + column.offsets[row], length)
+        p += length
+    return p
+
+
+cdef inline int64_t size_of_bytes(int64_t length) noexcept nogil:
+    return size_of_uvarlong(zigzag(<int32_t>length)) + (length if length > 0 else 0)
+
+
+cdef int64_t size_of_headers(const Arrays *source, int64_t first, int64_t end) noexcept nogil:
+    cdef int64_t size = 0, header
+    for header in range(first, end):
+        size += size_of_bytes(length_at(&source.header_key, header)) + size_of_bytes(length_at(&source.header_value, header))
+    return size
+
+
+cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, int64_t base_offset, int64_t base_timestamp,
+                          uint8_t *p, const uint8_t *end, int *code) noexcept nogil:
+    """Write the records of these rows; NULL with a code where they do not fit."""
+    cdef int64_t key, value, body, delta, first = 0, last = 0, header
+    cdef uint64_t timestamp
+    while row < end_row:
+        delta = <int64_t>(<uint64_t>source.offset[row] - <uint64_t>base_offset)
+        if not -2147483648 <= delta <= 2147483647:
+            code[0] = DELTA_OUT_OF_RANGE
+            return NULL
+        timestamp = zigzag_long(<int64_t>(<uint64_t>source.timestamp[row] - <uint64_t>base_timestamp))
+        key, value = length_at(&source.key, row), length_at(&source.value, row)
+        if source.header_offsets != NULL:
+            first, last = source.header_offsets[row], source.header_offsets[row + 1]
+        body = (1 + size_of_uvarlong(timestamp) + size_of_uvarlong(zigzag(<int32_t>delta)) + size_of_bytes(key)
+                + size_of_bytes(value) + size_of_uvarlong(zigzag(<int32_t>(last - first))))
+        if first != last:
+            body += size_of_headers(source, first, last)
+        if body > 2147483647 or body + 5 > end - p:
+            code[0] = FULL
+            return NULL
+        p = write_uvarlong(p, zigzag(<int32_t>body))
+        p[0] = 0
+        p = write_uvarlong(p + 1, timestamp)
+        p = write_uvarlong(p, zigzag(<int32_t>delta))
+        p = write_bytes(p, &source.key, row, key)
+        p = write_bytes(p, &source.value, row, value)
+        p = write_uvarlong(p, zigzag(<int32_t>(last - first)))
+        for header in range(first, last):
+            p = write_bytes(p, &source.header_key, header, length_at(&source.header_key, header))
+            p = write_bytes(p, &source.header_value, header, length_at(&source.header_value, header))
+        row += 1
+    return p
+
+
+cdef void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
+    store_be64(p, <uint64_t>batch.base_offset)
+    store_be32(p + 8, <uint32_t>(batch.size - LOG_OVERHEAD))
+    store_be32(p + 12, <uint32_t>batch.partition_leader_epoch)
+    p[16] = 2
+    store_be16(p + ATTRIBUTES_POSITION, <uint16_t>batch.attributes)
+    store_be32(p + 23, <uint32_t>batch.last_offset_delta)
+    store_be64(p + 27, <uint64_t>batch.base_timestamp)
+    store_be64(p + 35, <uint64_t>batch.max_timestamp)
+    store_be64(p + 43, <uint64_t>batch.producer_id)
+    store_be16(p + 51, <uint16_t>batch.producer_epoch)
+    store_be32(p + 53, <uint32_t>batch.base_sequence)
+    store_be32(p + 57, <uint32_t>batch.count)
+
+
+cdef int check_columns(const Arrays *source, int64_t first, int64_t end) except -1:
+    """Refuse columns whose offsets lead outside their data: nothing below checks them again."""
+    cdef int64_t row
+    cdef bint good = sound(&source.key, first, end) and sound(&source.value, first, end)
+    if good and source.header_offsets != NULL and first < end:
+        for row in range(first, end):
+            good = good and 0 <= source.header_offsets[row] <= source.header_offsets[row + 1]
+        good = good and sound(&source.header_key, source.header_offsets[first], source.header_offsets[end]) \
+            and sound(&source.header_value, source.header_offsets[first], source.header_offsets[end])
+    if not good or not 0 <= first <= end <= source.capacity:
+        raise ValueError(f"rows {first} to {end}: a column's offsets do not lie inside its data")
+    return 0
+
+
+def encode_records(columns, int64_t first, int64_t end, int64_t base_offset, int64_t base_timestamp, out, Py_ssize_t at):
+    """Write the records of rows first..end to out[at:]; returns (code, end position)."""
+    cdef Arrays arrays
+    cdef uint8_t *base
+    cdef uint8_t *p
+    cdef int64_t length = 0
+    cdef int code = DONE
+    pin_columns(&arrays, columns, PyBUF_SIMPLE)
+    try:
+        check_columns(&arrays, first, end)
+        base = <uint8_t *>pin(&arrays, out, PyBUF_WRITABLE, &length)
+        check_range(at, length, length)
+        with nogil:
+            p = encode_rows(&arrays, first, end, base_offset, base_timestamp, base + at, base + length, &code)
+    finally:
+        unpin(&arrays)
+    return code, at if p == NULL else p - base
+
+
+def encode_batches(columns, int64_t row, table, out, Py_ssize_t at):
+    """Write uncompressed v2 batches behind one another to out[at:].
+
+    Each row of `table` says what its batch's header holds and takes the next `count` rows of the columns, from `row`
+    on; `position`, `size`, `crc` and `magic` are filled in. Returns (code, batches written, end position).
+    """
+    cdef Arrays arrays
+    cdef Batch *batches
+    cdef uint8_t *base
+    cdef uint8_t *p
+    cdef int64_t length = 0, table_bytes = 0, rows = 0
+    cdef Py_ssize_t count, i
+    cdef int code = DONE
+    pin_columns(&arrays, columns, PyBUF_SIMPLE)
+    try:
+        base = <uint8_t *>pin(&arrays, out, PyBUF_WRITABLE, &length)
+        check_range(at, length, length)
+        batches = <Batch *>pin(&arrays, table, PyBUF_WRITABLE, &table_bytes)
+        count = table_bytes // sizeof(Batch)
+        for i in range(count):
+            if batches[i].count < 0:
+                raise ValueError(f"batch {i}: count {batches[i].count} is negative")
+            rows += batches[i].count
+        check_columns(&arrays, row, row + rows)
+        i = 0
+        with nogil:
+            while i < count:
+                if length - at < BATCH_OVERHEAD:
+                    code = FULL
+                    break
+                p = encode_rows(&arrays, row, row + batches[i].count, batches[i].base_offset, batches[i].base_timestamp,
+                                base + at + BATCH_OVERHEAD, base + length, &code)
+                if p == NULL:
+                    break
+                if p - base - at > MAX_FILE_BYTES:
+                    code = FULL
+                    break
+                batches[i].position, batches[i].size = at, <int32_t>(p - base - at)
+                batches[i].magic, batches[i].flaws = 2, 0
+                write_header(base + at, &batches[i])
+                batches[i].crc = crc32c_update(0, base + at + ATTRIBUTES_POSITION, batches[i].size - ATTRIBUTES_POSITION)
+                store_be32(base + at + CRC_POSITION, batches[i].crc)
+                row += batches[i].count
+                at += batches[i].size
+                i += 1
+    finally:
+        unpin(&arrays)
+    return code, i, at

@@ -1,0 +1,78 @@
+"""Walk the entries of a log, in plain Python."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.kernels import layout
+from octavo.kernels.layout import Flaw, Stop
+from octavo.kernels.reference.hash import crc32c
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_NO_HEADER = (0, 0, 0, -1, -1, -1, -1, -1, 0)
+
+
+def walk(data: Buffer, start: int, end: int, table: NDArray[np.void], check_crc: bool = True) -> tuple[int, int, int]:
+    """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
+
+    Positions count from the start of `data`. The walk follows lengths alone: a batch with a flaw is a row like any.
+    """
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= end <= len(view):
+        raise ValueError(f"range {start}..{end} is not inside a buffer of {len(view)} bytes")
+    rows = 0
+    while True:
+        left = end - start
+        if left <= layout.HEADER_UP_TO_MAGIC:
+            return rows, start, Stop.INCOMPLETE_HEADER if left else Stop.END
+        offset, size = layout.ENTRY_PREFIX.unpack_from(view, start)
+        if size < layout.MIN_MESSAGE_SIZE:
+            return rows, start, Stop.SIZE_TOO_SMALL
+        if size > left - layout.LOG_OVERHEAD or size > layout.MAX_FILE_BYTES - layout.LOG_OVERHEAD:
+            return rows, start, Stop.INCOMPLETE_BATCH
+        if rows == len(table):
+            return rows, start, Stop.TABLE_FULL
+        entry = view[start : start + layout.LOG_OVERHEAD + size]
+        magic = int.from_bytes(entry[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
+        known = Flaw(0) if 0 <= magic <= 2 else Flaw.UNKNOWN_MAGIC
+        if magic < 2:
+            fields, flaws = _message(entry, magic, check_crc)
+        else:
+            fields, flaws = _batch(entry, view[start:end], check_crc)
+        table[rows] = (start, offset, *fields[:3], len(entry), *fields[3:], magic, known | flaws, 0)
+        rows += 1
+        start += len(entry)
+
+
+def _batch(entry: memoryview, rest: memoryview, check_crc: bool) -> tuple[tuple[Any, ...], Flaw]:
+    flaws = Flaw(0) if check_crc else Flaw.UNCHECKED
+    epoch = int.from_bytes(entry[12:16], signed=True)
+    fields = _NO_HEADER
+    if len(entry) < layout.BATCH_OVERHEAD:
+        flaws |= Flaw.TOO_SHORT
+    # Kafka reads a header's 61 bytes even where the batch claims to be shorter.
+    if len(rest) >= layout.BATCH_OVERHEAD:
+        fields = layout.BATCH_HEADER.unpack_from(rest)[4:]
+    else:
+        flaws &= ~Flaw.UNCHECKED
+    crc, attributes, delta, base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count = fields
+    if check_crc and not flaws and crc != crc32c(entry[layout.ATTRIBUTES_POSITION :]):
+        flaws |= Flaw.CRC_MISMATCH
+    header = (base_timestamp, max_timestamp, producer_id, epoch, crc, delta, sequence, count, attributes, producer_epoch)
+    return header, flaws
+
+
+def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any, ...], Flaw]:
+    _, _, crc, _, attributes = layout.MESSAGE_V0.unpack_from(entry)
+    timestamp = layout.MESSAGE_V1.unpack_from(entry)[5] if magic != 0 else layout.NO_TIMESTAMP
+    flaws = Flaw(0) if check_crc else Flaw.UNCHECKED
+    if check_crc and crc != zlib.crc32(entry[layout.MESSAGE_MAGIC_POSITION :]):
+        flaws |= Flaw.CRC_MISMATCH
+    count = -1 if attributes & layout.CODEC_MASK else 1
+    return (timestamp, timestamp, -1, -1, crc, 0, -1, count, attributes, -1), flaws

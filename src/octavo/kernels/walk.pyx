@@ -1,0 +1,103 @@
+"""Walk the entries of a log: one row of the batch table for each, its CRC checked on the way."""
+
+from octavo.kernels.buffers cimport *
+from octavo.kernels.checksums cimport *
+from octavo.kernels.layout cimport *
+
+checksums_prepare()
+
+
+cdef inline void read_batch(const uint8_t *p, int64_t available, Batch *row, bint check_crc) noexcept nogil:
+    """`available` bytes follow p; Kafka reads a header's 61 bytes even where the batch claims to be shorter."""
+    if row.size < BATCH_OVERHEAD:
+        row.flaws |= TOO_SHORT
+        if available < BATCH_OVERHEAD:
+            row.crc, row.attributes, row.last_offset_delta, row.base_timestamp, row.max_timestamp = 0, 0, 0, -1, -1
+            row.producer_id, row.producer_epoch, row.base_sequence, row.count = -1, -1, -1, 0
+            row.partition_leader_epoch = <int32_t>load_be32(p + 12)
+            return
+    row.partition_leader_epoch = <int32_t>load_be32(p + 12)
+    row.crc = load_be32(p + CRC_POSITION)
+    row.attributes = <int16_t>load_be16(p + ATTRIBUTES_POSITION)
+    row.last_offset_delta = <int32_t>load_be32(p + 23)
+    row.base_timestamp = <int64_t>load_be64(p + 27)
+    row.max_timestamp = <int64_t>load_be64(p + 35)
+    row.producer_id = <int64_t>load_be64(p + 43)
+    row.producer_epoch = <int16_t>load_be16(p + 51)
+    row.base_sequence = <int32_t>load_be32(p + 53)
+    row.count = <int32_t>load_be32(p + 57)
+    if not check_crc:
+        row.flaws |= UNCHECKED
+    elif row.size >= BATCH_OVERHEAD and row.crc != crc32c_update(0, p + ATTRIBUTES_POSITION, row.size - ATTRIBUTES_POSITION):
+        row.flaws |= CRC_MISMATCH
+
+
+cdef inline void read_message(const uint8_t *p, Batch *row, bint check_crc) noexcept nogil:
+    row.crc = load_be32(p + 12)
+    row.attributes = <int8_t>p[17]
+    row.base_timestamp = <int64_t>load_be64(p + 18) if row.magic != 0 else -1
+    row.max_timestamp = row.base_timestamp
+    row.partition_leader_epoch, row.last_offset_delta, row.base_sequence = -1, 0, -1
+    row.producer_id, row.producer_epoch = -1, -1
+    row.count = -1 if row.attributes & CODEC_MASK else 1
+    if not check_crc:
+        row.flaws |= UNCHECKED
+    elif row.crc != crc32_ieee(0, p + 16, row.size - 16):
+        row.flaws |= CRC_MISMATCH
+
+
+def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
+    """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
+
+    Positions count from the start of `data`. The walk follows lengths alone: a batch with a flaw is a row like any.
+    """
+    cdef Py_buffer bytes_view, table_view
+    cdef const uint8_t *base
+    cdef const uint8_t *p
+    cdef Batch *rows
+    cdef Batch *row
+    cdef Py_ssize_t capacity, n = 0
+    cdef int64_t left, size
+    cdef int stop = TABLE_FULL
+    PyObject_GetBuffer(data, &bytes_view, PyBUF_SIMPLE)
+    try:
+        check_range(start, end, bytes_view.len)
+        PyObject_GetBuffer(table, &table_view, PyBUF_WRITABLE)
+    except BaseException:
+        PyBuffer_Release(&bytes_view)
+        raise
+    base = <const uint8_t *>bytes_view.buf
+    rows = <Batch *>table_view.buf
+    capacity = table_view.len // sizeof(Batch)
+    with nogil:
+        while True:
+            left = end - start
+            if left <= HEADER_UP_TO_MAGIC:
+                stop = END if left == 0 else INCOMPLETE_HEADER
+                break
+            p = base + start
+            size = <int32_t>load_be32(p + 8)
+            if size < MIN_MESSAGE_SIZE:
+                stop = SIZE_TOO_SMALL
+                break
+            if size > left - LOG_OVERHEAD or size > MAX_FILE_BYTES - LOG_OVERHEAD:
+                stop = INCOMPLETE_BATCH
+                break
+            if n == capacity:
+                break
+            row = rows + n
+            row.position = start
+            row.base_offset = <int64_t>load_be64(p)
+            row.size = <int32_t>(size + LOG_OVERHEAD)
+            row.magic = <int8_t>p[16]
+            row.flaws = 0 if 0 <= row.magic <= 2 else UNKNOWN_MAGIC
+            row.reserved = 0
+            if row.magic < 2:
+                read_message(p, row, check_crc)
+            else:
+                read_batch(p, left, row, check_crc)
+            start += size + LOG_OVERHEAD
+            n += 1
+    PyBuffer_Release(&bytes_view)
+    PyBuffer_Release(&table_view)
+    return n, start, stop
