@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Fetch the jars of real Kafka that tests compare with into .cache/kafka-<version>/libs, through Maven.
+# OCTAVO_KAFKA_LIBS names another folder that holds kafka-<version>/libs: then nothing is fetched.
 # --if-possible: a failure is one sentence, remembered so that the next run does not wait for the network again.
 set -euo pipefail
 cd "$(dirname "$0")/.."

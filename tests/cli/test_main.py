@@ -18,7 +18,7 @@ Run = subprocess.CompletedProcess[str]
 
 # A command of each kind, as a module of its own that a run of `octavo` imports.
 CLICK_COMMAND = """
-    import os, signal, sys
+    import os, signal, sys, warnings
     import click
     from octavo.cli.options import command, json_option, print_json
     from octavo.errors import CorruptionError
@@ -41,6 +41,8 @@ CLICK_COMMAND = """
             [][0]
         elif end == "click":
             raise click.ClickException("click says no")
+        elif end == "warn":
+            warnings.warn("octavo: mind this")
         elif end == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
             signal.pause()
@@ -50,8 +52,10 @@ CLICK_COMMAND = """
 """
 VERBATIM_COMMAND = """
     import sys
+    import warnings
 
     def main(arguments):
+        warnings.warn("Kafka would not say this")
         print(arguments, "click" in sys.modules)
         return 7
 """
@@ -156,6 +160,11 @@ def test_a_failure_is_one_sentence_and_1(driver: Path, end: str, sentence: str) 
     assert done.stdout == ("before\n" if end == "corrupt" else "")
 
 
+def test_a_warning_is_one_sentence(driver: Path) -> None:
+    done = run(driver, "try", "warn")
+    assert (done.returncode, done.stderr) == (0, "octavo: mind this\n")
+
+
 @pytest.mark.parametrize("line", [("--debug", "try", "bug"), ("try", "bug", "--debug"), ("try", "--debug", "bug")])
 def test_debug_shows_the_traceback_wherever_it_stands(driver: Path, line: tuple[str, ...]) -> None:
     done = run(driver, *line)
@@ -167,7 +176,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(driver: Path, line: tuple[
 @pytest.mark.parametrize("before", [(), ("--debug",)])
 def test_a_verbatim_command_gets_its_arguments_as_typed(driver: Path, before: tuple[str, ...]) -> None:
     done = run(driver, *before, "raw", "--files", "a,b", "--help", "--debug", "--", "-x")
-    assert done.returncode == 7
+    assert (done.returncode, done.stderr) == (7, "")
     assert done.stdout == "['--files', 'a,b', '--help', '--debug', '--', '-x'] False\n"
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for stream in (sys.stdout, sys.stderr):
             _speak_utf8(stream)
+        warnings.showwarning = _say
         return _report(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
         return _end_by(signal.SIGINT)
@@ -68,6 +70,7 @@ def _run(arguments: list[str], settings: Settings) -> int:
         del arguments[0]
     command = COMMANDS.get(arguments[0]) if arguments else None
     if command is not None and command.verbatim:
+        warnings.simplefilter("ignore")  # who promises Kafka's stderr adds nothing to it
         verbatim = cast("Callable[[list[str]], int]", import_module(command.module).main)
         return verbatim(arguments[1:])
     # Click takes 30 ms to import: a verbatim command does not pay for it.
@@ -80,6 +83,11 @@ def _speak_utf8(stream: object) -> None:
     """Write UTF-8 whatever the locale; bytes of a file name that are not UTF-8 go out as they came in."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
+def _say(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning is one sentence too."""
+    print(message, file=sys.stderr)
 
 
 def _flush() -> None:

@@ -33,9 +33,9 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from octavo import kernels
+        from octavo.kernels import COMPILED
 
-        form = "compiled" if getattr(kernels, "COMPILED", False) else "plain-Python"
+        form = "compiled" if COMPILED else "plain-Python"
         click.echo(f"octavo {__version__} ({form} kernels)")
         ctx.exit()
 
