@@ -20,7 +20,7 @@ space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint bench fuzz soak asan kafka clean
+.PHONY: help setup demo test check lint docs bench fuzz soak asan kafka clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS="$$(printf '\t')" read -r target text; do \
@@ -53,6 +53,9 @@ lint: setup ## run ruff, mypy --strict and the import rules
 	$(BIN)/lint-imports
 
 check: lint test ## do what .ci/run does: lint, then test
+
+docs: setup ## write the generated parts of docs/ anew
+	$(BIN)/python -m tests.docs.facts
 
 bench: setup ## measure each job beside its physical limit (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

@@ -1,0 +1,49 @@
+"""What can be typed is documented: make targets, commands and their options; and links between pages lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from octavo.cli.commands import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+TARGETS = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def section(command: str) -> str:
+    """The part of the command-line page under a command's heading."""
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    return page.partition(f"\n## octavo {command}\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_make_target_is_in_contributing(target: str) -> None:
+    assert f"| `make {target}` |" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_and_its_options_are_on_the_page(command: str) -> None:
+    text = section(command)
+    assert text, f"docs/command-line.md has no section `## octavo {command}`"
+    if not COMMANDS[command].verbatim:
+        options = [name for option in import_module(COMMANDS[command].module).command.params for name in option.opts]
+        missing = [name for name in options if name.startswith("--") and name != "--debug" and f"`{name}" not in text]
+        assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+    assert not broken
+
+
+def test_every_decision_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs" / "decisions").glob("0*.md")}
+    assert pages == set(re.findall(r"\]\((0[^)]*)\)", index))
