@@ -5,9 +5,10 @@ cd "$(dirname "$0")/.."
 inputs=${1:-20000}
 cc=${CC:-cc}
 build=build/asan
+mkdir -p build
 
 OCTAVO_SANITIZE=address .venv/bin/python -W ignore setup.py --quiet \
-    build --build-lib "$build" --build-temp "$build-objects"
+    build --build-lib "$build" --build-temp "$build-objects" 2>"$build.log" || { cat "$build.log" >&2; exit 1; }
 
 # The interpreter itself is not instrumented: the runtime must be loaded before it, and so must the C++ library
 # that the runtime wraps. Python leaves memory to the system at its end, which is no leak of ours.
@@ -15,8 +16,7 @@ export LD_PRELOAD="$("$cc" -print-file-name=libasan.so) $("$cc" -print-file-name
 export ASAN_OPTIONS=detect_leaks=0
 export PYTHONPATH=$PWD/$build
 .venv/bin/python -c "
-import octavo.kernels.walk as kernel
-assert '$build' in kernel.__file__, kernel.__file__
-print('sanitized kernels:', kernel.__file__)"
+from octavo import kernels
+assert kernels.COMPILED and '$build' in kernels.__file__, kernels.__file__"
 .venv/bin/python -m pytest -p no:cacheprovider tests/kernels tests/golden
 .venv/bin/python -m tests.fuzz --inputs "$inputs"
