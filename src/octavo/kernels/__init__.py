@@ -9,7 +9,9 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-TWIN_NOTICE = "octavo: the compiled kernels are missing (no C compiler at installation); plain Python does their work, slowly"
+TWIN_NOTICE = (
+    "octavo: the compiled kernels are missing (no C compiler at installation); plain Python does their work, slowly"
+)
 
 _compiled = os.environ.get("OCTAVO_KERNELS") != "reference"
 if _compiled and not TYPE_CHECKING:

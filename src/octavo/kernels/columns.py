@@ -71,7 +71,7 @@ class RecordColumns:
 
     @classmethod
     def empty(cls, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> RecordColumns:
-        """Room for `rows` records; keys and values get `data_bytes` each, as do header keys and values `header_bytes`."""
+        """Room for `rows` records: `data_bytes` for keys and for values each, `header_bytes` for those of headers."""
         columns = cls(
             np.empty(rows, np.int64),
             np.empty(rows, np.int64),
@@ -113,7 +113,9 @@ class RecordColumns:
     def _grown(column: BinaryColumn, used_rows: int, rows: int, more_bytes: int) -> BinaryColumn:
         needed = int(column.offsets[used_rows]) + more_bytes
         if needed > MAX_COLUMN_BYTES:
-            raise OverflowError(f"a column of {needed} bytes; at most {MAX_COLUMN_BYTES} fit, take fewer batches at once")
+            raise OverflowError(
+                f"a column of {needed} bytes; at most {MAX_COLUMN_BYTES} fit, take fewer batches at once"
+            )
         return column.grown(rows, needed, used_rows)
 
 

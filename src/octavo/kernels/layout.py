@@ -129,6 +129,5 @@ class Code(IntEnum):
     DELTA_OUT_OF_RANGE = 20  # encode: an offset that an int32 delta from the base offset cannot hold
 
 
-
 # What every decode and encode returns: code, next batch (or message), position of the problem, what was found there.
 Outcome = tuple[int, int, int, int]

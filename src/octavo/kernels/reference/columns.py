@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.layout import Code, Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,14 @@ class Row(NamedTuple):
     headers: Headers
 
 
+class Problem(Exception):
+    """Ends a decode with a code, the position of the problem and what was found there."""
+
+    def __init__(self, code: Code, position: int, found: int = 0) -> None:
+        super().__init__(code, position, found)
+        self.outcome = code, position, found
+
+
 def signed64(value: int) -> int:
     """Java's long arithmetic: wraps around."""
     return (value + 2**63) % 2**64 - 2**63
@@ -37,7 +46,8 @@ def capacity(columns: RecordColumns) -> int:
 
 def require_writable(columns: RecordColumns) -> None:
     """A decode writes every kind of column; those of an encode may lack some."""
-    if len(columns.binaries()) < 4 or any(c.validity is None for c in columns.binaries()) or columns.header_offsets is None:
+    binaries = columns.binaries()
+    if len(binaries) < 4 or any(column.validity is None for column in binaries) or columns.header_offsets is None:
         raise ValueError("columns to decode into must have every buffer: make them with RecordColumns.empty")
 
 
@@ -60,7 +70,7 @@ def put(column: BinaryColumn, row: int, value: memoryview | None) -> None:
 def value_at(column: BinaryColumn | None, row: int) -> memoryview | None:
     if column is None or (column.validity is not None and not column.validity[row >> 3] >> (row & 7) & 1):
         return None
-    return memoryview(column.data)[int(column.offsets[row]) : int(column.offsets[row + 1])]
+    return column.data[int(column.offsets[row]) : int(column.offsets[row + 1])].data
 
 
 def headers_fit(columns: RecordColumns, headers: Sequence[tuple[memoryview, memoryview | None]]) -> bool:
@@ -72,3 +82,22 @@ def headers_fit(columns: RecordColumns, headers: Sequence[tuple[memoryview, memo
         and sum(len(name) for name, _ in headers) <= free_bytes(key, row)
         and sum(len(content or b"") for _, content in headers) <= free_bytes(value, row)
     )
+
+
+def append(out: RecordColumns, row: Row, columns: int) -> None:
+    assert out.key and out.value and out.header_key and out.header_value and out.header_offsets is not None
+    if columns & Column.OFFSET:
+        out.offset[out.rows] = row.offset
+    if columns & Column.TIMESTAMP:
+        out.timestamp[out.rows] = row.timestamp
+    if columns & Column.KEY:
+        put(out.key, out.rows, row.key)
+    if columns & Column.VALUE:
+        put(out.value, out.rows, row.value)
+    if columns & Column.HEADERS:
+        for name, value in row.headers:
+            put(out.header_key, out.header_rows, name)
+            put(out.header_value, out.header_rows, value)
+            out.header_rows += 1
+        out.header_offsets[out.rows + 1] = out.header_rows
+    out.rows += 1

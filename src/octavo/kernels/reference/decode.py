@@ -10,17 +10,21 @@ from numpy.typing import NDArray
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code, Column, Outcome
-from octavo.kernels.reference.columns import Headers, Row, capacity, free_bytes, headers_fit, put, require_writable, signed64
+from octavo.kernels.reference.columns import (
+    Headers,
+    Problem,
+    Row,
+    append,
+    capacity,
+    free_bytes,
+    headers_fit,
+    require_writable,
+    signed64,
+)
 from octavo.kernels.reference.varint import BrokenVarintError, read_varint, read_varlong
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-
-class _Problem(Exception):
-    def __init__(self, code: Code, position: int, found: int = 0) -> None:
-        super().__init__(code, position, found)
-        self.outcome = code, position, found
 
 
 def decode_records(
@@ -55,45 +59,45 @@ def decode_records(
             raise ValueError(f"batch {index}: its records do not lie inside a buffer of {len(view)} bytes")
         try:
             rows = _batch(view, start, end, batch, out, columns)
-        except _Problem as problem:
+        except Problem as problem:
             code, position, found = problem.outcome
             return code, index, position, found
         except BrokenVarintError as broken:
             return Code.BROKEN_VARINT, index, broken.position, 0
         for row in rows:
-            _append(out, row, columns)
+            append(out, row, columns)
     return Code.DONE, max(first, len(table)), 0, 0
 
 
 def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColumns, columns: int) -> list[Row]:
     count, area, start = int(batch["count"]), end - at, at
     if count < 0:
-        raise _Problem(Code.NEGATIVE_COUNT, at, count)
+        raise Problem(Code.NEGATIVE_COUNT, at, count)
     if count == 0:
         return []  # Kafka does not look at what follows
     if count * layout.MIN_RECORD_BYTES > area:
-        raise _Problem(Code.TOO_MANY_RECORDS, at, count)
+        raise Problem(Code.TOO_MANY_RECORDS, at, count)
     if out.rows + count > capacity(out):
-        raise _Problem(Code.FULL, at)
+        raise Problem(Code.FULL, at)
     # As the compiled twin: room for the whole area is asked for, so that no copy needs a check of its own.
     for column, asked in ((out.key, Column.KEY), (out.value, Column.VALUE)):
         if columns & asked and free_bytes(column, out.rows) < area:
-            raise _Problem(Code.FULL, at)
+            raise Problem(Code.FULL, at)
     rows = []
     for _ in range(count):
         row, at = _record(view, at, end, batch, bool(columns & Column.STORED_TIMESTAMP))
         rows.append(row)
     if at != end:
-        raise _Problem(Code.TRAILING_BYTES, at, end - at)
+        raise Problem(Code.TRAILING_BYTES, at, end - at)
     if columns & Column.HEADERS and not headers_fit(out, [header for row in rows for header in row.headers]):
-        raise _Problem(Code.FULL, start)
+        raise Problem(Code.FULL, start)
     return rows
 
 
 def _record(view: memoryview, start: int, end: int, batch: np.void, stored: bool) -> tuple[Row, int]:
     length, at = read_varint(view, start, end)
     if length < 1 or length > end - at:
-        raise _Problem(Code.RECORD_BEYOND_END, start, length)
+        raise Problem(Code.RECORD_BEYOND_END, start, length)
     end = at + length
     at += 1  # attributes: written 0, never read
     delta_ms, at = read_varlong(view, at, end)
@@ -102,7 +106,7 @@ def _record(view: memoryview, start: int, end: int, batch: np.void, stored: bool
     value, at = _field(view, at, end, Code.VALUE_BEYOND_RECORD)
     headers, at = _headers(view, at, end)
     if at != end:
-        raise _Problem(Code.RECORD_LENGTH_MISMATCH, at, end - at)
+        raise Problem(Code.RECORD_LENGTH_MISMATCH, at, end - at)
     timestamp = signed64(int(batch["base_timestamp"]) + delta_ms)
     if batch["attributes"] & layout.LOG_APPEND_TIME and not stored:
         timestamp = int(batch["max_timestamp"])
@@ -112,43 +116,24 @@ def _record(view: memoryview, start: int, end: int, batch: np.void, stored: bool
 def _field(view: memoryview, at: int, end: int, beyond: Code) -> tuple[memoryview | None, int]:
     length, start = read_varint(view, at, end)
     if length > end - start:
-        raise _Problem(beyond, at, length)
+        raise Problem(beyond, at, length)
     return (None, start) if length < 0 else (view[start : start + length], start + length)
 
 
 def _headers(view: memoryview, at: int, end: int) -> tuple[Headers, int]:
     count, start = read_varint(view, at, end)
     if count < 0:
-        raise _Problem(Code.NEGATIVE_HEADER_COUNT, at, count)
+        raise Problem(Code.NEGATIVE_HEADER_COUNT, at, count)
     if count > end - start:
-        raise _Problem(Code.TOO_MANY_HEADERS, at, count)
+        raise Problem(Code.TOO_MANY_HEADERS, at, count)
     headers: Headers = []
     at = start
     for _ in range(count):
         length, _after = read_varint(view, at, end)
         if length < 0:
-            raise _Problem(Code.NEGATIVE_HEADER_KEY, at, length)
+            raise Problem(Code.NEGATIVE_HEADER_KEY, at, length)
         name, at = _field(view, at, end, Code.HEADER_BEYOND_RECORD)
         value, at = _field(view, at, end, Code.HEADER_BEYOND_RECORD)
         assert name is not None
         headers.append((name, value))
     return headers, at
-
-
-def _append(out: RecordColumns, row: Row, columns: int) -> None:
-    assert out.key and out.value and out.header_key and out.header_value and out.header_offsets is not None
-    if columns & Column.OFFSET:
-        out.offset[out.rows] = row.offset
-    if columns & Column.TIMESTAMP:
-        out.timestamp[out.rows] = row.timestamp
-    if columns & Column.KEY:
-        put(out.key, out.rows, row.key)
-    if columns & Column.VALUE:
-        put(out.value, out.rows, row.value)
-    if columns & Column.HEADERS:
-        for name, value in row.headers:
-            put(out.header_key, out.header_rows, name)
-            put(out.header_value, out.header_rows, value)
-            out.header_rows += 1
-        out.header_offsets[out.rows + 1] = out.header_rows
-    out.rows += 1

@@ -64,8 +64,8 @@ def _batch(entry: memoryview, rest: memoryview, check_crc: bool) -> tuple[tuple[
     crc, attributes, delta, base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count = fields
     if check_crc and not flaws and crc != crc32c(entry[layout.ATTRIBUTES_POSITION :]):
         flaws |= Flaw.CRC_MISMATCH
-    header = (base_timestamp, max_timestamp, producer_id, epoch, crc, delta, sequence, count, attributes, producer_epoch)
-    return header, flaws
+    timestamps = base_timestamp, max_timestamp
+    return (*timestamps, producer_id, epoch, crc, delta, sequence, count, attributes, producer_epoch), flaws
 
 
 def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any, ...], Flaw]:

@@ -1,0 +1,174 @@
+"""v2 record batches: records to bytes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from octavo import kernels
+from octavo.errors import CorruptRecordError, EncodingError
+from octavo.format.compression import DEFAULT_LIMIT, Codec, compress
+from octavo.format.decoder import Decoder
+from octavo.format.header import BatchHeader
+from octavo.format.record import Record
+from octavo.format.row_columns import from_records, to_records
+from octavo.format.walker import walk
+from octavo.kernels import layout
+from octavo.kernels.layout import Code, Column, Flaw
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Who wrote a batch: the producer's fields, and the flags that go with them."""
+
+    producer_id: int = layout.NO_PRODUCER_ID
+    producer_epoch: int = layout.NO_PRODUCER_EPOCH
+    base_sequence: int = layout.NO_SEQUENCE
+    is_transactional: bool = False
+    is_control: bool = False
+
+    def check(self) -> None:
+        """What Kafka's builder refuses."""
+        if self.is_transactional and self.producer_id == layout.NO_PRODUCER_ID:
+            raise EncodingError("a transactional batch without a producer id")
+        if self.producer_id != layout.NO_PRODUCER_ID:
+            if self.producer_epoch == layout.NO_PRODUCER_EPOCH:
+                raise EncodingError(f"producer id {self.producer_id} without a producer epoch")
+            if self.base_sequence < 0 and not self.is_control:
+                found = f"producer id {self.producer_id} with base sequence {self.base_sequence}"
+                raise EncodingError(f"{found}, expected 0 or more")
+
+    @property
+    def attributes(self) -> int:
+        return self.is_transactional * layout.TRANSACTIONAL | self.is_control * layout.CONTROL
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    codec: Codec = Codec.NONE,
+    level: int | None = None,
+    log_append_time: int | None = None,
+    delete_horizon_ms: int | None = None,
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
+    origin: Origin | None = None,
+) -> bytes:
+    """A batch as Kafka's builder makes it: base offset, timestamps and last offset are those of the records.
+
+    With `log_append_time` that is the time of every record (the records keep their own as deltas, unread).
+    """
+    origin = origin or Origin()
+    origin.check()
+    _check_records(records)
+    timestamps = [record.timestamp for record in records]
+    attributes = codec | origin.attributes
+    attributes |= 0 if log_append_time is None else layout.LOG_APPEND_TIME
+    attributes |= 0 if delete_horizon_ms is None else layout.DELETE_HORIZON
+    header = BatchHeader(
+        base_offset=records[0].offset,
+        partition_leader_epoch=partition_leader_epoch,
+        attributes=attributes,
+        last_offset_delta=records[-1].offset - records[0].offset,
+        base_timestamp=timestamps[0] if delete_horizon_ms is None else delete_horizon_ms,
+        max_timestamp=max(timestamps) if log_append_time is None else log_append_time,
+        producer_id=origin.producer_id,
+        producer_epoch=origin.producer_epoch,
+        base_sequence=origin.base_sequence,
+        count=len(records),
+    )
+    return encode_batch(header, records, level=level)
+
+
+def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:
+    """The bytes of a batch with this header, to the letter; size, count and CRC are computed.
+
+    Deltas count from the header's base offset and base timestamp, so that a decoded batch gives its bytes again.
+    """
+    header = replace(header, count=len(records))
+    columns = from_records(records)
+    bound = 64 + 36 * len(records) + sum(_bound(record) for record in records)
+    out = bytearray(layout.BATCH_OVERHEAD + bound)
+    if header.codec_id == Codec.NONE or not records:
+        code, _, end = kernels.encode_batches(columns, 0, header.to_table(), out, 0)
+        _check_code(code, header)
+        return bytes(memoryview(out)[:end])
+    code, end = kernels.encode_records(columns, 0, len(records), header.base_offset, header.base_timestamp, out, 0)
+    _check_code(code, header)
+    return frame_batch(header, compress(header.codec_id, memoryview(out)[:end], level=level))
+
+
+def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
+    """A header before records that are encoded (and compressed) already."""
+    packed = memoryview(packed).cast("B")
+    out = bytearray(layout.BATCH_OVERHEAD) + packed
+    start = header.base_offset, len(out) - layout.LOG_OVERHEAD, header.partition_leader_epoch, 2, 0, header.attributes
+    producer = header.producer_id, header.producer_epoch, header.base_sequence, header.count
+    timestamps = header.base_timestamp, header.max_timestamp
+    layout.BATCH_HEADER.pack_into(out, 0, *start, header.last_offset_delta, *timestamps, *producer)
+    crc = kernels.crc32c(memoryview(out)[layout.ATTRIBUTES_POSITION :])
+    out[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)
+    return bytes(out)
+
+
+def empty_batch(header: BatchHeader) -> bytes:
+    """What compaction leaves of a batch that it emptied but must keep: offsets, producer and sequence, no records."""
+    kept = header.attributes & (layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL)
+    return frame_batch(replace(header, attributes=kept, base_timestamp=layout.NO_TIMESTAMP, count=0), b"")
+
+
+def decode_batch(
+    data: Buffer, position: int = 0, *, stored_timestamps: bool = False, limit: int = DEFAULT_LIMIT
+) -> tuple[BatchHeader, list[Record]]:
+    """The batch (or v0/v1 message) at `position`, its CRC checked.
+
+    `stored_timestamps`: what the bytes say, even where LogAppendTime overrules it (for encoding the batch again).
+    """
+    view = memoryview(data).cast("B")
+    header = read_header(view, position)
+    if header.flaws & Flaw.CRC_MISMATCH:
+        raise CorruptRecordError(f"a batch whose CRC is not the stored {header.crc}", position=position)
+    wanted = Column.ALL | Column.STORED_TIMESTAMP if stored_timestamps else Column.ALL
+    columns = Decoder(wanted, limit=limit).decode_one(view, header.to_table()[0])
+    return header, to_records(columns)
+
+
+def read_header(data: Buffer, position: int = 0) -> BatchHeader:
+    """The header of the whole batch that begins at `position`; its flaws say what is wrong with it."""
+    view = memoryview(data).cast("B")
+    left = len(view) - position
+    size = int.from_bytes(view[position + layout.SIZE_POSITION : position + layout.LOG_OVERHEAD], signed=True)
+    found = walk(view, position, min(position + layout.LOG_OVERHEAD + max(size, layout.MIN_MESSAGE_SIZE), len(view)))
+    if len(found.table) != 1:
+        reason = found.stop.name.lower().replace("_", " ")
+        raise CorruptRecordError(f"no whole batch in the {left} bytes here: {reason}", position=position)
+    return BatchHeader.from_row(found.table[0])
+
+
+def _bound(record: Record) -> int:
+    headers = sum(10 + 4 * len(header.key) + len(header.value or b"") for header in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers
+
+
+def _check_records(records: Sequence[Record]) -> None:
+    if not records:
+        raise EncodingError("a batch without a record; an empty batch is left by compaction alone (empty_batch)")
+    last = records[0].offset - 1
+    for record in records:
+        if record.offset <= last:
+            raise EncodingError(f"offset {record.offset} after {last}: offsets in a batch increase")
+        if record.timestamp < layout.NO_TIMESTAMP:
+            raise EncodingError(f"offset {record.offset}: timestamp {record.timestamp}, expected -1 or more")
+        last = record.offset
+    if last - records[0].offset > 2**31 - 1:
+        raise EncodingError(f"offsets {records[0].offset} to {last}: a batch spans at most 2147483647")
+
+
+def _check_code(code: int, header: BatchHeader) -> None:
+    if code == Code.DELTA_OUT_OF_RANGE:
+        raise EncodingError(f"an offset that is more than 2147483647 away from the base offset {header.base_offset}")
+    if code != Code.DONE:
+        raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")

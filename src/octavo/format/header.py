@@ -1,0 +1,94 @@
+"""The header of a batch as a value: the fields of a v2 batch, or what of them a v0/v1 message has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from octavo.format import sequence
+from octavo.format.record import TimestampType
+from octavo.kernels import layout
+from octavo.kernels.layout import BATCH, Flaw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+_SOUND = Flaw(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchHeader:
+    """What a batch says of itself. For a v0/v1 message `base_offset` is its own (a wrapper's last) offset."""
+
+    base_offset: int = 0
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH
+    magic: int = 2
+    crc: int = 0
+    attributes: int = 0
+    last_offset_delta: int = 0
+    base_timestamp: int = layout.NO_TIMESTAMP
+    max_timestamp: int = layout.NO_TIMESTAMP
+    producer_id: int = layout.NO_PRODUCER_ID
+    producer_epoch: int = layout.NO_PRODUCER_EPOCH
+    base_sequence: int = layout.NO_SEQUENCE
+    count: int = 0
+    position: int = 0
+    size: int = 0
+    flaws: Flaw = _SOUND
+
+    @classmethod
+    def from_row(cls, row: np.void) -> BatchHeader:
+        """A row of the table that a walk fills."""
+        fields = {name: int(row[name]) for name in cls.__slots__ if name != "flaws"}
+        return cls(**fields, flaws=Flaw(int(row["flaws"])))
+
+    def to_table(self) -> NDArray[np.void]:
+        """A table of one row, as the kernels take it."""
+        table = np.zeros(1, BATCH)
+        for name in self.__slots__:
+            table[name] = getattr(self, name)
+        return table
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Where a reader goes on: after compaction the last record may lie before the batch's last offset."""
+        return self.last_offset + 1
+
+    @property
+    def last_sequence(self) -> int:
+        return sequence.last_sequence(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def codec_id(self) -> int:
+        return self.attributes & layout.CODEC_MASK
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        if self.magic == 0:
+            return TimestampType.NO_TIMESTAMP_TYPE
+        return TimestampType.LOG_APPEND_TIME if self.attributes & layout.LOG_APPEND_TIME else TimestampType.CREATE_TIME
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.magic >= 2 and bool(self.attributes & layout.TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return self.magic >= 2 and bool(self.attributes & layout.CONTROL)
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When the batch's tombstones and markers may go; it takes the place of the base timestamp."""
+        has_horizon = self.magic >= 2 and self.attributes & layout.DELETE_HORIZON
+        return self.base_timestamp if has_horizon else None
+
+    @property
+    def has_producer_id(self) -> bool:
+        return self.producer_id > layout.NO_PRODUCER_ID

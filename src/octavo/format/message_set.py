@@ -1,0 +1,102 @@
+"""v0 and v1 messages and message sets, as brokers before 0.11 wrote them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from octavo.errors import EncodingError, InvalidRecordError
+from octavo.format.compression import Codec, compress
+from octavo.format.record import Record, TimestampType
+from octavo.kernels import layout
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
+    """One log entry with a v0 or v1 message. v0 has no room for a timestamp, neither for headers."""
+    if magic not in (0, 1):
+        raise EncodingError(f"magic {magic} is no message's, expected 0 or 1")
+    if record.headers:
+        raise EncodingError(f"offset {record.offset}: a v{magic} message has no headers, found {len(record.headers)}")
+    if magic == 0 and attributes & ~layout.CODEC_MASK:
+        raise EncodingError(f"attributes {attributes:#04x}: a v0 message has codec bits only")
+    fields = _field(record.key) + _field(record.value)
+    header = layout.MESSAGE_V0 if magic == 0 else layout.MESSAGE_V1
+    timestamp = () if magic == 0 else (record.timestamp,)
+    size = header.size - layout.LOG_OVERHEAD + len(fields)
+    entry = bytearray(header.pack(record.offset, size, 0, magic, attributes, *timestamp) + fields)
+    checksum = zlib.crc32(memoryview(entry)[layout.MESSAGE_MAGIC_POSITION :])
+    entry[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
+    return bytes(entry)
+
+
+def encode_message_set(
+    records: Sequence[Record],
+    magic: int,
+    *,
+    codec: Codec = Codec.NONE,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    log_append_time: int = layout.NO_TIMESTAMP,
+    level: int | None = None,
+) -> bytes:
+    """The records as brokers of that magic stored them: a message each, or one compressed wrapper around all.
+
+    With LogAppendTime each outer message carries `log_append_time`; what a wrapper holds keeps its own timestamps.
+    """
+    appended = magic == 1 and timestamp_type is TimestampType.LOG_APPEND_TIME
+    type_bit = layout.LOG_APPEND_TIME if appended else 0
+    if codec is Codec.NONE:
+        stamped = (record._replace(timestamp=log_append_time) if appended else record for record in records)
+        return b"".join(encode_message(record, magic, type_bit) for record in stamped)
+    if codec is Codec.ZSTD:
+        raise EncodingError(f"zstd is for v2 batches only, found magic {magic}")
+    if not records:
+        raise EncodingError("a compressed message set without a record, expected at least one")
+    # v0 inner offsets are absolute; v1's count from the first, so that a broker need not recompress to assign them.
+    first = records[0].offset if magic == 1 else 0
+    inner = b"".join(encode_message(record._replace(offset=record.offset - first), magic) for record in records)
+    timestamp = log_append_time if appended else max(record.timestamp for record in records)
+    wrapper = Record(records[-1].offset, timestamp, None, compress(codec, inner, level=level, magic=magic))
+    return encode_message(wrapper, magic, codec | type_bit)
+
+
+def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
+    """Where in `view` the value of the wrapper message at start..end lies: its compressed message set."""
+    header = layout.MESSAGE_V0 if view[start + layout.MAGIC_POSITION] == 0 else layout.MESSAGE_V1
+    key_length, at = _length(view, start + header.size, end)
+    value_length, at = _length(view, at + max(key_length, 0), end)
+    if value_length < 0:
+        raise InvalidRecordError("a compressed message with a null value, expected a message set", position=at - 4)
+    if value_length > end - at:
+        sentence = f"a value of {value_length} bytes in a message that has {end - at} left"
+        raise InvalidRecordError(sentence, position=at - 4)
+    return at, at + value_length
+
+
+def with_timestamp(entry: Buffer, timestamp_type: TimestampType, timestamp: int) -> bytes:
+    """A v1 message with another timestamp and type, its CRC recomputed: what a broker does for LogAppendTime."""
+    changed = bytearray(entry)
+    magic = changed[layout.MAGIC_POSITION]
+    if magic != 1:
+        raise EncodingError(f"a message of magic {magic} has no timestamp to set, expected magic 1")
+    attributes = changed[layout.MESSAGE_ATTRIBUTES_POSITION] & ~layout.LOG_APPEND_TIME
+    if timestamp_type is TimestampType.LOG_APPEND_TIME:
+        attributes |= layout.LOG_APPEND_TIME
+    changed[layout.MESSAGE_ATTRIBUTES_POSITION] = attributes
+    changed[layout.MESSAGE_V0.size : layout.MESSAGE_V1.size] = timestamp.to_bytes(8, signed=True)
+    checksum = zlib.crc32(memoryview(changed)[layout.MESSAGE_MAGIC_POSITION :])
+    changed[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
+    return bytes(changed)
+
+
+def _field(value: bytes | None) -> bytes:
+    return b"\xff\xff\xff\xff" if value is None else len(value).to_bytes(4) + value
+
+
+def _length(view: memoryview, at: int, end: int) -> tuple[int, int]:
+    if at + 4 > end:
+        raise InvalidRecordError(f"a message of which {max(end - at, 0)} bytes are left for a length of 4", position=at)
+    return int.from_bytes(view[at : at + 4], signed=True), at + 4

@@ -1,0 +1,41 @@
+"""One record, as people use it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class TimestampType(Enum):
+    """Whose clock a timestamp is of; the values are Kafka's ids, the text is what its tools print."""
+
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+    def __str__(self) -> str:
+        return _SHOWN[self]
+
+
+_SHOWN = {
+    TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
+
+
+class Header(NamedTuple):
+    """A record's header. A key that is not UTF-8 keeps its bytes as surrogate escapes, so that nothing is lost."""
+
+    key: str
+    value: bytes | None
+
+
+class Record(NamedTuple):
+    """Offset and timestamp are absolute; None is null, which is not the same as empty."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = ()
