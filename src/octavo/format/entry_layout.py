@@ -1,0 +1,71 @@
+"""Fixed-size entries of big-endian integers: declared once, their bulk view and their single entry derive from it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import EncodingError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+# What a field is called in Kafka's documents: its form in a numpy dtype and in a struct.
+_TYPES = {"int16": (">i2", "h"), "int32": (">i4", "i"), "int64": (">i8", "q")}
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+
+Integers = Sequence[int] | NDArray[np.integer[Any]]
+
+
+class EntryLayout:
+    """The fields of an entry in file order, e.g. `EntryLayout(relative_offset="int32", position="int32")`."""
+
+    def __init__(self, **fields: str) -> None:
+        self.fields = fields
+        self.dtype = np.dtype([(name, _TYPES[kind][0]) for name, kind in fields.items()])
+        self._struct = struct.Struct(">" + "".join(_TYPES[kind][1] for kind in fields.values()))
+        self.size = self._struct.size
+
+    def view(self, data: Buffer) -> NDArray[np.void]:
+        """All whole entries as a read-only array over the same memory; an entry cut off at the end is left out."""
+        content = memoryview(data)
+        entries: NDArray[np.void] = np.frombuffer(content, dtype=self.dtype, count=content.nbytes // self.size)
+        entries.setflags(write=False)
+        return entries
+
+    def pack(self, *values: int) -> bytes:
+        """One entry's bytes."""
+        try:
+            return self._struct.pack(*values)
+        except struct.error as error:
+            given = ", ".join(f"{name} {value!r}" for name, value in zip(self.fields, values, strict=False))
+            raise EncodingError(f"an entry cannot hold {given}: {error}") from error
+
+    def pack_columns(self, **columns: NDArray[np.int64]) -> bytes:
+        """The bytes of many entries; the caller has checked that each value fits its field."""
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) != 1:
+            raise EncodingError(f"columns of one length expected, found lengths {sorted(lengths)}")
+        entries = np.empty(lengths.pop(), dtype=self.dtype)
+        for name in self.fields:
+            entries[name] = columns[name]
+        return entries.tobytes()
+
+
+def integer_column(name: str, values: Integers, lowest: int, highest: int) -> NDArray[np.int64]:
+    """The values as int64, refused as a whole when one of them is not a number from `lowest` to `highest`."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise EncodingError(f"{name}: expected a sequence of 64-bit integers, found an array of {array.dtype}")
+    for extreme in (int(array.min()), int(array.max())):
+        if not lowest <= extreme <= highest:
+            raise EncodingError(f"{name} {extreme} is not in the range {lowest} to {highest}")
+    return array.astype(np.int64)

@@ -1,0 +1,116 @@
+"""What the offset index and the time index have in common: slots, their search, the zero tail of a pre-sized file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError, EncodingError
+from octavo.format.entry_layout import INT32_MAX, INT64_MAX, EntryLayout, Integers, integer_column
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Entry = TypeVar("Entry")
+
+_ZERO_SEARCH_BYTES = 1 << 16
+
+
+class SparseIndex(ABC, Generic[Entry]):
+    """The slots of one index file, as a view: it lives as long as the buffer that it was decoded from.
+
+    As Kafka opens a file, every whole slot counts as an entry, also the zeros of a pre-sized file that was never
+    trimmed: `used()` drops them. Search expects sorted slots; over damaged ones it ends too, with some slot.
+    """
+
+    LAYOUT: ClassVar[EntryLayout]
+    __slots__ = ("base_offset", "cut_bytes", "slots")
+
+    def __init__(self, slots: NDArray[np.void], base_offset: int, cut_bytes: int = 0) -> None:
+        self.slots = slots
+        self.base_offset = base_offset
+        self.cut_bytes = cut_bytes  # of an entry that the end of the file cut off
+
+    @classmethod
+    def decode(cls, data: Buffer, base_offset: int) -> Self:
+        """The index in a file's content; the segment's base offset is in the file's name."""
+        return cls(cls.LAYOUT.view(data), base_offset, memoryview(data).nbytes % cls.LAYOUT.size)
+
+    @classmethod
+    def pre_sized_bytes(cls, segment_index_bytes: int) -> int:
+        """The size of a new file: the configured maximum, rounded down to whole entries."""
+        if segment_index_bytes < cls.LAYOUT.size:
+            raise EncodingError(f"{segment_index_bytes} bytes hold no entry of {cls.LAYOUT.size} bytes")
+        return segment_index_bytes - segment_index_bytes % cls.LAYOUT.size
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    @abstractmethod
+    def __getitem__(self, slot: int) -> Entry:
+        """The entry in a slot, with its absolute offset."""
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self[slot] for slot in range(len(self)))
+
+    def offsets(self) -> NDArray[np.int64]:
+        """The absolute offsets of all slots."""
+        return self.slots["relative_offset"].astype(np.int64) + self.base_offset
+
+    def zero_tail(self) -> int:
+        """How many slots at the end hold only zeros: the unused part of a pre-sized file."""
+        content = self.slots.view(np.uint8)
+        for end in range(content.size, 0, -_ZERO_SEARCH_BYTES):
+            start = max(0, end - _ZERO_SEARCH_BYTES)
+            written = np.flatnonzero(content[start:end])
+            if written.size:
+                last_written_slot = (start + int(written[-1])) // self.LAYOUT.size
+                return len(self) - last_written_slot - 1
+        return len(self)
+
+    def used(self) -> Self:
+        """The index without its zero tail."""
+        return type(self)(self.slots[: len(self) - self.zero_tail()], self.base_offset)
+
+    def slots_below(self, offset: int) -> int:
+        """How many entries stay when the index is truncated to this offset: those below it."""
+        return bisect_left(self.slots["relative_offset"], offset - self.base_offset, key=int)
+
+    def sanity_check(self) -> None:
+        """Kafka's check of an index: it looks at the last entry and the length, not at the order."""
+        self._check_last_offset()
+        if self.cut_bytes:
+            raise CorruptionError(
+                f"index of {len(self) * self.LAYOUT.size + self.cut_bytes} bytes, "
+                f"expected a multiple of {self.LAYOUT.size}",
+                position=len(self) * self.LAYOUT.size,
+            )
+
+    def _check_last_offset(self) -> None:
+        if len(self) and self.slots["relative_offset"][-1] < 0:
+            offset = self.base_offset + int(self.slots["relative_offset"][-1])
+            raise CorruptionError(
+                f"last index entry names offset {offset}, expected {self.base_offset} (the base offset) or more",
+                position=(len(self) - 1) * self.LAYOUT.size,
+            )
+
+    def _last_slot_up_to(self, field: str, target: int) -> int:
+        return bisect_right(self.slots[field], target, key=int) - 1
+
+
+def relative_offset(offset: int, base_offset: int) -> int:
+    """An offset as an index entry holds it."""
+    if not 0 <= offset - base_offset <= INT32_MAX:
+        raise EncodingError(f"offset {offset} is not in the range of an index with base offset {base_offset}")
+    return offset - base_offset
+
+
+def relative_offsets(offsets: Integers, base_offset: int) -> NDArray[np.int64]:
+    """Many offsets as index entries hold them."""
+    highest = min(base_offset + INT32_MAX, INT64_MAX)
+    return integer_column("offset", offsets, base_offset, highest) - base_offset

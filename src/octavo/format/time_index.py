@@ -1,0 +1,75 @@
+"""The time index `.timeindex`: the largest timestamp seen up to an offset."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError, EncodingError
+from octavo.format.entry_layout import INT64_MAX, EntryLayout, Integers, integer_column
+from octavo.format.index import SparseIndex, relative_offset, relative_offsets
+from octavo.kernels.layout import NO_TIMESTAMP
+
+ENTRY = EntryLayout(timestamp="int64", relative_offset="int32")
+
+
+class TimestampOffset(NamedTuple):
+    """Records with a larger timestamp come after the offset."""
+
+    timestamp: int
+    offset: int
+
+
+class TimeIndex(SparseIndex[TimestampOffset]):
+    """Entries by ascending timestamp; offsets ascend too or stay.
+
+    A segment whose only timestamp is 0 has one entry of zeros, which `used()` takes for an unused slot: a lookup
+    without it begins at the same offset.
+    """
+
+    LAYOUT = ENTRY
+    __slots__ = ()
+
+    def __getitem__(self, slot: int) -> TimestampOffset:
+        timestamp, relative_offset = self.slots[slot].item()
+        return TimestampOffset(timestamp, self.base_offset + relative_offset)
+
+    def timestamps(self) -> NDArray[np.int64]:
+        """The timestamps of all slots."""
+        return self.slots["timestamp"].astype(np.int64)
+
+    def last(self) -> TimestampOffset:
+        """The last entry; of an empty index no timestamp at the base offset."""
+        return self[-1] if len(self) else TimestampOffset(NO_TIMESTAMP, self.base_offset)
+
+    def lookup(self, timestamp: int) -> TimestampOffset:
+        """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
+        slot = self._last_slot_up_to("timestamp", timestamp)
+        return self[slot] if slot >= 0 else TimestampOffset(NO_TIMESTAMP, self.base_offset)
+
+    def sanity_check(self) -> None:
+        """Kafka's check: beside the last offset and the length it compares the last timestamp with the first."""
+        if len(self) and self[-1].timestamp < self[0].timestamp:
+            raise CorruptionError(
+                f"last time index entry has timestamp {self[-1].timestamp}, "
+                f"expected {self[0].timestamp} (the first entry's) or more",
+                position=(len(self) - 1) * self.LAYOUT.size,
+            )
+        super().sanity_check()
+
+
+def encode(timestamps: Integers, offsets: Integers, base_offset: int) -> bytes:
+    """The entries' bytes."""
+    return ENTRY.pack_columns(
+        timestamp=integer_column("timestamp", timestamps, 0, INT64_MAX),
+        relative_offset=relative_offsets(offsets, base_offset),
+    )
+
+
+def encode_entry(entry: TimestampOffset, base_offset: int) -> bytes:
+    """One entry's bytes, for the append to a live index."""
+    if entry.timestamp < 0:
+        raise EncodingError(f"timestamp {entry.timestamp} is negative")
+    return ENTRY.pack(entry.timestamp, relative_offset(entry.offset, base_offset))

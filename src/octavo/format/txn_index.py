@@ -1,0 +1,85 @@
+"""The transaction index `.txnindex`: the aborted transactions whose marker lies in the segment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from octavo.errors import CorruptionError
+from octavo.format.entry_layout import EntryLayout
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+VERSION = 0
+
+ENTRY = EntryLayout(
+    version="int16",
+    producer_id="int64",
+    first_offset="int64",
+    last_offset="int64",
+    last_stable_offset="int64",
+)
+
+
+class AbortedTxn(NamedTuple):
+    """A transaction that was aborted: `last_offset` is that of its ABORT marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int  # when the marker was appended
+
+
+class TxnIndex(NamedTuple):
+    """What a file holds: whole entries, and how many bytes of a cut one at its end (Kafka ignores them)."""
+
+    aborted: list[AbortedTxn]
+    cut_bytes: int
+
+
+class TxnSearch(NamedTuple):
+    """`complete` says that no later segment can hold another transaction of the range."""
+
+    aborted: list[AbortedTxn]
+    complete: bool
+
+
+def decode(data: Buffer) -> TxnIndex:
+    """The entries in file order, which is the order of their last offsets."""
+    aborted = []
+    for slot, (version, *fields) in enumerate(ENTRY.view(data).tolist()):
+        # Kafka looks at the first byte of the two, as a signed number: versions 1 to 255 pass, so do negative ones.
+        if version >> 8 > VERSION:
+            raise CorruptionError(
+                f"transaction index entry of version {version >> 8}, expected {VERSION}", position=slot * ENTRY.size
+            )
+        aborted.append(AbortedTxn(*fields))
+    return TxnIndex(aborted, memoryview(data).nbytes % ENTRY.size)
+
+
+def encode(aborted: Iterable[AbortedTxn]) -> bytes:
+    """The entries' bytes."""
+    return b"".join(ENTRY.pack(VERSION, *txn) for txn in aborted)
+
+
+def sanity_check(aborted: Sequence[AbortedTxn], base_offset: int) -> None:
+    """Kafka's check when it loads a segment: no transaction may end before the segment begins."""
+    for slot, txn in enumerate(aborted):
+        if txn.last_offset < base_offset:
+            raise CorruptionError(
+                f"aborted transaction of producer {txn.producer_id} ends at offset {txn.last_offset}, "
+                f"expected {base_offset} (the base offset) or more",
+                position=slot * ENTRY.size,
+            )
+
+
+def search(aborted: Iterable[AbortedTxn], fetch_offset: int, upper_bound_offset: int) -> TxnSearch:
+    """The transactions that overlap the offsets from `fetch_offset` up to, not including, the upper bound."""
+    found = []
+    for txn in aborted:
+        if txn.last_offset >= fetch_offset and txn.first_offset < upper_bound_offset:
+            found.append(txn)
+        if txn.last_stable_offset >= upper_bound_offset:
+            return TxnSearch(found, True)
+    return TxnSearch(found, False)
