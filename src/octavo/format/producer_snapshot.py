@@ -1,0 +1,76 @@
+"""The producer snapshot `.snapshot`: the state of a partition's producers before the offset in the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import NamedTuple
+
+from octavo import kernels
+from octavo.errors import CorruptionError
+from octavo.format.entry_layout import EntryLayout
+
+VERSION = 1
+
+HEADER = Struct(">hIi")  # version, crc, number of entries
+CRC_POSITION = 2
+COUNT_POSITION = 6  # the CRC-32C covers from here to the end
+
+ENTRY = EntryLayout(
+    producer_id="int64",
+    epoch="int16",
+    last_sequence="int32",
+    last_offset="int64",
+    offset_delta="int32",
+    timestamp="int64",
+    coordinator_epoch="int32",
+    current_txn_first_offset="int64",
+)
+
+
+class ProducerEntry(NamedTuple):
+    """A producer with the last of its batches. -1 stands for none, but `offset_delta` is 0 without a batch."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int  # the batch's last offset minus its first
+    timestamp: int
+    coordinator_epoch: int
+    current_txn_first_offset: int
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether a batch of the producer is known, to compare the next sequence with."""
+        return self.last_offset >= 0
+
+
+def decode(data: bytes | bytearray | memoryview) -> list[ProducerEntry]:
+    """The producers in file order, which means nothing: Kafka writes them as its hash map gives them."""
+    content = memoryview(data).cast("B")
+    if len(content) < HEADER.size:
+        raise CorruptionError(f"producer snapshot of {len(content)} bytes, expected {HEADER.size} or more", position=0)
+    version, crc, count = HEADER.unpack_from(content)
+    if version != VERSION:
+        raise CorruptionError(f"producer snapshot of version {version}, expected {VERSION}", position=0)
+    entries = content[HEADER.size :]
+    if not 0 <= count <= len(entries) // ENTRY.size:
+        raise CorruptionError(
+            f"producer snapshot of {count} entries, but {len(entries)} bytes of them ({ENTRY.size} an entry)",
+            position=COUNT_POSITION,
+        )
+    computed = kernels.crc32c(content[COUNT_POSITION:])
+    if crc != computed:
+        raise CorruptionError(
+            f"producer snapshot is corrupt: stored crc {crc}, computed crc {computed}", position=CRC_POSITION
+        )
+    # Bytes behind the last entry pass, as they do in Kafka: the CRC vouches for them.
+    return [ProducerEntry(*fields) for fields in ENTRY.view(entries[: count * ENTRY.size]).tolist()]
+
+
+def encode(producers: Sequence[ProducerEntry]) -> bytes:
+    """The file's bytes."""
+    body = b"".join(ENTRY.pack(*producer) for producer in producers)
+    crc = kernels.crc32c(HEADER.pack(VERSION, 0, len(producers))[COUNT_POSITION:] + body)
+    return HEADER.pack(VERSION, crc, len(producers)) + body
