@@ -1,0 +1,65 @@
+"""How Java reads the text in Kafka's small files: lines with the break of any platform, fields, whole numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from octavo.errors import CorruptionError
+
+_LINE_BREAK = re.compile(rb"\r\n|\n|\r")
+_BLANKS = re.compile(r"[ \t\n\x0b\f\r]+")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
+
+
+class Line(NamedTuple):
+    """A line without its break, and the byte where it begins."""
+
+    position: int
+    text: str
+
+
+def lines(data: bytes) -> list[Line]:
+    """The lines of UTF-8 text; a break at the very end opens no further line."""
+    found = []
+    start = 0
+    for line_break in _LINE_BREAK.finditer(data):
+        found.append(_line(data, start, line_break.start()))
+        start = line_break.end()
+    if start < len(data):
+        found.append(_line(data, start, len(data)))
+    return found
+
+
+def _line(data: bytes, start: int, end: int) -> Line:
+    try:
+        return Line(start, data[start:end].decode("utf-8"))
+    except UnicodeDecodeError as error:
+        found = data[start + error.start : start + error.end].hex()
+        raise CorruptionError(f"expected UTF-8 text, found bytes {found}", position=start + error.start) from error
+
+
+def split(text: str, separator: re.Pattern[str] = _BLANKS) -> list[str]:
+    """The fields between separators (blanks). One at the start gives an empty field, one at the end does not."""
+    fields = separator.split(text)
+    while fields and not fields[-1]:
+        fields.pop()
+    return fields
+
+
+def parse_integer(text: str, bits: int, position: int | None = None) -> int:
+    """A decimal number of 32 or 64 bits with an optional sign, nothing around it."""
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        raise CorruptionError(f"expected a whole number, found {shortened(text)}", position=position)
+    sign, digits = match.groups()
+    # Far more digits than any number has: Python refuses to convert thousands of them.
+    value = int(sign + digits) if len(digits) < 30 else 1 << bits
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise CorruptionError(f"expected a number of {bits} bits, found {shortened(text)}", position=position)
+    return value
+
+
+def shortened(text: str) -> str:
+    """The text as a message quotes it: enough to recognise it by."""
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,0 +1,223 @@
+"""File and folder names of a log directory, built and parsed here and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple, Self
+
+from octavo.errors import CorruptionError, EncodingError
+from octavo.format.entry_layout import INT32_MAX, INT64_MAX
+from octavo.format.java_text import parse_integer, shortened
+
+# In a log dir's root.
+META_PROPERTIES = "meta.properties"
+RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
+LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
+REPLICATION_OFFSET_CHECKPOINT = "replication-offset-checkpoint"
+CLEANER_OFFSET_CHECKPOINT = "cleaner-offset-checkpoint"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
+
+OFFSET_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT,
+)
+
+# In a partition's folder.
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+QUORUM_STATE = "quorum-state"
+
+TEMPORARY_SUFFIX = ".tmp"  # appended while a small file is written, until it is renamed into its place
+
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+MAX_TOPIC_LENGTH = 249
+MAX_FOLDER_NAME_LENGTH = 255
+
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
+_UNIQUE_ID = re.compile(r"[0-9a-f]{32}")
+_WHITESPACE = re.compile(r"[ \t\n\x0b\f\r]")
+
+
+class FileKind(StrEnum):
+    """The files of a segment, by suffix. A snapshot belongs to the segment that begins at its offset."""
+
+    LOG = ".log"
+    OFFSET_INDEX = ".index"
+    TIME_INDEX = ".timeindex"
+    TXN_INDEX = ".txnindex"
+    PRODUCER_SNAPSHOT = ".snapshot"
+
+
+class Transient(StrEnum):
+    """What a suffix behind the whole name says of a file on its way in or out."""
+
+    NONE = ""
+    DELETED = ".deleted"  # scheduled for deletion
+    CLEANED = ".cleaned"  # output of compaction or of a split, still being written
+    SWAP = ".swap"  # complete, to take the place of the segments that it was made from
+
+
+class FolderState(StrEnum):
+    """What a suffix of a partition's folder says of it."""
+
+    CURRENT = ""
+    DELETE = "-delete"
+    FUTURE = "-future"  # a copy on its way from another log dir
+    STRAY = "-stray"  # unknown to the cluster's metadata
+
+
+_SEGMENT_FILE = re.compile(
+    r"([0-9]{20})"
+    rf"({'|'.join(re.escape(kind) for kind in FileKind)})"
+    rf"({'|'.join(re.escape(suffix) for suffix in Transient)})"
+)
+_KRAFT_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})(?:\.checkpoint(\.deleted)?|(-.*)\.checkpoint\.part)", re.DOTALL)
+
+
+class SegmentFile(NamedTuple):
+    """A file that belongs to a segment, e.g. `00000000000000000042.log.deleted`."""
+
+    base_offset: int
+    kind: FileKind
+    transient: Transient = Transient.NONE
+
+    @classmethod
+    def parse(cls, name: str) -> Self | None:
+        """The parts of a name, None when it is no segment file's."""
+        match = _SEGMENT_FILE.fullmatch(name)
+        if match is None or int(match[1]) > INT64_MAX:
+            return None
+        return cls(int(match[1]), FileKind(match[2]), Transient(match[3]))
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        if not 0 <= self.base_offset <= INT64_MAX:
+            raise EncodingError(f"base offset {self.base_offset} is not in the range 0 to {INT64_MAX}")
+        return f"{self.base_offset:020}{self.kind}{self.transient}"
+
+
+class KRaftSnapshot(NamedTuple):
+    """A snapshot of the cluster's metadata, `<end offset>-<epoch>.checkpoint`: a file in the format of a log."""
+
+    end_offset: int
+    epoch: int
+    deleted: bool = False
+    partial: bool = False  # still being written: such a name carries a random part
+
+    @classmethod
+    def parse(cls, name: str) -> Self | None:
+        """The parts of a name, None when it is no such snapshot's."""
+        match = _KRAFT_SNAPSHOT.fullmatch(name)
+        if match is None or int(match[1]) > INT64_MAX or int(match[2]) > INT32_MAX:
+            return None
+        return cls(int(match[1]), int(match[2]), deleted=match[3] is not None, partial=match[4] is not None)
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class PartitionFolder(NamedTuple):
+    """A partition's folder. All states but CURRENT carry a random id, 32 hex digits."""
+
+    topic: str  # of a DELETE or STRAY folder cut at its end, where the name would grow too long
+    partition: int
+    state: FolderState = FolderState.CURRENT
+    unique_id: str = ""
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """The parts of a folder's name. Kafka refuses to start on a log dir that holds a folder of another name."""
+        state = next((state for state in FolderState if state and name.endswith(state)), FolderState.CURRENT)
+        stem, dot, unique_id = name, "", ""
+        if state:
+            stem, dot, unique_id = name.removesuffix(state).rpartition(".")
+        topic, _, partition = stem.rpartition("-")
+        if not topic or (state and (not dot or not unique_id or _WHITESPACE.search(name))):
+            raise _folder_error(name)
+        try:
+            return cls(topic, parse_integer(partition, 32), state, unique_id)
+        except CorruptionError as error:
+            raise _folder_error(name) from error
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        check_topic(self.topic)
+        if not 0 <= self.partition <= INT32_MAX:
+            raise EncodingError(f"partition {self.partition} is not in the range 0 to {INT32_MAX}")
+        if self.state is FolderState.CURRENT:
+            return f"{self.topic}-{self.partition}"
+        if not _UNIQUE_ID.fullmatch(self.unique_id):
+            raise EncodingError(f"a {self.state} folder needs an id of 32 hex digits, found {self.unique_id!r}")
+        ending = f"-{self.partition}.{self.unique_id}{self.state}"
+        # Kafka does not cut the name of a future folder: it is to be renamed to the plain name again.
+        topic = self.topic if self.state is FolderState.FUTURE else self.topic[: MAX_FOLDER_NAME_LENGTH - len(ending)]
+        return f"{topic}{ending}"
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition that the folder holds."""
+        return TopicPartition(self.topic, self.partition)
+
+
+def _folder_error(name: str) -> CorruptionError:
+    return CorruptionError(
+        f"folder name {shortened(name)}, expected <topic>-<partition>, or <topic>-<partition>.<id> with the ending "
+        "-delete, -future or -stray"
+    )
+
+
+def base_offset_of(name: str) -> int:
+    """The number before the first dot, as Kafka's tools take it from any file's name."""
+    prefix, dot, _ = name.partition(".")
+    if not dot:
+        raise CorruptionError(f"file name {shortened(name)}, expected <offset>.<suffix>")
+    return parse_integer(prefix, 64)
+
+
+def is_ignored_folder(name: str) -> bool:
+    """Whether Kafka's log manager passes over a folder of a log dir; a name that is no partition's is an error."""
+    if name == REMOTE_LOG_INDEX_CACHE:
+        return True
+    return PartitionFolder.parse(name).topic == CLUSTER_METADATA_TOPIC
+
+
+def topic_problem(topic: str) -> str | None:
+    """What Kafka holds against a topic's name, None when it is valid."""
+    if not topic:
+        return "the empty string is not allowed"
+    if topic in (".", ".."):
+        return f"'{topic}' is not allowed"
+    if len(topic) > MAX_TOPIC_LENGTH:
+        return f"{len(topic)} characters are more than the {MAX_TOPIC_LENGTH} allowed"
+    if not _TOPIC.fullmatch(topic):
+        return f"{topic!r} has characters other than ASCII letters, digits, '.', '_' and '-'"
+    return None
+
+
+def check_topic(topic: str) -> None:
+    """Refuse a name that no topic can have."""
+    problem = topic_problem(topic)
+    if problem is not None:
+        raise EncodingError(f"topic name is invalid: {problem}")
+
+
+def collide(topic: str, other: str) -> bool:
+    """Whether the metrics of two topics would bear one name: they differ only in '.' and '_'."""
+    return topic.replace(".", "_") == other.replace(".", "_")
