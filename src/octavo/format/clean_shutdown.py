@@ -1,0 +1,28 @@
+"""`.kafka_cleanshutdown`: that it exists says that all logs were closed; newer brokers (KIP-966) name their epoch."""
+
+from __future__ import annotations
+
+import json
+
+from octavo.errors import EncodingError
+from octavo.format.entry_layout import INT64_MAX
+
+VERSION = 0
+
+
+def decode(data: bytes) -> int | None:
+    """The broker epoch; None when the content does not tell it. That is no error: older brokers wrote an empty file."""
+    try:
+        content = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    epoch = content.get("brokerEpoch") if isinstance(content, dict) else None
+    in_range = type(epoch) is int and -INT64_MAX - 1 <= epoch <= INT64_MAX
+    return epoch if in_range else None
+
+
+def encode(broker_epoch: int) -> bytes:
+    """The file's bytes. A broker without an epoch, as one with ZooKeeper, wrote -1."""
+    if not -1 <= broker_epoch <= INT64_MAX:
+        raise EncodingError(f"broker epoch {broker_epoch} is not in the range -1 to {INT64_MAX}")
+    return json.dumps({"version": VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode("ascii")

@@ -1,0 +1,77 @@
+"""Java's properties text: comments, continued lines, escapes, as java.util.Properties reads and writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from octavo.errors import CorruptionError, EncodingError
+
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
+_PROPERTY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_LEADING = " \t\f"
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.|\Z)", re.DOTALL)
+_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f", **{sign: f"\\{sign}" for sign in "\\=:#!"}}
+
+
+def decode(data: bytes) -> dict[str, str]:
+    """The properties in file order; of two with one key the later counts, at the place of the first.
+
+    Kafka hands Java the bytes, which Java then takes for Latin-1, while it writes UTF-8: an identifier beyond ASCII
+    comes back as other characters there and here.
+    """
+    properties = {}
+    for position, line in _logical_lines(data.decode("latin-1")):
+        match = _PROPERTY.fullmatch(line)
+        assert match is not None  # any text matches
+        properties[_unescape(match[1], position)] = _unescape(match[2], position)
+    return properties
+
+
+def encode(properties: Mapping[str, str], comments: Sequence[str] = ()) -> bytes:
+    """The text, in the mapping's order: comment lines first, then a line for each property."""
+    content = [f"#{comment}\n" for comment in comments]
+    for key, value in properties.items():
+        escaped_key = _escape(key).replace(" ", r"\ ")
+        before_blank = "\\" if value.startswith(" ") else ""
+        content.append(f"{escaped_key}={before_blank}{_escape(value)}\n")
+    try:
+        return "".join(content).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EncodingError(f"properties hold half of a surrogate pair: {error.object[error.start]!r}") from error
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines without comments and blank ones, continued lines joined; with the position where each begins."""
+    start = 0
+    parts: list[str] = []
+    for match in _LINE.finditer(text):
+        line = match[1].lstrip(_LEADING)
+        if not parts:
+            if not line or line[0] in "#!":
+                continue
+            start = match.start()
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            parts.append(line[:-1])
+            continue
+        yield start, "".join([*parts, line])
+        parts = []
+    if parts:
+        yield start, "".join(parts)
+
+
+def _unescape(text: str, position: int) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        escape = match[1]
+        if len(escape) == 5:
+            return chr(int(escape[1:], 16))
+        if escape == "u":
+            raise CorruptionError("expected four hex digits behind \\u", position=position)
+        return _UNESCAPED.get(escape, escape)
+
+    return _ESCAPE.sub(replaced, text)
+
+
+def _escape(text: str) -> str:
+    return "".join(_ESCAPED.get(character, character) for character in text)
