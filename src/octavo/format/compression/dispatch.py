@@ -1,0 +1,100 @@
+"""The front of the codecs: pick one by id, check what holds for all of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from octavo.errors import DecompressionLimitError, EncodingError, InvalidRecordError
+from octavo.format.compression.codec import CODECS, Codec
+from octavo.format.compression.scratch import Scratch
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+# What one stream may unpack to. Kafka has no such limit; its largest batch holds less than 2 GiB packed, and an honest
+# one of the usual 1 MiB (message.max.bytes) stays far below this even at zstd's best ratios.
+DEFAULT_LIMIT = 1 << 30
+
+
+class CodecModule(Protocol):
+    """What each codec's module offers. Positions in its errors count from the stream's first byte."""
+
+    def compress(self, data: memoryview, *, level: int, magic: int) -> bytes:
+        """The stream that Kafka would write for this data, up to the library's own choices."""
+
+    def decompress_into(self, data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
+        """Unpack one stream into the scratch from position `at`; its end position there."""
+
+
+def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int = 2) -> bytes:
+    """The data as a stream of this codec, framed as Kafka frames it in a batch of this magic."""
+    try:
+        row = CODECS[Codec(codec)]
+    except ValueError:
+        raise EncodingError(f"codec {codec}, expected 0 to 4") from None
+    if magic < row.min_magic:
+        raise EncodingError(f"{row.name} in a batch of magic {magic}, expected magic {row.min_magic} or later")
+    level = row.level(level)
+    if row.codec is Codec.NONE:
+        return bytes(data)
+    return _module(row.codec).compress(_bytes_view(data), level=level, magic=magic)
+
+
+def decompress(
+    codec: int, data: Buffer, *, magic: int = 2, limit: int = DEFAULT_LIMIT, scratch: Scratch | None = None
+) -> memoryview:
+    """What a stream holds: a view of the scratch's beginning, good until the scratch is used again."""
+    scratch = Scratch() if scratch is None else scratch
+    return scratch.view(0, decompress_into(codec, data, scratch, 0, magic=magic, limit=limit))
+
+
+def decompress_into(
+    codec: int, data: Buffer, scratch: Scratch, at: int, *, magic: int = 2, limit: int = DEFAULT_LIMIT
+) -> int:
+    """Unpack a stream into the scratch from position `at` on, behind what is there; returns where it ends.
+
+    Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
+    the position in `data`; what lies before `at` in the scratch stays as it is.
+    """
+    if codec == 0:
+        return _copy_into(_bytes_view(data), scratch, at, limit)
+    if codec == 4 and magic < 2:
+        raise InvalidRecordError(f"zstd in a message of magic {magic}, expected gzip, snappy or lz4", position=0)
+    return _module(codec).decompress_into(_bytes_view(data), scratch, at, magic=magic, limit=limit)
+
+
+def _copy_into(data: memoryview, scratch: Scratch, at: int, limit: int) -> int:
+    if len(data) > limit:
+        raise DecompressionLimitError(f"{len(data)} bytes, expected at most {limit}", position=0)
+    end = at + len(data)
+    scratch.reserve(end, at)[at:end] = data
+    return end
+
+
+def _bytes_view(data: Buffer) -> memoryview:
+    view = memoryview(data)
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+
+
+@cache
+def _module(codec: int) -> CodecModule:
+    """The codec's module, imported when a stream first needs it."""
+    match codec:
+        case Codec.GZIP:
+            from octavo.format.compression import gzip
+
+            return gzip
+        case Codec.SNAPPY:
+            from octavo.format.compression import snappy
+
+            return snappy
+        case Codec.LZ4:
+            from octavo.format.compression import lz4
+
+            return lz4
+        case Codec.ZSTD:
+            from octavo.format.compression import zstd
+
+            return zstd
+    raise InvalidRecordError(f"codec {codec}, expected 0 to 4", position=0)

@@ -1,0 +1,51 @@
+"""One lz4 block through cramjam, kept from reading a broken block in another way than asked.
+
+When a block does not unpack, cramjam takes its first four bytes for a size and tries the rest. What comes out then is
+no content of the block, and the call's result does not tell. Almost every block rules that out by its first bytes;
+one that does not is unpacked anew by the library's frame decoder, which has no second guess.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from cramjam import lz4
+
+from octavo.format.compression.verdict import invalid
+
+_PREFIX = Struct("<IB")  # what the second guess reads: a size, then the first sequence's token
+_UINT32 = Struct("<I")
+# A frame of one block: no checksums, up to 4 MiB.
+_FRAME_HEADER = bytes.fromhex("04224d18607073")
+_END_MARK = bytes(4)
+
+_decompress_block = lz4.decompress_block_into
+
+
+def decompress_block(block: memoryview, out: memoryview, position: int) -> int:
+    """Unpack a block into `out`, which holds a block of the largest size; returns the bytes written."""
+    try:
+        size: int = _decompress_block(block, out, len(out))
+        if len(block) >= _PREFIX.size:
+            prefix, token = _PREFIX.unpack_from(block)
+            if size <= prefix <= len(out) and _begins_a_block(block, token):
+                size = _decompress_as_frame(block, out)
+    except BaseException as error:
+        raise invalid(error, "lz4", position) from None
+    return size
+
+
+def _begins_a_block(block: memoryview, token: int) -> bool:
+    """Whether a block could begin at byte 4: its first match must lie within the literals before it."""
+    literals = token >> 4
+    offset_at = _PREFIX.size + literals
+    if literals == 15 or len(block) < offset_at + 2:
+        return True  # a long or a last run of literals: not worth a closer look
+    offset = block[offset_at] | block[offset_at + 1] << 8
+    return offset <= literals
+
+
+def _decompress_as_frame(block: memoryview, out: memoryview) -> int:
+    frame = b"".join((_FRAME_HEADER, _UINT32.pack(len(block)), block, _END_MARK))
+    size: int = lz4.decompress_into(frame, out)
+    return size

@@ -1,0 +1,42 @@
+"""The buffer that streams are unpacked into, kept from batch to batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from octavo.errors import DecompressionLimitError
+
+
+class Scratch:
+    """A buffer that grows and never shrinks.
+
+    Memory fresh from the system costs three to four times as much to write as memory in use, so a reader keeps one
+    scratch for all its batches. Not thread-safe: one a thread. A view handed out shows its bytes until they are
+    unpacked over; when the buffer has to grow, older views keep the old memory alive.
+    """
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, capacity: int = 0) -> None:
+        self.buffer = fresh_buffer(capacity)
+
+    def reserve(self, end: int, keep: int = 0) -> memoryview:
+        """The whole buffer, at least `end` bytes long; the first `keep` bytes stay what they are."""
+        buffer = self.buffer
+        if len(buffer) < end:
+            grown = fresh_buffer(max(end, 2 * len(buffer)))
+            grown[:keep] = buffer[:keep]
+            self.buffer = buffer = grown
+        return buffer
+
+    def view(self, start: int, end: int) -> memoryview:
+        """What was unpacked into these positions."""
+        return self.buffer[start:end]
+
+
+def fresh_buffer(capacity: int) -> memoryview:
+    """Memory left uninitialised: a page of it costs nothing before it is written to."""
+    try:
+        return np.empty(capacity, np.uint8).data
+    except MemoryError:
+        raise DecompressionLimitError(f"no memory for {capacity} bytes to unpack into") from None

@@ -1,0 +1,111 @@
+"""snappy in xerial's framing: a header, then chunks of int32 length and one raw snappy block each."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from cramjam import snappy
+
+from octavo.errors import DecompressionLimitError, InvalidRecordError
+from octavo.format.compression.scratch import Scratch, fresh_buffer
+from octavo.format.compression.verdict import invalid
+
+MAGIC = b"\x82SNAPPY\x00"
+VERSIONS = Struct(">ii")  # version, minimum compatible version
+LENGTH = Struct(">i")
+HEADER = MAGIC + VERSIONS.pack(1, 1)
+BLOCK_BYTES = 32 * 1024  # what Kafka's writer puts into a chunk; a reader takes any size
+MAX_CHUNK_BYTES = 512 * 1024 * 1024
+# A copy element of 3 bytes yields 64: no block unpacks to more.
+MAX_RATIO = 22
+# A concatenated stream begins where a chunk's length would stand.
+(CONCATENATED,) = LENGTH.unpack_from(MAGIC)
+
+_decompress_block = snappy.decompress_raw_into
+
+
+def compress(data: memoryview, *, level: int, magic: int) -> bytes:
+    """A header and chunks of 32 KiB, the last one shorter; of no data the header alone."""
+    pieces: list[bytes | memoryview] = [HEADER]
+    for start in range(0, len(data), BLOCK_BYTES):
+        block = data[start : start + BLOCK_BYTES]
+        out = fresh_buffer(snappy.compress_raw_max_len(block))
+        size = snappy.compress_raw_into(block, out)
+        pieces += [LENGTH.pack(size), out[:size]]
+    return b"".join(pieces)
+
+
+def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
+    """Unpack as snappy-java's SnappyInputStream reads; see CodecModule."""
+    end = len(data)
+    stop = at + limit
+    if end == 0:
+        raise InvalidRecordError("an empty snappy stream, expected a header or a block", position=0)
+    if end < len(HEADER) or data[: len(MAGIC)] != MAGIC:
+        # Written without framing: the whole input is one block.
+        return _unpack_block(data, 0, end, scratch, at, stop)
+    position = len(HEADER)  # the first header's versions are not looked at
+    while end - position >= LENGTH.size:  # fewer bytes are a clean end
+        (length,) = LENGTH.unpack_from(data, position)
+        if length == CONCATENATED:
+            position = _read_next_header(data, position)
+            continue
+        start = position + LENGTH.size
+        if not 0 <= length <= MAX_CHUNK_BYTES:
+            raise InvalidRecordError(
+                f"a snappy chunk of {length} bytes, expected 0 to {MAX_CHUNK_BYTES}", position=position
+            )
+        if length > end - start:
+            raise InvalidRecordError(
+                f"a snappy chunk of {length} bytes where {end - start} are left", position=position
+            )
+        position = start + length
+        at = _unpack_block(data, start, position, scratch, at, stop)
+    return at
+
+
+def _read_next_header(data: memoryview, position: int) -> int:
+    """The position behind a concatenated stream's header.
+
+    snappy-java ends or goes on after a half-right magic, by the size of its caller's buffer: here it is an error.
+    """
+    header = data[position : position + len(HEADER)]
+    if len(header) < len(HEADER) or header[: len(MAGIC)] != MAGIC:
+        raise InvalidRecordError("a broken header of a concatenated snappy stream", position=position)
+    version, _ = VERSIONS.unpack_from(header, len(MAGIC))
+    if version < 1:
+        raise InvalidRecordError(f"snappy framing version {version}, expected 1 or later", position=position)
+    return position + len(HEADER)
+
+
+def _unpack_block(data: memoryview, start: int, end: int, scratch: Scratch, at: int, stop: int) -> int:
+    block = data[start:end]
+    size = _block_size(block, start)
+    if size > MAX_RATIO * len(block):
+        raise InvalidRecordError(f"a snappy block of {len(block)} bytes that claims to hold {size}", position=start)
+    block_end = at + size
+    if block_end > stop:
+        raise DecompressionLimitError(f"snappy block of {size} bytes where {stop - at} are allowed", position=start)
+    out = scratch.reserve(block_end, at)[at:block_end]
+    try:
+        found = _decompress_block(block, out)
+    except BaseException as error:
+        raise invalid(error, "snappy", start) from None
+    if found != size:
+        raise InvalidRecordError(f"a snappy block of {found} bytes, expected {size} as it says", position=start)
+    return block_end
+
+
+def _block_size(block: memoryview, position: int) -> int:
+    """A block begins with its unpacked size: unsigned base 128, 32 bits, at most 5 bytes."""
+    size = shift = 0
+    for byte in block[:5]:
+        size |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    else:
+        raise InvalidRecordError("a snappy block without its size, expected 1 to 5 bytes", position=position)
+    if size > 0xFFFFFFFF:
+        raise InvalidRecordError(f"a snappy block of {size} bytes, expected 32 bits", position=position)
+    return size

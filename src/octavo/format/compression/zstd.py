@@ -1,0 +1,44 @@
+"""zstd frames: bounded by their block headers, unpacked by cramjam, written without a content size as Kafka does."""
+
+from __future__ import annotations
+
+from cramjam import zstd
+
+from octavo.errors import DecompressionLimitError
+from octavo.format.compression.scratch import Scratch, fresh_buffer
+from octavo.format.compression.verdict import invalid
+from octavo.format.compression.zstd_frame import output_bound, without_content_size
+
+_decompress = zstd.decompress_into
+
+
+def compress(data: memoryview, *, level: int, magic: int) -> bytes:
+    """One frame without content size, checksum or dictionary.
+
+    The library leaves the content size out only when it is fed by a `Compressor`, which copies the data and holds the
+    GIL. So it writes the size, and the header is rewritten.
+    """
+    out = fresh_buffer(_compress_bound(len(data)))
+    size = zstd.compress_into(data, out, level=level)
+    return without_content_size(out[:size])
+
+
+def _compress_bound(size: int) -> int:
+    """zstd's own ZSTD_COMPRESSBOUND, and a header."""
+    return size + (size >> 8) + (max(0, (128 << 10) - size) >> 11) + 64
+
+
+def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
+    """Unpack any number of frames, skippable ones among them; see CodecModule."""
+    bound = output_bound(data)
+    if len(data) == 0:
+        return at
+    room = min(bound, limit)
+    out = scratch.reserve(at + room, at)[at : at + room]
+    try:
+        return at + int(_decompress(data, out))
+    except BaseException as error:
+        problem = invalid(error, "zstd", 0)
+    if room < bound and "whole buffer" in problem.problem:
+        raise DecompressionLimitError(f"zstd frames of more than the allowed {limit} bytes", position=0)
+    raise problem
