@@ -1,0 +1,61 @@
+"""What the pages show is what happens: console and Python blocks run, and print what is written there."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# Where no compiler was, a process says so on stderr; the pages show what the others see.
+QUIET = {**os.environ, "PYTHONWARNINGS": "ignore"}
+# What a target does once it is set up: a test does not call make again.
+MAKE = {"make demo": "python examples/seed_experiment.py"}
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def with_blocks(language: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, language)]
+
+
+def run(line: str) -> str:
+    """What a command line prints, stdout and stderr together, run from the root with this environment's commands."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        shlex.split(MAKE.get(line, line)), cwd=ROOT, env={**QUIET, "PATH": path}, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", with_blocks("console"), ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_print_what_the_page_shows(page: Path) -> None:
+    for block in blocks(page, "console"):
+        for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, expected = shown.partition("\n")
+            found = run(line)
+            assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), f"{line}\n{found}"
+
+
+@pytest.mark.parametrize("page", with_blocks("pycon"), ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_prints_what_the_page_shows(page: Path) -> None:
+    session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
+    assert session.examples
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_an_example_runs(example: Path) -> None:
+    done = subprocess.run([sys.executable, example], cwd=ROOT, env=QUIET, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
