@@ -76,7 +76,9 @@ def size_of_varlong(n: int) -> int:
 
 def _demand(holds: bool, n: int, expected: str) -> None:
     if not holds:
-        raise EncodingError(f"{n} is not {expected}")
+        # Python refuses to print very long numbers.
+        shown = str(n) if n.bit_length() <= 128 else f"a number of {n.bit_length()} bits"
+        raise EncodingError(f"{shown} is not {expected}")
 
 
 def _size(n: int) -> int:

@@ -1,0 +1,51 @@
+"""Kafka's generated messages as plain dicts: `decode` and `encode` for any schema, in any of its versions.
+
+A row holds every field of the schema under Kafka's name; those that the version doesn't have hold their defaults.
+Coders are compiled on first use and kept for the life of the process: schemas are module constants.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from octavo.errors import CorruptionError, EncodingError
+from octavo.format.messages.primitives import Reader
+from octavo.format.messages.reading import struct_reader
+from octavo.format.messages.schema import Encoding, Message, Row
+from octavo.format.messages.writing import Chunks, Writer, struct_writer
+from octavo.format.varint import Bytes
+
+
+def decode(message: Message, version: int, data: Bytes) -> Row:
+    """The message that `data` holds from its first byte to its last."""
+    row, end = decode_prefix(message, version, data)
+    if end != len(data):
+        raise CorruptionError(f"{len(data) - end} bytes follow {message.name} version {version}", position=end)
+    return row
+
+
+def decode_prefix(message: Message, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
+    """The message that begins at `position`, and the position after it."""
+    if version not in message.versions:
+        problem = f"{message.name} has no version {version}: {message.versions} are known"
+        raise CorruptionError(problem, position=position)
+    return _reader(message, version)(data, position)
+
+
+def encode(message: Message, version: int, row: Row) -> bytes:
+    """The bytes of a message; `decode` gives the row back, with the defaults of what it left out."""
+    if version not in message.versions:
+        raise EncodingError(f"{message.name} has no version {version}: {message.versions} are known")
+    chunks: Chunks = []
+    _writer(message, version)(row, chunks)
+    return b"".join(chunks)
+
+
+@cache
+def _reader(message: Message, version: int) -> Reader:
+    return struct_reader(message.fields, Encoding(version, version in message.flexible), message.name)
+
+
+@cache
+def _writer(message: Message, version: int) -> Writer:
+    return struct_writer(message.fields, Encoding(version, version in message.flexible), message.name)

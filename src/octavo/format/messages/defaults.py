@@ -1,0 +1,35 @@
+"""Whether a value is its field's default: then a tagged field isn't written, and an absent one isn't missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from octavo.format.messages.schema import UNKNOWN_TAGS, Array, Field, Struct
+
+DefaultTest = Callable[[Any], bool]
+
+
+def default_test(part: Field) -> DefaultTest:
+    """The test for one field; a struct may leave out what is default in it."""
+    default = part.default()
+    if default is None:
+        return lambda value: value is None
+    if isinstance(part.type, Array):
+        return lambda value: value == [] or value == ()
+    if isinstance(part.type, Struct):
+        return _struct_test(part.type)
+    return lambda value: bool(value == default)
+
+
+def _struct_test(kind: Struct) -> DefaultTest:
+    tests = [(part.name, part.default(), default_test(part)) for part in kind.fields]
+
+    def is_default(value: Any) -> bool:
+        return (
+            isinstance(value, Mapping)
+            and not value.get(UNKNOWN_TAGS)
+            and all(test(value.get(name, default)) for name, default, test in tests)
+        )
+
+    return is_default

@@ -1,0 +1,147 @@
+"""Readers of a message's smallest parts: lengths, strings, bytes, arrays of fixed-size numbers.
+
+Each function builds a reader for one place in one version: `reader(data, position) -> (value, next position)`. `path`
+names the place in error messages. A length is checked against the bytes that are left before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from octavo.errors import CorruptionError
+from octavo.format.messages.schema import BYTES, RECORDS, STRING, UUID, Primitive
+from octavo.format.varint import Bytes, decode_uvarint
+
+Reader = Callable[[Bytes, int], tuple[Any, int]]
+LengthReader = Callable[[Bytes, int], tuple[int, int]]
+
+MAX_STRING_BYTES = 0x7FFF  # in both encodings: a Java short
+NULL = -1
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+
+
+def truncated(path: str, position: int, needed: int, data: Bytes) -> CorruptionError:
+    """The error for a value that needs more bytes than are left."""
+    left = max(0, len(data) - position)
+    return CorruptionError(f"{path} needs {needed} bytes, {left} are left", position=position)
+
+
+def uvarint(data: Bytes, position: int, path: str) -> tuple[int, int]:
+    """The unsigned varint at `position`, with the place's name in its error."""
+    try:
+        return decode_uvarint(data, position)
+    except CorruptionError as error:
+        raise CorruptionError(f"{path}: {error.problem}", position=error.position) from None
+
+
+def length_reader(path: str, *, flexible: bool, short: bool) -> LengthReader:
+    """Of a string, bytes or array: -1 is null, less is refused. `short`: two bytes where it isn't flexible."""
+    if flexible:
+
+        def read_compact(data: Bytes, position: int) -> tuple[int, int]:
+            if position < len(data) and (byte := data[position]) < 128:
+                return byte - 1, position + 1
+            value, position = uvarint(data, position, path)
+            return value - 1, position
+
+        return read_compact
+
+    layout = _INT16 if short else _INT32
+    unpack, width = layout.unpack_from, layout.size
+
+    def read_fixed(data: Bytes, position: int) -> tuple[int, int]:
+        try:
+            length: int = unpack(data, position)[0]
+        except struct.error:
+            raise truncated(f"the length of {path}", position, width, data) from None
+        if length < NULL:
+            raise CorruptionError(f"{path} has the length {length}", position=position)
+        return length, position + width
+
+    return read_fixed
+
+
+def null_reader(path: str, read_length: LengthReader, *, nullable: bool) -> LengthReader:
+    """The same length, refused when it says null where null isn't allowed."""
+    if nullable:
+        return read_length
+
+    def read(data: Bytes, position: int) -> tuple[int, int]:
+        length, start = read_length(data, position)
+        if length == NULL:
+            raise CorruptionError(f"{path} is null, which this version doesn't allow", position=position)
+        return length, start
+
+    return read
+
+
+def fixed_reader(kind: Primitive, path: str) -> Reader:
+    """Of one value of fixed size."""
+    assert kind.layout is not None
+    layout = struct.Struct(f">{kind.layout}")
+    unpack, width = layout.unpack_from, layout.size
+
+    def read(data: Bytes, position: int) -> tuple[Any, int]:
+        try:
+            return unpack(data, position)[0], position + width
+        except struct.error:
+            raise truncated(path, position, width, data) from None
+
+    return read
+
+
+def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: bool) -> Reader:
+    """Of a string, bytes, or records (a view into the data, so that a produced batch isn't copied)."""
+    length_of = null_reader(path, length_reader(path, flexible=flexible, short=kind is STRING), nullable=nullable)
+    cut: Callable[[Bytes, int, int], Any] = {STRING: _text, BYTES: _copy, RECORDS: _view}[kind]
+    longest = MAX_STRING_BYTES if kind is STRING else None
+
+    def read(data: Bytes, position: int) -> tuple[Any, int]:
+        length, start = length_of(data, position)
+        if length == NULL:
+            return None, start
+        if longest is not None and length > longest:
+            raise CorruptionError(f"{path} has {length} bytes, a string at most {longest}", position=position)
+        end = start + length
+        if end > len(data):
+            raise truncated(path, start, length, data)
+        try:
+            return cut(data, start, end), end
+        except UnicodeDecodeError as error:
+            raise CorruptionError(f"{path} is not UTF-8: {error.reason}", position=start + error.start) from None
+
+    return read
+
+
+def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> Reader:
+    """Of an array of fixed-size values, unpacked in one call."""
+    assert kind.layout is not None
+    width = struct.calcsize(f">{kind.layout}")
+    repeat: Callable[[int], str] = ("16s".__mul__) if kind is UUID else (lambda count: f"{count}{kind.layout}")
+
+    def read(data: Bytes, position: int) -> tuple[Any, int]:
+        count, start = length_of(data, position)
+        if count == NULL:
+            return None, start
+        end = start + count * width
+        if end > len(data):
+            raise truncated(f"{path} with {count} elements", start, count * width, data)
+        return list(struct.unpack_from(f">{repeat(count)}", data, start)), end
+
+    return read
+
+
+def _text(data: Bytes, start: int, end: int) -> str:
+    return str(data[start:end], "utf-8")
+
+
+def _copy(data: Bytes, start: int, end: int) -> bytes:
+    return bytes(data[start:end])
+
+
+def _view(data: Bytes, start: int, end: int) -> memoryview:
+    return memoryview(data)[start:end]

@@ -1,0 +1,192 @@
+"""From a schema and a version to a reader of structs: compiled once, then run for each message.
+
+Neighbouring fields of fixed size are unpacked together. Tags that the schema doesn't know are kept in the row under
+`UNKNOWN_TAGS`, so that a message written by a newer Kafka can be written back whole.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any
+
+from octavo.errors import CorruptionError
+from octavo.format.messages.primitives import (
+    NULL,
+    LengthReader,
+    Reader,
+    fixed_array_reader,
+    fixed_reader,
+    length_reader,
+    null_reader,
+    truncated,
+    uvarint,
+    variable_reader,
+)
+from octavo.format.messages.schema import UNKNOWN_TAGS, Array, Encoding, Field, Primitive, Row, Struct
+from octavo.format.varint import Bytes
+
+Step = Callable[[Bytes, int, Row], int]
+"""Reads some fields at a position into the row and returns the position after them."""
+
+
+def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Reader:
+    """Of a struct as a row with all fields of the schema in its order; those absent hold their defaults."""
+    version = encoding.version
+    inline = [part for part in fields if version in part.versions and version not in part.tagged]
+    steps = [*_inline_steps(inline, encoding, path)]
+    if encoding.flexible:
+        steps.append(_tag_section_step(fields, encoding, path))
+    template = {part.name: part.default() for part in fields}
+    # What no step sets for sure and the caller could change must not be shared by two rows.
+    mutable = [
+        (part.name, part.default)
+        for part in fields
+        if part not in inline and isinstance(template[part.name], list | dict)
+    ]
+
+    def read(data: Bytes, position: int) -> tuple[Row, int]:
+        row = template.copy()
+        for name, default in mutable:
+            row[name] = default()
+        for step in steps:
+            position = step(data, position, row)
+        return row, position
+
+    return read
+
+
+def _inline_steps(inline: list[Field], encoding: Encoding, path: str) -> Iterable[Step]:
+    for fixed, group in groupby(inline, key=_is_fixed):
+        if fixed:
+            yield _fixed_step(list(group), path)
+        else:
+            for part in group:
+                yield _field_step(part.name, _field_reader(part, encoding, f"{path}.{part.name}"))
+
+
+def _is_fixed(part: Field) -> bool:
+    return isinstance(part.type, Primitive) and part.type.layout is not None
+
+
+def _fixed_step(group: list[Field], path: str) -> Step:
+    names = [part.name for part in group]
+    layout = struct.Struct(">" + "".join(part.type.layout or "" for part in group if isinstance(part.type, Primitive)))
+    unpack, width = layout.unpack_from, layout.size
+    label = f"{path}.{names[0]}" + (f" to {names[-1]}" if len(names) > 1 else "")
+
+    def step(data: Bytes, position: int, row: Row) -> int:
+        try:
+            values = unpack(data, position)
+        except struct.error:
+            raise truncated(label, position, width, data) from None
+        row.update(zip(names, values, strict=True))
+        return position + width
+
+    return step
+
+
+def _field_step(name: str, read: Reader) -> Step:
+    def step(data: Bytes, position: int, row: Row) -> int:
+        row[name], position = read(data, position)
+        return position
+
+    return step
+
+
+def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
+    nullable = encoding.version in part.nullable
+    if isinstance(part.type, Struct):
+        read = struct_reader(part.type.fields, encoding, path)
+        if not nullable:
+            return read
+        return _nullable_struct_reader(read, path, compact=encoding.version in part.tagged)
+    if isinstance(part.type, Array):
+        length_of = length_reader(path, flexible=encoding.is_compact(part), short=False)
+        return _array_reader(part.type.element, encoding, path, null_reader(path, length_of, nullable=nullable))
+    if part.type.layout is not None:
+        return fixed_reader(part.type, path)
+    return variable_reader(part.type, path, flexible=encoding.is_compact(part), nullable=nullable)
+
+
+def _nullable_struct_reader(read: Reader, path: str, *, compact: bool) -> Reader:
+    """A mark before the struct says whether it is there: 1 or -1 as int8, inside a tagged field 1 or 0 as uvarint."""
+    absent = 0 if compact else 0xFF
+
+    def read_nullable(data: Bytes, position: int) -> tuple[Any, int]:
+        if position >= len(data):
+            raise truncated(f"the null mark of {path}", position, 1, data)
+        mark = data[position]
+        if mark == absent:
+            return None, position + 1
+        if mark != 1:
+            raise CorruptionError(f"{path} has the null mark {mark}, not 1 or {absent}", position=position)
+        return read(data, position + 1)
+
+    return read_nullable
+
+
+def _array_reader(element: Primitive | Struct, encoding: Encoding, path: str, length_of: LengthReader) -> Reader:
+    if isinstance(element, Struct):
+        read_element = struct_reader(element.fields, encoding, path)
+    elif element.layout is not None:
+        return fixed_array_reader(element, path, length_of)
+    else:
+        read_element = variable_reader(element, path, flexible=encoding.flexible, nullable=False)
+
+    def read(data: Bytes, position: int) -> tuple[Any, int]:
+        count, start = length_of(data, position)
+        if count == NULL:
+            return None, start
+        if count > len(data) - start:  # an element has at least a byte
+            raise truncated(f"{path} with {count} elements", start, count, data)
+        values = []
+        for _ in range(count):
+            value, start = read_element(data, start)
+            values.append(value)
+        return values, start
+
+    return read
+
+
+def _tag_section_step(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Step:
+    """Of the tagged fields that end a struct. Tags must rise and sizes be exact: Kafka writes no other."""
+    version = encoding.version
+    readers: dict[int, tuple[str, Reader]] = {
+        part.tag: (part.name, _field_reader(part, encoding, f"{path}.{part.name}"))
+        for part in fields
+        if part.tag is not None and version in part.tagged
+    }
+    misplaced = {part.tag: part.name for part in fields if part.tag is not None and part.tag not in readers}
+    label = f"the tagged fields of {path}"
+
+    def step(data: Bytes, position: int, row: Row) -> int:
+        if position < len(data) and data[position] == 0:
+            return position + 1
+        count, position = uvarint(data, position, label)
+        previous = -1
+        for _ in range(count):
+            start = position
+            tag, position = uvarint(data, start, label)
+            size, position = uvarint(data, position, label)
+            end = position + size
+            if tag <= previous:
+                raise CorruptionError(f"{label}: tag {tag} after tag {previous}", position=start)
+            if tag in misplaced:
+                problem = f"{label}: tag {tag} ({misplaced[tag]}) is not valid in version {version}"
+                raise CorruptionError(problem, position=start)
+            if end > len(data):
+                raise truncated(f"tag {tag} of {path}", position, size, data)
+            if tag in readers:
+                name, read = readers[tag]
+                row[name], stop = read(data, position)
+                if stop != end:
+                    problem = f"{label}: {name} takes {stop - position} bytes, its size says {size}"
+                    raise CorruptionError(problem, position=position)
+            else:
+                row.setdefault(UNKNOWN_TAGS, {})[tag] = bytes(data[position:end])
+            previous, position = tag, end
+        return position
+
+    return step

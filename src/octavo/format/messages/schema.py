@@ -1,0 +1,160 @@
+"""The words in which message schemas are declared: versions, types, fields, structs, messages.
+
+They mirror the JSON definitions from which Kafka generates its message classes. A schema is data: reading, writing
+and printing derive from it (`codec`, `json_form`). Fields stand in the order of Kafka's definition, tagged ones too.
+Schemas are written down as text (`notation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from typing import Any, Final, NamedTuple
+
+from octavo.format.kafka_uuid import ZERO_UUID
+
+Row = dict[str, Any]
+"""A struct's value: field name to plain value (int, float, bool, str, bytes, list, Row, None; uuid = 16 bytes)."""
+
+UNKNOWN_TAGS: Final = "_unknownTaggedFields"
+"""The key under which a row carries the tags that its schema doesn't know, as `{tag: bytes}`; absent without any."""
+
+_NEWEST = 0x7FFF
+
+
+@dataclass(frozen=True)
+class Versions:
+    """A range of versions, both ends included; empty when the lowest is above the highest."""
+
+    lowest: int
+    highest: int
+
+    @classmethod
+    def parse(cls, text: str) -> Versions:
+        """Kafka's notation: `none`, `3`, `0-4`, `3+`."""
+        if text == "none":
+            return NO_VERSIONS
+        if text.endswith("+"):
+            return cls(int(text[:-1]), _NEWEST)
+        lowest, _, highest = text.partition("-")
+        return cls(int(lowest), int(highest or lowest))
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lowest <= version <= self.highest
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.lowest, self.highest + 1))
+
+    def __str__(self) -> str:
+        if self.lowest > self.highest:
+            return "none"
+        if self.highest == _NEWEST:
+            return f"{self.lowest}+"
+        return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
+
+
+ALL_VERSIONS: Final = Versions(0, _NEWEST)
+NO_VERSIONS: Final = Versions(0, -1)
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A type without parts. `layout` is its `struct` format where its size is fixed, else None."""
+
+    name: str
+    layout: str | None
+    default: bool | int | float | str | bytes
+
+
+BOOL: Final = Primitive("bool", "?", False)
+INT8: Final = Primitive("int8", "b", 0)
+INT16: Final = Primitive("int16", "h", 0)
+UINT16: Final = Primitive("uint16", "H", 0)
+INT32: Final = Primitive("int32", "i", 0)
+UINT32: Final = Primitive("uint32", "I", 0)
+INT64: Final = Primitive("int64", "q", 0)
+FLOAT64: Final = Primitive("float64", "d", 0.0)
+UUID: Final = Primitive("uuid", "16s", ZERO_UUID)
+STRING: Final = Primitive("string", None, "")
+BYTES: Final = Primitive("bytes", None, b"")
+RECORDS: Final = Primitive("records", None, b"")
+
+PRIMITIVES: Final = {
+    kind.name: kind for kind in (BOOL, INT8, INT16, UINT16, INT32, UINT32, INT64, FLOAT64, UUID, STRING, BYTES, RECORDS)
+}
+
+
+@dataclass(frozen=True)
+class Array:
+    """A list; Kafka has no arrays of arrays, and encodes its map-like arrays (mapKey) like any other."""
+
+    element: Primitive | Struct
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A named group of fields; its fields' versions are those of the message around it."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+
+Type = Primitive | Array | Struct
+
+
+class _Natural:
+    """Marks a field whose default is that of its type: zero, empty, or a struct of defaults."""
+
+    def __repr__(self) -> str:
+        return "NATURAL"
+
+
+NATURAL: Final = _Natural()
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a struct or message."""
+
+    name: str
+    type: Type
+    versions: Versions = ALL_VERSIONS
+    nullable: Versions = NO_VERSIONS
+    tag: int | None = None
+    tagged: Versions = NO_VERSIONS
+    flexible: Versions | None = None  # overrides the message's own: a request header's clientId never becomes compact
+    ignorable: bool = False  # a value that the version has no room for is dropped in silence, instead of refused
+    declared_default: bool | int | float | str | _Natural | None = NATURAL
+
+    def default(self) -> Any:
+        """The value of the field where it is absent; a fresh one where it can be changed."""
+        return natural_default(self.type) if isinstance(self.declared_default, _Natural) else self.declared_default
+
+
+@dataclass(frozen=True, eq=False)
+class Message:
+    """A schema with its valid versions and those in the flexible encoding; compared by identity."""
+
+    name: str
+    versions: Versions
+    flexible: Versions
+    fields: tuple[Field, ...] = dataclass_field(repr=False)
+
+
+class Encoding(NamedTuple):
+    """The version that a coder is compiled for, and whether it is in the flexible encoding."""
+
+    version: int
+    flexible: bool
+
+    def is_compact(self, part: Field) -> bool:
+        """Whether this field's own lengths are compact."""
+        return self.flexible if part.flexible is None else self.version in part.flexible
+
+
+def natural_default(kind: Type) -> Any:
+    """What a field of this type holds when nothing was said: zero, empty, or a struct of defaults."""
+    if isinstance(kind, Primitive):
+        return kind.default
+    return [] if isinstance(kind, Array) else {part.name: part.default() for part in kind.fields}
