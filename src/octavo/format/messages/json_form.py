@@ -1,0 +1,132 @@
+"""Messages as JSON, as Kafka's generated converters make it and its tools print it.
+
+Fields stand in the schema's order; those absent in the version are left out, and tagged ones that hold their default.
+A uuid is its text, bytes are base64, records are told by their size alone (`recordsSizeInBytes`), unknown tags are
+not shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from octavo.errors import EncodingError
+from octavo.format.kafka_uuid import to_text
+from octavo.format.messages.defaults import default_test
+from octavo.format.messages.schema import BYTES, RECORDS, UUID, Array, Field, Message, Row, Struct, Type
+
+Converter = Callable[[Any], Any]
+
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
+_SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def json_value(message: Message, version: int, row: Row) -> dict[str, Any]:
+    """A decoded message as a tree of JSON's own types."""
+    if version not in message.versions:
+        raise EncodingError(f"{message.name} has no version {version}: {message.versions} are known")
+    value: dict[str, Any] = _message_converter(message, version)(row)
+    return value
+
+
+def json_text(value: Any) -> str:
+    """A tree of JSON's types as Kafka prints it: no blanks, numbers as in Java, text beyond ASCII as it is."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quoted(name)}:{json_text(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(json_text, value)) + "]"
+    if isinstance(value, str):
+        return _quoted(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return java_double(value) if isinstance(value, float) else str(value)
+
+
+def java_double(value: float) -> str:
+    """A double as Java (19 or later) prints it: shortest digits, an exponent below 0.001 and from ten million."""
+    if not math.isfinite(value):
+        return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[repr(value)]
+    # Java's shortest form has two digits: the smallest double is 4.9E-324, not 5E-324.
+    short = f"{value:.1e}"
+    sign, digits, exponent = Decimal(short if float(short) == value else repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits))
+    point = len(text) + exponent  # how many of the digits stand before the point
+    if -3 < point <= 7:
+        text = text.rjust(len(text) + 1 - point, "0") if point < 1 else text.ljust(point, "0")
+        point = max(point, 1)
+        shown = f"{text[:point]}.{text[point:] or 0}"
+    else:
+        shown = f"{text[0]}.{text[1:] or 0}E{point - 1}"
+    return "-" + shown if sign else shown
+
+
+@cache
+def _message_converter(message: Message, version: int) -> Converter:
+    return _struct_converter(message.fields, version)
+
+
+def _struct_converter(fields: tuple[Field, ...], version: int) -> Converter:
+    parts = [
+        (
+            part.name,
+            part.default,
+            _converter(part.type, version),
+            default_test(part) if version in part.tagged else None,
+        )
+        for part in fields
+        if version in part.versions
+    ]
+
+    def convert(row: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for name, default, convert_value, is_default in parts:
+            value = row[name] if name in row else default()
+            if is_default is not None and is_default(value):
+                continue
+            if value is None:
+                shown[name] = None
+            elif convert_value is _size:
+                shown[f"{name}SizeInBytes"] = _size(value)
+            else:
+                shown[name] = convert_value(value)
+        return shown
+
+    return convert
+
+
+def _converter(kind: Type, version: int) -> Converter:
+    if isinstance(kind, Struct):
+        return _struct_converter(kind.fields, version)
+    if isinstance(kind, Array):
+        convert = _converter(kind.element, version)
+        return lambda values: [convert(value) for value in values]
+    return {UUID: to_text, BYTES: _base64, RECORDS: _size}.get(kind, _as_is)
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
+def _size(value: bytes) -> int:
+    return memoryview(value).nbytes
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _quoted(text: str) -> str:
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04X}"

@@ -1,0 +1,45 @@
+"""The records of `__share_group_state`: a share partition's delivery state, whole (snapshot) or a change (update)."""
+
+from __future__ import annotations
+
+from octavo.format.messages.records import CoordinatorRecord, decode_record, record_type, record_types
+from octavo.format.varint import Bytes
+
+_SHARE_PARTITION = """
+    groupId    string
+    topicId    uuid
+    partition  int32
+"""
+
+SHARE_GROUP_STATE_TYPES = record_types(
+    record_type(0, "ShareSnapshot", _SHARE_PARTITION, "0", "0+", """
+        snapshotEpoch          int32
+        stateEpoch             int32
+        leaderEpoch            int32
+        startOffset            int64
+        deliveryCompleteCount  int32  tag=0 default=-1
+        createTimestamp        int64
+        writeTimestamp         int64
+        stateBatches           []StateBatch
+            firstOffset    int64
+            lastOffset     int64
+            deliveryState  int8
+            deliveryCount  int16
+    """),
+    record_type(1, "ShareUpdate", _SHARE_PARTITION, "0", "0+", """
+        snapshotEpoch          int32
+        leaderEpoch            int32
+        startOffset            int64
+        deliveryCompleteCount  int32  tag=0 default=-1
+        stateBatches           []StateBatch
+            firstOffset    int64
+            lastOffset     int64
+            deliveryState  int8
+            deliveryCount  int16
+    """),
+)  # fmt: skip
+
+
+def decode_share_group_state_record(key: Bytes, value: Bytes | None) -> CoordinatorRecord:
+    """A record of `__share_group_state`."""
+    return decode_record(SHARE_GROUP_STATE_TYPES, key, value)
