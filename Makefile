@@ -49,6 +49,7 @@ test: setup ## run every test on the compiled kernels, and those of formats and 
 
 lint: setup ## run ruff, mypy --strict and the import rules
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
