@@ -1,0 +1,128 @@
+"""Record columns ↔ Arrow record batches, without copying: the one home of pyarrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from octavo.errors import EncodingError
+from octavo.format.java_text import decode_utf8
+from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.layout import NO_TIMESTAMP, Column
+
+HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
+FIELDS = {
+    Column.OFFSET: pa.field("offset", pa.int64(), nullable=False),
+    Column.TIMESTAMP: pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
+    Column.KEY: pa.field("key", pa.binary()),
+    Column.VALUE: pa.field("value", pa.binary()),
+    Column.HEADERS: pa.field("headers", pa.list_(pa.field("item", HEADER, nullable=False)), nullable=False),
+}
+
+
+def to_arrow(columns: RecordColumns, wanted: Column = Column.ALL) -> pa.RecordBatch:
+    """The filled rows as a record batch over the same memory: it is good until the columns are filled anew."""
+    makers = {
+        Column.OFFSET: lambda: _fixed(pa.int64(), columns.offset, columns.rows),
+        Column.TIMESTAMP: lambda: _fixed(pa.timestamp("ms", "UTC"), columns.timestamp, columns.rows),
+        Column.KEY: lambda: _binary(pa.binary(), columns.key, columns.rows),
+        Column.VALUE: lambda: _binary(pa.binary(), columns.value, columns.rows),
+        Column.HEADERS: lambda: _headers(columns),
+    }
+    chosen = [column for column in FIELDS if wanted & column]
+    arrays = [makers[column]() for column in chosen]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([FIELDS[column] for column in chosen]))
+
+
+def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
+    """A record batch with columns among offset, timestamp, key, value, headers as columns to encode.
+
+    Without an offset column rows count from 0; without timestamps they have none (-1). Strings are taken as UTF-8.
+    """
+    rows = batch.num_rows
+    given = dict(zip(batch.schema.names, batch.columns, strict=True))
+    unknown = given.keys() - {field.name for field in FIELDS.values()}
+    if unknown:
+        known = ", ".join(field.name for field in FIELDS.values())
+        raise EncodingError(f"column {min(unknown)!r} is not one of a record: {known}")
+    columns = RecordColumns(
+        _int64(given["offset"], pa.int64()) if "offset" in given else np.arange(rows, dtype=np.int64),
+        _int64(given["timestamp"], pa.timestamp("ms")) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
+        _column(given.get("key")),
+        _column(given.get("value")),
+        rows=rows,
+    )
+    if "headers" in given:
+        _add_headers(columns, given["headers"])
+    return columns
+
+
+def _fixed(kind: pa.DataType, values: NDArray[Any], rows: int) -> pa.Array:
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(values)])
+
+
+def _binary(kind: pa.DataType, column: BinaryColumn | None, rows: int) -> pa.Array:
+    if column is None:
+        return pa.nulls(rows, kind)
+    validity = pa.py_buffer(column.validity) if column.nulls else None
+    buffers = [validity, pa.py_buffer(column.offsets), pa.py_buffer(column.data)]
+    return pa.Array.from_buffers(kind, rows, buffers, null_count=column.nulls)
+
+
+def _headers(columns: RecordColumns) -> pa.Array:
+    rows = columns.header_rows
+    keys = _text(_binary(pa.string(), columns.header_key, rows))
+    values = _binary(pa.binary(), columns.header_value, rows)
+    entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
+    offsets = pa.py_buffer(columns.header_offsets)
+    return pa.Array.from_buffers(FIELDS[Column.HEADERS].type, columns.rows, [None, offsets], children=[entries])
+
+
+def _text(keys: pa.Array) -> pa.Array:
+    """Header keys as strings; bytes that are not UTF-8 become what a Java client shows for them."""
+    try:
+        keys.validate(full=True)
+    except pa.ArrowInvalid:
+        shown = [decode_utf8(key) for key in keys.view(pa.binary()).to_pylist()]
+        return pa.array(shown, pa.string())
+    return keys
+
+
+def _int64(array: pa.Array, kind: pa.DataType) -> NDArray[np.int64]:
+    if array.null_count:
+        raise EncodingError(f"{array.null_count} nulls in a column of offsets or timestamps, expected none")
+    plain = array.cast(pa.int64()) if pa.types.is_integer(array.type) else array.cast(kind).cast(pa.int64())
+    return np.frombuffer(plain.buffers()[1], np.int64)[plain.offset : plain.offset + len(plain)]
+
+
+def _column(array: pa.Array | None) -> BinaryColumn | None:
+    if array is None or pa.types.is_null(array.type):
+        return None
+    if not pa.types.is_binary(array.type) and not pa.types.is_string(array.type):
+        array = array.cast(pa.binary())
+    if array.offset % 8:
+        array = pa.concat_arrays([array])  # a bitmap must begin at a byte
+    validity, offsets, data = array.buffers()
+    first, rows = array.offset, len(array)
+    bitmap = None if not array.null_count else np.frombuffer(validity, np.uint8)[first // 8 :]
+    ends = np.frombuffer(offsets, np.int32)[first : first + rows + 1] if rows else np.zeros(1, np.int32)
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return BinaryColumn(ends, content, bitmap, array.null_count)
+
+
+def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
+    if headers.null_count:
+        headers = headers.fill_null([])
+    if headers.offset % 8:
+        headers = pa.concat_arrays([headers])
+    entries = headers.values
+    keys = entries.field("key")
+    if keys.null_count:
+        raise EncodingError(f"{keys.null_count} headers without a key, expected none")
+    ends = headers.offsets.cast(pa.int32())
+    columns.header_offsets = np.frombuffer(ends.buffers()[1], np.int32)[ends.offset : ends.offset + len(headers) + 1]
+    columns.header_key, columns.header_value = _column(keys), _column(entries.field("value"))
+    columns.header_rows = len(entries)
