@@ -207,6 +207,6 @@ def test_a_full_disk_is_one_sentence(driver: Path) -> None:
 
 
 def test_a_closed_stdout_is_no_failure(driver: Path) -> None:
-    line = ["/bin/sh", "-c", '"$0" "$1" try json >&-', sys.executable, driver]
+    line = ["/bin/sh", "-c", '"$0" "$1" try json >&-', sys.executable, str(driver)]
     done = subprocess.run(line, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
