@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         EncodingError,
         InvalidRecordError,
         OctavoError,
+        UnsupportedCompressionTypeError,
     )
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "EncodingError",
     "InvalidRecordError",
     "OctavoError",
+    "UnsupportedCompressionTypeError",
     "__version__",
 ]
 
@@ -42,6 +44,7 @@ _HOMES = {
     "EncodingError": "octavo.errors",
     "InvalidRecordError": "octavo.errors",
     "OctavoError": "octavo.errors",
+    "UnsupportedCompressionTypeError": "octavo.errors",
 }
 
 

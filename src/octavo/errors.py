@@ -46,3 +46,7 @@ class DecompressionLimitError(CorruptionError):
 
 class EncodingError(OctavoError, ValueError):
     """Values that the format cannot hold: nothing was written."""
+
+
+class UnsupportedCompressionTypeError(EncodingError):
+    """A codec that the wanted magic does not know (Kafka's UnsupportedCompressionTypeException)."""

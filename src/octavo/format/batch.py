@@ -11,7 +11,7 @@ from octavo.errors import CorruptRecordError, EncodingError
 from octavo.format.compression import DEFAULT_LIMIT, Codec, compress
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
-from octavo.format.record import Record
+from octavo.format.record import Record, TimestampType
 from octavo.format.row_columns import from_records, to_records
 from octavo.format.walker import walk
 from octavo.kernels import layout
@@ -19,6 +19,9 @@ from octavo.kernels.layout import Code, Column, Flaw
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+_FLAGS = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
+_KNOWN_ATTRIBUTES = layout.CODEC_MASK | _FLAGS | layout.DELETE_HORIZON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ def build_batch(
     """
     origin = origin or Origin()
     origin.check()
-    _check_records(records)
+    check_records(records)
     timestamps = [record.timestamp for record in records]
     attributes = codec | origin.attributes
     attributes |= 0 if log_append_time is None else layout.LOG_APPEND_TIME
@@ -103,6 +106,7 @@ def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int |
 
 def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
     """A header before records that are encoded (and compressed) already."""
+    header.to_table()  # refuses what does not fit
     packed = memoryview(packed).cast("B")
     out = bytearray(layout.BATCH_OVERHEAD) + packed
     start = header.base_offset, len(out) - layout.LOG_OVERHEAD, header.partition_leader_epoch, 2, 0, header.attributes
@@ -116,7 +120,7 @@ def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
 
 def empty_batch(header: BatchHeader) -> bytes:
     """What compaction leaves of a batch that it emptied but must keep: offsets, producer and sequence, no records."""
-    kept = header.attributes & (layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL)
+    kept = header.attributes & _FLAGS
     return frame_batch(replace(header, attributes=kept, base_timestamp=layout.NO_TIMESTAMP, count=0), b"")
 
 
@@ -129,8 +133,7 @@ def decode_batch(
     """
     view = memoryview(data).cast("B")
     header = read_header(view, position)
-    if header.flaws & Flaw.CRC_MISMATCH:
-        raise CorruptRecordError(f"a batch whose CRC is not the stored {header.crc}", position=position)
+    _check_crc(header)
     wanted = Column.ALL | Column.STORED_TIMESTAMP if stored_timestamps else Column.ALL
     columns = Decoder(wanted, limit=limit).decode_one(view, header.to_table()[0])
     return header, to_records(columns)
@@ -148,12 +151,26 @@ def read_header(data: Buffer, position: int = 0) -> BatchHeader:
     return BatchHeader.from_row(found.table[0])
 
 
-def _bound(record: Record) -> int:
-    headers = sum(10 + 4 * len(header.key) + len(header.value or b"") for header in record.headers)
-    return len(record.key or b"") + len(record.value or b"") + headers
+def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
+    """A v2 batch with another timestamp type and largest timestamp: what a broker does for LogAppendTime.
+
+    The header alone changes, and its CRC. Attribute bits that Kafka does not know are lost, as when it does so.
+    """
+    header = read_header(batch)
+    if header.magic != 2:
+        raise EncodingError(f"a batch of magic {header.magic}, expected magic 2")
+    _check_crc(header)
+    view = memoryview(batch).cast("B")[: header.size]
+    if (header.timestamp_type, header.max_timestamp) == (timestamp_type, max_timestamp):
+        return bytes(view)
+    kept = header.attributes & _KNOWN_ATTRIBUTES & ~layout.LOG_APPEND_TIME
+    appended = layout.LOG_APPEND_TIME if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
+    stamped = replace(header, attributes=kept | appended, max_timestamp=max_timestamp)
+    return frame_batch(stamped, view[layout.BATCH_OVERHEAD :])
 
 
-def _check_records(records: Sequence[Record]) -> None:
+def check_records(records: Sequence[Record]) -> None:
+    """Refuse what Kafka's builder refuses of records that go into one batch, of whatever magic."""
     if not records:
         raise EncodingError("a batch without a record; an empty batch is left by compaction alone (empty_batch)")
     last = records[0].offset - 1
@@ -165,6 +182,16 @@ def _check_records(records: Sequence[Record]) -> None:
         last = record.offset
     if last - records[0].offset > 2**31 - 1:
         raise EncodingError(f"offsets {records[0].offset} to {last}: a batch spans at most 2147483647")
+
+
+def _bound(record: Record) -> int:
+    headers = sum(10 + 4 * len(header.key) + len(header.value or b"") for header in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers
+
+
+def _check_crc(header: BatchHeader) -> None:
+    if header.flaws & Flaw.CRC_MISMATCH:
+        raise CorruptRecordError(f"a batch whose CRC is not the stored {header.crc}", position=header.position)
 
 
 def _check_code(code: int, header: BatchHeader) -> None:

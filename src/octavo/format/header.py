@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from octavo.errors import EncodingError
 from octavo.format import sequence
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
@@ -49,7 +50,11 @@ class BatchHeader:
         """A table of one row, as the kernels take it."""
         table = np.zeros(1, BATCH)
         for name in self.__slots__:
-            table[name] = getattr(self, name)
+            try:
+                table[name] = getattr(self, name)
+            except OverflowError:
+                bits = 8 * BATCH[name].itemsize
+                raise EncodingError(f"{name} {getattr(self, name)} does not fit into {bits} bits") from None
         return table
 
     @property

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from struct import error as StructError
 from typing import TYPE_CHECKING
 
-from octavo.errors import EncodingError, InvalidRecordError
+from octavo.errors import (
+    CorruptRecordError,
+    EncodingError,
+    InvalidRecordError,
+    UnsupportedCompressionTypeError,
+)
 from octavo.format.compression import Codec, compress
 from octavo.format.record import Record, TimestampType
 from octavo.kernels import layout
@@ -27,10 +33,11 @@ def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
     header = layout.MESSAGE_V0 if magic == 0 else layout.MESSAGE_V1
     timestamp = () if magic == 0 else (record.timestamp,)
     size = header.size - layout.LOG_OVERHEAD + len(fields)
-    entry = bytearray(header.pack(record.offset, size, 0, magic, attributes, *timestamp) + fields)
-    checksum = zlib.crc32(memoryview(entry)[layout.MESSAGE_MAGIC_POSITION :])
-    entry[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
-    return bytes(entry)
+    try:
+        entry = bytearray(header.pack(record.offset, size, 0, magic, attributes, *timestamp) + fields)
+    except StructError as error:
+        raise EncodingError(f"offset {record.offset}, attributes {attributes}: {error}") from None
+    return _with_checksum(entry)
 
 
 def encode_message_set(
@@ -41,23 +48,29 @@ def encode_message_set(
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     log_append_time: int = layout.NO_TIMESTAMP,
     level: int | None = None,
+    stamp_inner: bool = False,
 ) -> bytes:
     """The records as brokers of that magic stored them: a message each, or one compressed wrapper around all.
 
-    With LogAppendTime each outer message carries `log_append_time`; what a wrapper holds keeps its own timestamps.
+    With LogAppendTime each outer message carries `log_append_time`; what a wrapper holds keeps its own timestamps, or
+    with `stamp_inner` it carries time and type too, as when a broker compresses the set itself.
     """
     appended = magic == 1 and timestamp_type is TimestampType.LOG_APPEND_TIME
     type_bit = layout.LOG_APPEND_TIME if appended else 0
+    inner_bit = 0
+    if appended and (stamp_inner or codec is Codec.NONE):
+        records = [record._replace(timestamp=log_append_time) for record in records]
+        inner_bit = type_bit
     if codec is Codec.NONE:
-        stamped = (record._replace(timestamp=log_append_time) if appended else record for record in records)
-        return b"".join(encode_message(record, magic, type_bit) for record in stamped)
+        return b"".join(encode_message(record, magic, inner_bit) for record in records)
     if codec is Codec.ZSTD:
-        raise EncodingError(f"zstd is for v2 batches only, found magic {magic}")
+        raise UnsupportedCompressionTypeError(f"zstd is for v2 batches only, found magic {magic}")
     if not records:
         raise EncodingError("a compressed message set without a record, expected at least one")
     # v0 inner offsets are absolute; v1's count from the first, so that a broker need not recompress to assign them.
     first = records[0].offset if magic == 1 else 0
-    inner = b"".join(encode_message(record._replace(offset=record.offset - first), magic) for record in records)
+    relative = (record._replace(offset=record.offset - first) for record in records)
+    inner = b"".join(encode_message(record, magic, inner_bit) for record in relative)
     timestamp = log_append_time if appended else max(record.timestamp for record in records)
     wrapper = Record(records[-1].offset, timestamp, None, compress(codec, inner, level=level, magic=magic))
     return encode_message(wrapper, magic, codec | type_bit)
@@ -79,17 +92,25 @@ def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
 def with_timestamp(entry: Buffer, timestamp_type: TimestampType, timestamp: int) -> bytes:
     """A v1 message with another timestamp and type, its CRC recomputed: what a broker does for LogAppendTime."""
     changed = bytearray(entry)
+    if len(changed) < layout.MESSAGE_V1.size:
+        raise CorruptRecordError(f"an entry of {len(changed)} bytes, too short for a v1 message", position=0)
     magic = changed[layout.MAGIC_POSITION]
     if magic != 1:
         raise EncodingError(f"a message of magic {magic} has no timestamp to set, expected magic 1")
-    attributes = changed[layout.MESSAGE_ATTRIBUTES_POSITION] & ~layout.LOG_APPEND_TIME
+    if not -(1 << 63) <= timestamp < 1 << 63:
+        raise EncodingError(f"timestamp {timestamp} does not fit into 64 bits")
+    attributes = changed[layout.MESSAGE_ATTRIBUTES_POSITION] & layout.CODEC_MASK
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
         attributes |= layout.LOG_APPEND_TIME
     changed[layout.MESSAGE_ATTRIBUTES_POSITION] = attributes
     changed[layout.MESSAGE_V0.size : layout.MESSAGE_V1.size] = timestamp.to_bytes(8, signed=True)
-    checksum = zlib.crc32(memoryview(changed)[layout.MESSAGE_MAGIC_POSITION :])
-    changed[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
-    return bytes(changed)
+    return _with_checksum(changed)
+
+
+def _with_checksum(entry: bytearray) -> bytes:
+    checksum = zlib.crc32(memoryview(entry)[layout.MESSAGE_MAGIC_POSITION :])
+    entry[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
+    return bytes(entry)
 
 
 def _field(value: bytes | None) -> bytes:
