@@ -57,7 +57,7 @@ def segment_files(archive: str, kind: FileKind) -> list[tuple[SegmentFile, Path]
 
 
 @ALL
-def test_offset_indexes(archive: str) -> None:  # L2
+def test_offset_indexes(archive: str) -> None:
     for file, path in segment_files(archive, FileKind.OFFSET_INDEX):
         data = path.read_bytes()
         index = OffsetIndex.decode(data, file.base_offset)
@@ -70,7 +70,7 @@ def test_offset_indexes(archive: str) -> None:  # L2
 
 
 @ALL
-def test_time_indexes(archive: str) -> None:  # L2
+def test_time_indexes(archive: str) -> None:
     for file, path in segment_files(archive, FileKind.TIME_INDEX):
         data = path.read_bytes()
         index = TimeIndex.decode(data, file.base_offset).used()
@@ -82,7 +82,7 @@ def test_time_indexes(archive: str) -> None:  # L2
             assert all(index.lookup(entry.timestamp) == entry for entry in index)
 
 
-def test_pre_sized_indexes_show_their_unused_slots() -> None:  # I6, I8
+def test_pre_sized_indexes_show_their_unused_slots() -> None:  # I6
     folder = archives.unpack("v431-killed") / "crash.big-index-0"
     index = OffsetIndex.decode((folder / "00000000000000000000.index").read_bytes(), 0)
     assert len(index) == 10485760 // 8
@@ -95,8 +95,24 @@ def test_pre_sized_indexes_show_their_unused_slots() -> None:  # I6, I8
         times.sanity_check()
 
 
+def test_indexes_of_the_documents_experiment() -> None:  # I8
+    folder = archives.unpack("seed-004-log-format") / "log-format-1"
+    offsets = {
+        path.name: OffsetIndex.decode(path.read_bytes(), names.base_offset_of(path.name))
+        for path in sorted(folder.glob("*.index"))
+    }
+    assert list(offsets) == [SegmentFile(base, FileKind.OFFSET_INDEX).name for base in (0, 93, 184)]
+    first, second, active = offsets.values()
+    assert list(first) == [(80, 4384)]
+    assert list(second) == []
+    assert active[0] == (184, 0)  # what the old tools print of it
+    assert active.zero_tail() == len(active) == 1310720
+    times = TimeIndex.decode((folder / "00000000000000000184.timeindex").read_bytes(), 184)
+    assert times.zero_tail() == len(times) == 873813
+
+
 @ALL
-def test_transaction_indexes(archive: str) -> None:  # L2
+def test_transaction_indexes(archive: str) -> None:
     for file, path in segment_files(archive, FileKind.TXN_INDEX):
         data = path.read_bytes()
         index = txn_index.decode(data)
@@ -107,14 +123,14 @@ def test_transaction_indexes(archive: str) -> None:  # L2
 
 
 @ALL
-def test_producer_snapshots(archive: str) -> None:  # L2
+def test_producer_snapshots(archive: str) -> None:
     for _, path in segment_files(archive, FileKind.PRODUCER_SNAPSHOT):
         data = path.read_bytes()
         assert producer_snapshot.encode(producer_snapshot.decode(data)) == data, path
 
 
 @ALL
-def test_offset_checkpoints(archive: str) -> None:  # L3
+def test_offset_checkpoints(archive: str) -> None:
     for path in archives.files(archive, "*-offset-checkpoint"):
         assert path.name in names.OFFSET_CHECKPOINTS
         data = path.read_bytes()
@@ -124,7 +140,7 @@ def test_offset_checkpoints(archive: str) -> None:  # L3
 
 
 @ALL
-def test_leader_epochs(archive: str) -> None:  # L2
+def test_leader_epochs(archive: str) -> None:
     for path in archives.files(archive, names.LEADER_EPOCH_CHECKPOINT):
         data = path.read_bytes()
         entries = leader_epochs.decode(data)
@@ -140,7 +156,7 @@ def test_partition_metadata(archive: str) -> None:
 
 
 @ALL
-def test_meta_properties(archive: str) -> None:  # L3
+def test_meta_properties(archive: str) -> None:
     for path in archives.files(archive, names.META_PROPERTIES):
         data = path.read_bytes()
         date = data.decode().splitlines()[1]

@@ -57,8 +57,12 @@ def encode(state: QuorumState) -> bytes:
     common = {"leaderId": state.leader_id, "leaderEpoch": state.leader_epoch, "votedId": state.voted_id}
     fields: dict[str, Any]
     if state.version == 1:
+        if state != state._replace(cluster_id="", applied_offset=0, current_voters=()):
+            raise EncodingError(f"version 1 holds no cluster id, applied offset or voters: {state}")
         fields = {**common, "votedDirectoryId": kafka_uuid.to_text(state.voted_directory_id)}
     elif state.version == 0:
+        if state.voted_directory_id != kafka_uuid.ZERO_UUID:
+            raise EncodingError(f"version 0 holds no directory id: {state}")
         if not 0 <= state.applied_offset <= INT64_MAX:
             raise EncodingError(f"applied offset {state.applied_offset} is not in the range 0 to {INT64_MAX}")
         voters = None if state.current_voters is None else [{"voterId": voter} for voter in state.current_voters]

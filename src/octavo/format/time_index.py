@@ -60,6 +60,11 @@ class TimeIndex(SparseIndex[TimestampOffset]):
         super().sanity_check()
 
 
+def takes(last: TimestampOffset, entry: TimestampOffset) -> bool:
+    """Whether an index that ends with `last` takes the entry: only a larger timestamp says something new."""
+    return entry.timestamp > last.timestamp
+
+
 def encode(timestamps: Integers, offsets: Integers, base_offset: int) -> bytes:
     """The entries' bytes."""
     return ENTRY.pack_columns(

@@ -1,0 +1,84 @@
+"""Java's rules of reading lines, fields and numbers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.errors import CorruptionError
+from octavo.format import java_text
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", []),
+        (b"\n", [(0, "")]),
+        (b"a", [(0, "a")]),
+        (b"a\n", [(0, "a")]),
+        (b"a\nb\r\nc\rd", [(0, "a"), (2, "b"), (5, "c"), (7, "d")]),
+        (b"\r\n\n\r", [(0, ""), (2, ""), (3, "")]),
+        ("ä\x85\u2028b\n".encode(), [(0, "ä\x85\u2028b")]),  # Java knows no other line breaks
+    ],
+)
+def test_lines(data: bytes, lines: list[tuple[int, str]]) -> None:
+    assert java_text.lines(data) == lines
+
+
+def test_bytes_that_are_no_utf8_are_refused() -> None:
+    with pytest.raises(CorruptionError, match="expected UTF-8 text, found bytes ff") as raised:
+        java_text.lines(b"0\nab\xff")
+    assert raised.value.position == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("a 0 5", ["a", "0", "5"]),
+        ("a \t 0\f5  ", ["a", "0", "5"]),
+        (" a", ["", "a"]),
+        ("", []),
+        ("  ", []),
+        ("a\u00a0b", ["a\u00a0b"]),  # a blank, but none of Java's
+    ],
+)
+def test_split(text: str, fields: list[str]) -> None:
+    assert java_text.split(text) == fields
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "number"),
+    [
+        ("0", 32, 0),
+        ("-0", 32, 0),
+        ("+7", 32, 7),
+        ("007", 32, 7),
+        ("2147483647", 32, 2**31 - 1),
+        ("-2147483648", 32, -(2**31)),
+        ("-9223372036854775808", 64, -(2**63)),
+        ("0" * 10000 + "5", 64, 5),
+    ],
+)
+def test_numbers(text: str, bits: int, number: int) -> None:
+    assert java_text.parse_integer(text, bits) == number
+
+
+@pytest.mark.parametrize("text", ["", "+", "-", "1 ", " 1", "1.0", "0x1", "1_0", "--1", "٣", "a", "\x00\x00"])
+def test_what_is_no_number(text: str) -> None:
+    with pytest.raises(CorruptionError, match="expected a whole number") as raised:
+        java_text.parse_integer(text, 32, 11)
+    assert raised.value.position == 11
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"), [("2147483648", 32), ("-2147483649", 32), ("9223372036854775808", 64), ("9" * 10000, 64)]
+)
+def test_numbers_beyond_their_bits(text: str, bits: int) -> None:
+    with pytest.raises(CorruptionError, match=f"expected a number of {bits} bits"):
+        java_text.parse_integer(text, bits)
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_every_number_reads_back(number: int) -> None:
+    assert java_text.parse_integer(str(number), 64) == number
