@@ -3,6 +3,11 @@
 from libc.string cimport memcpy
 
 from octavo.kernels.buffers cimport *
+from octavo.kernels.layout cimport *
+
+
+cdef enum:
+    MAX_COLUMN_BYTES = 2147483647  # more than that an int32 offset cannot reach
 
 
 cdef struct Binary:
@@ -48,6 +53,7 @@ cdef inline int pin_binary(Arrays *arrays, column, int flags, Binary *binary) ex
     binary.offsets = <int32_t *>pin(arrays, column.offsets, flags, &length)
     binary.rows = length // 4 - 1
     binary.data = <uint8_t *>pin(arrays, column.data, flags, &binary.bytes)
+    binary.bytes = min(binary.bytes, <int64_t>MAX_COLUMN_BYTES)
     binary.validity = <uint8_t *>pin(arrays, column.validity, flags, &validity_bytes)
     if binary.validity != NULL and validity_bytes * 8 < binary.rows:
         binary.rows = validity_bytes * 8
@@ -83,11 +89,22 @@ cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
     return 0
 
 
-cdef inline int require_writable(Arrays *arrays) except -1:
+cdef inline bint ends_inside(const Binary *column, int64_t rows) noexcept nogil:
+    """Whether the next value of a column with so many can be appended at its last offset."""
+    return rows <= column.rows and 0 <= column.offsets[rows] <= column.bytes
+
+
+cdef inline int require_writable(Arrays *arrays, int columns) except -1:
     """A decode writes every kind of column; those of an encode may lack some."""
     if (arrays.key.validity == NULL or arrays.value.validity == NULL or arrays.header_offsets == NULL
             or arrays.header_key.validity == NULL or arrays.header_value.validity == NULL):
         raise ValueError("columns to decode into must have every buffer: make them with RecordColumns.empty")
+    if ((columns & KEY and not ends_inside(&arrays.key, arrays.rows))
+            or (columns & VALUE and not ends_inside(&arrays.value, arrays.rows))
+            or arrays.header_rows < 0
+            or (columns & HEADERS and not ends_inside(&arrays.header_key, arrays.header_rows))
+            or (columns & HEADERS and not ends_inside(&arrays.header_value, arrays.header_rows))):
+        raise ValueError("columns to decode into must hold the columns that are asked for up to their last row")
     return 0
 
 
@@ -120,20 +137,28 @@ cdef inline void forget_nulls(Binary *column, int64_t start, int64_t end) noexce
 
 
 cdef inline void copy(uint8_t *to, const uint8_t *source, int64_t n) noexcept nogil:
-    # Fixed sizes become two moves: keys are short, and a call of memcpy costs more than their bytes.
-    if n <= 16:
-        if n >= 8:
-            memcpy(to, source, 8)
-            memcpy(to + n - 8, source + n - 8, 8)
-        elif n >= 4:
-            memcpy(to, source, 4)
-            memcpy(to + n - 4, source + n - 4, 4)
-        elif n:
-            to[0] = source[0]
-            to[n >> 1] = source[n >> 1]
-            to[n - 1] = source[n - 1]
-    else:
+    """memcpy for short values: two moves of a fixed size, which overlap in the middle, cost less than the call."""
+    if n > 128:
         memcpy(to, source, <size_t>n)
+    elif n > 64:
+        memcpy(to, source, 64)
+        memcpy(to + n - 64, source + n - 64, 64)
+    elif n > 32:
+        memcpy(to, source, 32)
+        memcpy(to + n - 32, source + n - 32, 32)
+    elif n >= 16:
+        memcpy(to, source, 16)
+        memcpy(to + n - 16, source + n - 16, 16)
+    elif n >= 8:
+        memcpy(to, source, 8)
+        memcpy(to + n - 8, source + n - 8, 8)
+    elif n >= 4:
+        memcpy(to, source, 4)
+        memcpy(to + n - 4, source + n - 4, 4)
+    elif n > 0:
+        to[0] = source[0]
+        to[n >> 1] = source[n >> 1]
+        to[n - 1] = source[n - 1]
 
 
 cdef inline void put(Binary *column, int64_t row, const uint8_t *source, int32_t length) noexcept nogil:
@@ -143,5 +168,5 @@ cdef inline void put(Binary *column, int64_t row, const uint8_t *source, int32_t
         set_null(column, row)
         column.offsets[row + 1] = at
     else:
-        copy(column.data + at, source, length)
         column.offsets[row + 1] = at + length
+        copy(column.data + at, source, length)

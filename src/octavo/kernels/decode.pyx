@@ -143,8 +143,12 @@ cdef Py_ssize_t decode_all(const uint8_t *base, int64_t length, const Batch *bat
     cdef int64_t start, end, header_rows
     with nogil:
         while i < count:
-            start = starts[i] if starts != NULL else batches[i].position + BATCH_OVERHEAD
-            end = ends[i] if starts != NULL else batches[i].position + batches[i].size
+            if starts != NULL:
+                start, end = starts[i], ends[i]
+            elif 0 <= batches[i].position <= length:  # else the sums could overflow
+                start, end = batches[i].position + BATCH_OVERHEAD, batches[i].position + batches[i].size
+            else:
+                start = end = -1
             if not 0 <= start <= end <= length:
                 i = -1 - i
                 break
@@ -176,7 +180,7 @@ def decode_records(data, table, Py_ssize_t first, out, int columns=31, starts=No
         raise ValueError("first must not be negative, and starts and ends come together")
     pin_columns(&arrays, out, PyBUF_WRITABLE)
     try:
-        require_writable(&arrays)
+        require_writable(&arrays, columns)
         base = <const uint8_t *>pin(&arrays, data, PyBUF_SIMPLE, &length)
         batches = <const Batch *>pin(&arrays, table, PyBUF_SIMPLE, &table_bytes)
         starts_at = <const int64_t *>pin(&arrays, starts, PyBUF_SIMPLE, &starts_bytes)

@@ -104,13 +104,18 @@ cdef void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
 cdef int check_columns(const Arrays *source, int64_t first, int64_t end) except -1:
     """Refuse columns whose offsets lead outside their data: nothing below checks them again."""
     cdef int64_t row
-    cdef bint good = sound(&source.key, first, end) and sound(&source.value, first, end)
+    cdef bint good = 0 <= first <= end <= source.capacity
+    good = good and sound(&source.key, first, end) and sound(&source.value, first, end)
     if good and source.header_offsets != NULL and first < end:
         for row in range(first, end):
             good = good and 0 <= source.header_offsets[row] <= source.header_offsets[row + 1]
         good = good and sound(&source.header_key, source.header_offsets[first], source.header_offsets[end]) \
             and sound(&source.header_value, source.header_offsets[first], source.header_offsets[end])
-    if not good or not 0 <= first <= end <= source.capacity:
+        if good:
+            for row in range(source.header_offsets[first], source.header_offsets[end]):
+                if length_at(&source.header_key, row) < 0:
+                    raise ValueError(f"rows {first} to {end}: header {row} has no key")
+    if not good:
         raise ValueError(f"rows {first} to {end}: a column's offsets do not lie inside its data")
     return 0
 
@@ -157,7 +162,7 @@ def encode_batches(columns, int64_t row, table, out, Py_ssize_t at):
             if batches[i].count < 0:
                 raise ValueError(f"batch {i}: count {batches[i].count} is negative")
             rows += batches[i].count
-        check_columns(&arrays, row, row + rows)
+        check_columns(&arrays, row, row + rows if row <= arrays.capacity else -1)
         i = 0
         with nogil:
             while i < count:

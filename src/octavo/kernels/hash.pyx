@@ -120,27 +120,29 @@ def murmur2(data):
 
 def murmur2_column(offsets, data, out):
     """murmur2 of each value of a binary column: `out[i]` from `data[offsets[i]:offsets[i + 1]]`."""
-    cdef Py_buffer o, d, w
+    cdef Py_buffer views[3]
     cdef const int32_t *ends
+    cdef const uint8_t *base
     cdef int32_t *hashes
     cdef Py_ssize_t i = 0, rows
-    cdef bint sound = True
-    PyObject_GetBuffer(offsets, &o, PyBUF_SIMPLE)
-    PyObject_GetBuffer(data, &d, PyBUF_SIMPLE)
-    PyObject_GetBuffer(out, &w, PyBUF_WRITABLE)
-    rows = w.len // 4
-    ends, hashes = <const int32_t *>o.buf, <int32_t *>w.buf
-    if o.len // 4 < rows + 1:
-        sound = False
-    else:
+    cdef int pinned = 0
+    cdef bint sound
+    try:
+        for buffer, flags in ((offsets, PyBUF_SIMPLE), (data, PyBUF_SIMPLE), (out, PyBUF_WRITABLE)):
+            PyObject_GetBuffer(buffer, &views[pinned], flags)
+            pinned += 1
+        ends, base, hashes = <const int32_t *>views[0].buf, <const uint8_t *>views[1].buf, <int32_t *>views[2].buf
+        rows = views[2].len // 4
+        sound = rows < views[0].len // 4
         with nogil:
-            for i in range(rows):
-                if not 0 <= ends[i] <= ends[i + 1] <= d.len:
-                    sound = False
-                    break
-                hashes[i] = murmur2_of(<const uint8_t *>d.buf + ends[i], ends[i + 1] - ends[i])
-    PyBuffer_Release(&o)
-    PyBuffer_Release(&d)
-    PyBuffer_Release(&w)
+            while sound and i < rows:
+                sound = 0 <= ends[i] <= ends[i + 1] <= views[1].len
+                if sound:
+                    hashes[i] = murmur2_of(base + ends[i], <size_t>(ends[i + 1] - ends[i]))
+                    i += 1
+    finally:
+        while pinned:
+            pinned -= 1
+            PyBuffer_Release(&views[pinned])
     if not sound:
         raise ValueError(f"row {i}: its offsets do not lie inside the column's data")

@@ -9,7 +9,7 @@ checksums_prepare()
 
 cdef int decode_message(const uint8_t *base, const uint8_t *p, const uint8_t *end, int columns, bint check_crc,
                         int64_t base_offset, const int64_t *timestamp, Arrays *out, Problem *problem) noexcept nogil:
-    """Append one message; `timestamp` overrules its own where it is given. Room was checked by the caller."""
+    """Append one message; `timestamp` overrules that of a v1 where it is given. Room was checked by the caller."""
     cdef int64_t row = out.rows, header = 26 if p[16] != 0 else 18
     cdef int32_t length
     cdef const uint8_t *q = p + header
@@ -36,7 +36,7 @@ cdef int decode_message(const uint8_t *base, const uint8_t *p, const uint8_t *en
     if columns & OFFSET:
         out.offset[row] = <int64_t>(load_be64(p) + <uint64_t>base_offset)
     if columns & TIMESTAMP:
-        if timestamp != NULL:
+        if timestamp != NULL and p[16] == 1:
             out.timestamp[row] = timestamp[0]
         else:
             out.timestamp[row] = <int64_t>load_be64(p + 18) if p[16] != 0 else -1
@@ -88,7 +88,7 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
         last_inner = <int64_t>load_be64(last)
         if wrapper_offset < last_inner:
             return fail(problem, OFFSET_BELOW_INNER, last - base, last_inner)
-        base_offset = wrapper_offset - last_inner
+        base_offset = <int64_t>(<uint64_t>wrapper_offset - <uint64_t>last_inner)
     while p < stop:
         next_ = p + LOG_OVERHEAD + <int32_t>load_be32(p + 8)
         if decode_message(base, p, next_, columns, check_crc, base_offset, timestamp, out, problem) != DONE:
@@ -102,7 +102,7 @@ def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31,
     """Append the uncompressed messages of data[start:end] to the columns `out`, all of them or none.
 
     `relative`: the set was unpacked from a v1 wrapper of that offset, and its inner offsets count from its first.
-    `timestamp`: the wrapper's, where it overrules the messages' own. Returns an `Outcome` (the second number is 0).
+    `timestamp`: the wrapper's, where it overrules that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     cdef Arrays arrays
     cdef Problem problem
@@ -115,7 +115,7 @@ def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31,
         timestamp_at = &overruling
     pin_columns(&arrays, out, PyBUF_WRITABLE)
     try:
-        require_writable(&arrays)
+        require_writable(&arrays, columns)
         base = <const uint8_t *>pin(&arrays, data, PyBUF_SIMPLE, &length)
         check_range(start, end, length)
         rows = arrays.rows

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.columns import MAX_COLUMN_BYTES, BinaryColumn, RecordColumns
 from octavo.kernels.layout import Code, Column
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Headers = list[tuple[memoryview, memoryview | None]]
 
@@ -39,20 +36,47 @@ def signed64(value: int) -> int:
 
 
 def capacity(columns: RecordColumns) -> int:
-    assert columns.key is not None and columns.value is not None and columns.header_offsets is not None
-    lengths = (columns.key.offsets, columns.value.offsets, columns.header_offsets)
-    return min(len(columns.offset), len(columns.timestamp), *(len(array) - 1 for array in lengths))
+    lengths = [len(columns.offset), len(columns.timestamp)]
+    lengths += [room for room in (_row_capacity(columns.key), _row_capacity(columns.value)) if room is not None]
+    return min(lengths if columns.header_offsets is None else [*lengths, len(columns.header_offsets) - 1])
 
 
-def require_writable(columns: RecordColumns) -> None:
+def check_rows(columns: RecordColumns) -> None:
+    if not 0 <= columns.rows <= capacity(columns):
+        raise ValueError(f"{columns.rows} rows in columns for {capacity(columns)}")
+
+
+def require_writable(out: RecordColumns, columns: int) -> None:
     """A decode writes every kind of column; those of an encode may lack some."""
-    binaries = columns.binaries()
-    if len(binaries) < 4 or any(column.validity is None for column in binaries) or columns.header_offsets is None:
+    check_rows(out)
+    binaries = out.binaries()
+    if len(binaries) < 4 or any(column.validity is None for column in binaries) or out.header_offsets is None:
         raise ValueError("columns to decode into must have every buffer: make them with RecordColumns.empty")
+    asked = (Column.KEY, Column.VALUE, Column.HEADERS, Column.HEADERS)
+    used = (out.rows, out.rows, out.header_rows, out.header_rows)
+    for column, wanted, rows in zip(binaries, asked, used, strict=True):
+        if rows < 0 or (columns & wanted and not _ends_inside(column, rows)):
+            raise ValueError("columns to decode into must hold the columns that are asked for up to their last row")
+
+
+def _row_capacity(column: BinaryColumn | None) -> int | None:
+    if column is None:
+        return None
+    rows = len(column.offsets) - 1
+    return rows if column.validity is None else min(rows, 8 * len(column.validity))
+
+
+def _ends_inside(column: BinaryColumn, rows: int) -> bool:
+    room = _row_capacity(column)
+    return room is not None and rows <= room and 0 <= column.offsets[rows] <= _byte_capacity(column)
+
+
+def _byte_capacity(column: BinaryColumn) -> int:
+    return min(len(column.data), MAX_COLUMN_BYTES)
 
 
 def free_bytes(column: BinaryColumn | None, row: int) -> int:
-    return 0 if column is None else len(column.data) - int(column.offsets[row])
+    return 0 if column is None else _byte_capacity(column) - int(column.offsets[row])
 
 
 def put(column: BinaryColumn, row: int, value: memoryview | None) -> None:
@@ -73,15 +97,21 @@ def value_at(column: BinaryColumn | None, row: int) -> memoryview | None:
     return column.data[int(column.offsets[row]) : int(column.offsets[row + 1])].data
 
 
-def headers_fit(columns: RecordColumns, headers: Sequence[tuple[memoryview, memoryview | None]]) -> bool:
-    """Whether these headers fit behind those that are there."""
-    key, value, row = columns.header_key, columns.header_value, columns.header_rows
-    assert key is not None and value is not None
-    return (
-        row + len(headers) < min(len(key.offsets), len(value.offsets))
-        and sum(len(name) for name, _ in headers) <= free_bytes(key, row)
-        and sum(len(content or b"") for _, content in headers) <= free_bytes(value, row)
-    )
+class HeaderRoom:
+    """What is left for headers behind those that are there."""
+
+    def __init__(self, out: RecordColumns) -> None:
+        room = [_row_capacity(column) or 0 for column in (out.header_key, out.header_value)]
+        self._rows = min(room) - out.header_rows
+        self._key_bytes = free_bytes(out.header_key, out.header_rows)
+        self._value_bytes = free_bytes(out.header_value, out.header_rows)
+
+    def take(self, name: memoryview, value: memoryview | None) -> bool:
+        """Whether one more header fits."""
+        self._rows -= 1
+        self._key_bytes -= len(name)
+        self._value_bytes -= len(value or b"")
+        return min(self._rows, self._key_bytes, self._value_bytes) >= 0
 
 
 def append(out: RecordColumns, row: Row, columns: int) -> None:

@@ -11,13 +11,13 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code, Column, Outcome
 from octavo.kernels.reference.columns import (
+    HeaderRoom,
     Headers,
     Problem,
     Row,
     append,
     capacity,
     free_bytes,
-    headers_fit,
     require_writable,
     signed64,
 )
@@ -44,7 +44,7 @@ def decode_records(
     """
     if first < 0 or (starts is None) != (ends is None):
         raise ValueError("first must not be negative, and starts and ends come together")
-    require_writable(out)
+    require_writable(out, columns)
     view = memoryview(data).cast("B")
     for index in range(first, len(table)):
         batch = table[index]
@@ -70,7 +70,7 @@ def decode_records(
 
 
 def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColumns, columns: int) -> list[Row]:
-    count, area, start = int(batch["count"]), end - at, at
+    count, area = int(batch["count"]), end - at
     if count < 0:
         raise Problem(Code.NEGATIVE_COUNT, at, count)
     if count == 0:
@@ -84,17 +84,18 @@ def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColum
         if columns & asked and free_bytes(column, out.rows) < area:
             raise Problem(Code.FULL, at)
     rows = []
+    room = HeaderRoom(out) if columns & Column.HEADERS else None
     for _ in range(count):
-        row, at = _record(view, at, end, batch, bool(columns & Column.STORED_TIMESTAMP))
+        row, at = _record(view, at, end, batch, bool(columns & Column.STORED_TIMESTAMP), room)
         rows.append(row)
     if at != end:
         raise Problem(Code.TRAILING_BYTES, at, end - at)
-    if columns & Column.HEADERS and not headers_fit(out, [header for row in rows for header in row.headers]):
-        raise Problem(Code.FULL, start)
     return rows
 
 
-def _record(view: memoryview, start: int, end: int, batch: np.void, stored: bool) -> tuple[Row, int]:
+def _record(
+    view: memoryview, start: int, end: int, batch: np.void, stored: bool, room: HeaderRoom | None
+) -> tuple[Row, int]:
     length, at = read_varint(view, start, end)
     if length < 1 or length > end - at:
         raise Problem(Code.RECORD_BEYOND_END, start, length)
@@ -104,7 +105,7 @@ def _record(view: memoryview, start: int, end: int, batch: np.void, stored: bool
     delta, at = read_varint(view, at, end)
     key, at = _field(view, at, end, Code.KEY_BEYOND_RECORD)
     value, at = _field(view, at, end, Code.VALUE_BEYOND_RECORD)
-    headers, at = _headers(view, at, end)
+    headers, at = _headers(view, at, end, room)
     if at != end:
         raise Problem(Code.RECORD_LENGTH_MISMATCH, at, end - at)
     timestamp = signed64(int(batch["base_timestamp"]) + delta_ms)
@@ -120,7 +121,7 @@ def _field(view: memoryview, at: int, end: int, beyond: Code) -> tuple[memoryvie
     return (None, start) if length < 0 else (view[start : start + length], start + length)
 
 
-def _headers(view: memoryview, at: int, end: int) -> tuple[Headers, int]:
+def _headers(view: memoryview, at: int, end: int, room: HeaderRoom | None) -> tuple[Headers, int]:
     count, start = read_varint(view, at, end)
     if count < 0:
         raise Problem(Code.NEGATIVE_HEADER_COUNT, at, count)
@@ -133,7 +134,10 @@ def _headers(view: memoryview, at: int, end: int) -> tuple[Headers, int]:
         if length < 0:
             raise Problem(Code.NEGATIVE_HEADER_KEY, at, length)
         name, at = _field(view, at, end, Code.HEADER_BEYOND_RECORD)
+        value_at = at
         value, at = _field(view, at, end, Code.HEADER_BEYOND_RECORD)
         assert name is not None
+        if room is not None and not room.take(name, value):
+            raise Problem(Code.FULL, value_at)
         headers.append((name, value))
     return headers, at

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from octavo.kernels import layout
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import Code
-from octavo.kernels.reference.columns import signed64, value_at
+from octavo.kernels.reference.columns import capacity, check_rows, signed64, value_at
 from octavo.kernels.reference.hash import crc32c
 from octavo.kernels.reference.varint import write_varint, write_varlong
 
@@ -98,13 +98,17 @@ def _sized(value: memoryview | None) -> tuple[bytes | memoryview, ...]:
 
 def _check(columns: RecordColumns, first: int, end: int) -> None:
     """Refuse columns whose offsets lead outside their data."""
-    sound = 0 <= first <= end <= min(len(columns.offset), len(columns.timestamp))
+    check_rows(columns)
+    sound = 0 <= first <= end <= capacity(columns)
     sound = sound and _sound(columns.key, first, end) and _sound(columns.value, first, end)
     if sound and columns.header_offsets is not None and first < end:
         offsets = columns.header_offsets[first : end + 1]
         sound = len(offsets) == end - first + 1 and bool(offsets[0] >= 0) and bool((np.diff(offsets) >= 0).all())
         for column in (columns.header_key, columns.header_value):
             sound = sound and _sound(column, int(offsets[0]), int(offsets[-1]))
+        for header in range(int(offsets[0]), int(offsets[-1])) if sound else ():
+            if value_at(columns.header_key, header) is None:
+                raise ValueError(f"rows {first} to {end}: header {header} has no key")
     if not sound:
         raise ValueError(f"rows {first} to {end}: a column's offsets do not lie inside its data")
 

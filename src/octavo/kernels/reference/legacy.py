@@ -28,9 +28,9 @@ def decode_messages(
     """Append the uncompressed messages of data[start:end] to the columns `out`, all of them or none.
 
     `relative`: the set was unpacked from a v1 wrapper of that offset, and its inner offsets count from its first.
-    `timestamp`: the wrapper's, where it overrules the messages' own. Returns an `Outcome` (the second number is 0).
+    `timestamp`: the wrapper's, where it overrules that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
-    require_writable(out)
+    require_writable(out, columns)
     view = memoryview(data).cast("B")
     if not 0 <= start <= end <= len(view):
         raise ValueError(f"range {start}..{end} is not inside a buffer of {len(view)} bytes")
@@ -42,12 +42,12 @@ def decode_messages(
         if out.rows + len(entries) > capacity(out):
             raise Problem(Code.FULL, start)
         base_offset = _base_offset(view, entries[-1][0], wrapper_offset) if relative else 0
-        rows = [_message(view, at, stop, base_offset, check_crc) for at, stop in entries]
+        rows = [_message(view, at, stop, base_offset, check_crc, timestamp) for at, stop in entries]
     except Problem as problem:
         code, position, found = problem.outcome
         return code, 0, position, found
     for row in rows:
-        append(out, row if timestamp is None else row._replace(timestamp=timestamp), columns)
+        append(out, row, columns)
     return Code.DONE, 0, 0, 0
 
 
@@ -77,7 +77,7 @@ def _base_offset(view: memoryview, last: int, wrapper_offset: int) -> int:
     return int(wrapper_offset - inner)
 
 
-def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: bool) -> Row:
+def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: bool, overruling: int | None) -> Row:
     offset, _, crc, magic, attributes = layout.MESSAGE_V0.unpack_from(view, at)
     if attributes & layout.CODEC_MASK:
         raise Problem(Code.NESTED_COMPRESSION, at, attributes & layout.CODEC_MASK)
@@ -87,6 +87,8 @@ def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: b
     if end - at < header.size + 8:
         raise Problem(Code.FIELD_BEYOND_MESSAGE, at, end - at)
     timestamp = layout.NO_TIMESTAMP if magic == 0 else layout.MESSAGE_V1.unpack_from(view, at)[5]
+    if overruling is not None and magic == 1:
+        timestamp = overruling
     key, after_key = _field(view, at + header.size, end - 4)
     value, _ = _field(view, after_key, end)
     return Row(signed64(offset + base_offset), timestamp, key, value, [])
