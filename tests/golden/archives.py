@@ -50,7 +50,9 @@ def unpack(name: str) -> Path:
         if not target.exists():
             partial = root / f"{name}.partial"
             with tarfile.open(GOLDEN / entry(name)["archive"]) as tar:
-                tar.extractall(partial, filter="data")
+                # Python before 3.11.4 (Debian 12's) has no filters, and takes no argument for one.
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)
+                tar.extractall(partial)
             partial.rename(target)
     return target
 
