@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.errors import CorruptionError, InvalidRecordError
+from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
 from octavo.format.compression import DEFAULT_LIMIT, Scratch, decompress_into
 from octavo.format.message_set import wrapped_value
 from octavo.format.problems import problem_of
 from octavo.kernels import layout
-from octavo.kernels.columns import RecordColumns
+from octavo.kernels.columns import MAX_COLUMN_BYTES, RecordColumns
 from octavo.kernels.layout import Code, Column, Flaw
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# Compressed batches are unpacked and decoded by about this many bytes at a time.
+# About so many bytes of records, unpacked, make one filling of the columns.
 TARGET_BYTES = 8 << 20
 
 # Batches of one kind that follow one another are decoded by one call of a kernel.
 _PLAIN, _PACKED, _MESSAGE, _WRAPPER, _UNREADABLE = range(5)
 
 
+class _Batches(NamedTuple):
+    """The table with the kind of each batch, and where its run of batches of that kind ends."""
+
+    view: memoryview
+    table: NDArray[np.void]
+    kinds: NDArray[np.int64]
+    run_ends: NDArray[np.int64]
+
+
 class Decoder:
     """Turns batches into columns, which it owns and fills anew with each call. Not thread-safe: one a thread.
 
-    `limit` bounds what one batch may unpack to. The CRCs of batches and outer messages are the walk's business (a
-    reader may want to see a damaged batch); those of the messages inside a wrapper are checked here.
+    `limit` bounds what one batch may unpack to; a column's int32 offsets bound it too. The CRCs of batches and outer
+    messages are the walk's business (a reader may want to see a damaged batch); those of the messages inside a
+    wrapper are checked here.
     """
 
     def __init__(
@@ -39,22 +49,22 @@ class Decoder:
     ) -> None:
         self.columns = RecordColumns.empty(0, 0)
         self._wanted = columns
-        self._limit = limit
+        self._limit = min(limit, MAX_COLUMN_BYTES - 2 * TARGET_BYTES)
         self._check_inner_crc = check_inner_crc
         self._scratch = Scratch()
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches of the table, in one or more fillings of the columns.
 
-        More than one where compressed batches unpack to far more than `TARGET_BYTES`, so that memory stays flat. The
-        records before a damaged batch are handed out before the error is raised.
+        More than one where the records are far more than `TARGET_BYTES`, so that memory stays flat. The records
+        before a damaged batch are handed out before the error is raised.
         """
-        view = memoryview(data).cast("B")
+        batches = _batches(data, table)
         first, more = 0, True
         while more:
             self.columns.reset()
             try:
-                first = self._fill(view, table, first)
+                first = self._fill(batches, first)
             except CorruptionError:
                 yield self.columns
                 raise
@@ -64,64 +74,59 @@ class Decoder:
     def decode_one(self, data: Buffer, row: np.void) -> RecordColumns:
         """The records of one batch."""
         self.columns.reset()
-        self._fill(memoryview(data).cast("B"), np.array([row], layout.BATCH), 0)
+        self._fill(_batches(data, np.array([row], layout.BATCH)), 0)
         return self.columns
 
-    def _fill(self, view: memoryview, table: NDArray[np.void], first: int) -> int:
+    def _fill(self, batches: _Batches, first: int) -> int:
         """Append batches from `first` on; returns the first one that is left for the next filling."""
-        kinds = _kinds(table)
-        while first < len(table) and not self._is_filled():
+        view, table, kinds, run_ends = batches
+        done = 0
+        while first < len(table) and done < TARGET_BYTES:
+            if done and table[first]["size"] > TARGET_BYTES:
+                break  # columns with something in them already might not hold it
+            run = table[first : run_ends[first]]
             kind = kinds[first]
-            changes = np.flatnonzero(kinds[first:] != kind)
-            end = first + int(changes[0]) if len(changes) else len(table)
             if kind == _PLAIN:
-                self._plain(view, table[first:end])
-                first = end
+                taken, size = self._plain(view, run)
             elif kind == _PACKED:
-                first = self._packed(view, table, first, end)
+                taken, size = self._packed(view, run)
             elif kind == _MESSAGE:
-                first = self._messages(view, table, first, end)
+                taken, size = self._messages(view, run)
             elif kind == _WRAPPER:
-                self._wrapper(view, table[first])
-                first += 1
+                taken, size = 1, self._wrapper(view, run[0])
             else:
-                raise _unreadable(table[first])
+                raise _unreadable(run[0])
+            first, done = first + taken, done + size
         return first
 
-    def _is_filled(self) -> bool:
-        key, value = self.columns.key, self.columns.value
-        assert key is not None and value is not None
-        return int(key.offsets[self.columns.rows]) + int(value.offsets[self.columns.rows]) >= TARGET_BYTES
+    def _plain(self, view: memoryview, run: NDArray[np.void]) -> tuple[int, int]:
+        run, size = _up_to_target(run)
+        areas = run["size"].astype(np.int64) - layout.BATCH_OVERHEAD
+        self._make_room(run, areas)
+        self._records(view, run, areas, None, None)
+        return len(run), size
 
-    def _plain(self, view: memoryview, table: NDArray[np.void]) -> None:
-        areas = table["size"].astype(np.int64) - layout.BATCH_OVERHEAD
-        self._make_room(table, areas)
-        self._records(view, table, areas, None, None)
-
-    def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
+    def _packed(self, view: memoryview, run: NDArray[np.void]) -> tuple[int, int]:
         """Unpack batches behind one another, then decode them together."""
         starts, ends, at = [], [], 0
-        for index in range(first, end):
-            batch = table[index]
+        for index, batch in enumerate(run):
             position, size = int(batch["position"]), int(batch["size"])
-            starts.append(at)
+            start = at
             if batch["count"] > 0:  # else Kafka does not look at what follows
                 try:
                     at = self._unpack(view, position + layout.BATCH_OVERHEAD, position + size, batch, at)
                 except CorruptionError:
-                    if index == first:
+                    if index == 0:
                         raise
-                    starts.pop()
-                    end = index  # what came before it is decoded first
-                    break
+                    break  # what came before it is decoded first
+            starts.append(start)
             ends.append(at)
             if at >= TARGET_BYTES:
-                end = index + 1
                 break
-        rows, starts_at, ends_at = table[first:end], np.array(starts, np.int64), np.array(ends, np.int64)
-        self._make_room(rows, ends_at - starts_at)
-        self._records(self._scratch.buffer, rows, ends_at - starts_at, starts_at, ends_at)
-        return end
+        run, starts_at, ends_at = run[: len(ends)], np.array(starts, np.int64), np.array(ends, np.int64)
+        self._make_room(run, ends_at - starts_at)
+        self._records(self._scratch.buffer, run, ends_at - starts_at, starts_at, ends_at)
+        return len(run), at
 
     def _unpack(self, view: memoryview, start: int, end: int, batch: np.void, at: int) -> int:
         """Unpack view[start:end] into the scratch behind `at`; returns where it ends there."""
@@ -131,22 +136,15 @@ class Decoder:
         except CorruptionError as error:
             raise error.at(position=start + (error.position or 0)) from None
 
-    def _make_room(self, table: NDArray[np.void], areas: NDArray[np.int64]) -> None:
+    def _make_room(self, run: NDArray[np.void], areas: NDArray[np.int64]) -> None:
         # A count is not believed beyond what its bytes can hold; the kernel refuses it then.
-        rows = int(np.minimum(np.maximum(table["count"], 0), areas // layout.MIN_RECORD_BYTES).sum())
-        self._ensure(rows, int(areas.sum()))
-
-    def _ensure(self, rows: int, data_bytes: int) -> None:
-        columns = self.columns
-        assert columns.key is not None and columns.value is not None
-        free = min(len(c.data) - int(c.offsets[columns.rows]) for c in (columns.key, columns.value))
-        if columns.rows + rows > len(columns.offset) or free < data_bytes:
-            columns.grow(rows, data_bytes, 0, 0)
+        rows = int(np.minimum(np.maximum(run["count"], 0), areas // layout.MIN_RECORD_BYTES).sum())
+        self.columns.grow(rows, int(areas.sum()), 0, 0)
 
     def _records(
         self,
         view: Buffer,
-        table: NDArray[np.void],
+        run: NDArray[np.void],
         areas: NDArray[np.int64],
         starts: NDArray[np.int64] | None,
         ends: NDArray[np.int64] | None,
@@ -154,31 +152,42 @@ class Decoder:
         index, code = 0, int(Code.FULL)
         while code == Code.FULL:
             code, index, position, found = kernels.decode_records(
-                view, table, index, self.columns, self._wanted, starts, ends
+                view, run, index, self.columns, self._wanted, starts, ends
             )
-            if code == Code.FULL:  # room for rows and bytes was made, so it is the headers: at most 2 bytes make one
+            if code == Code.FULL:  # room for rows and bytes was made, so it is the headers: 2 bytes or more each
                 area = int(areas[index])
-                self.columns.grow(0, 0, max(area // 2, self.columns.header_rows), 2 * area)
-        if code != Code.DONE:
-            raise problem_of(code, position, found, None if starts is None else int(table[index]["position"]))
-
-    def _messages(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
-        """Uncompressed messages lie behind one another."""
-        start = int(table[first]["position"])
-        stop = int(table[end - 1]["position"]) + int(table[end - 1]["size"])
-        if stop - start != int(table[first:end]["size"].astype(np.int64).sum()):
-            end, stop = first + 1, start + int(table[first]["size"])  # rows were left out: one at a time
-        self._ensure(end - first, stop - start)
-        code, _, position, found = kernels.decode_messages(view, start, stop, self.columns, self._wanted, False)
-        if code != Code.DONE:
+                self.columns.grow(0, 0, area // 2, area)
+        if code != Code.DONE and starts is None:
             raise problem_of(code, position, found)
-        return end
+        if code != Code.DONE and starts is not None:
+            raise problem_of(code, position - int(starts[index]), found, int(run[index]["position"]))
 
-    def _wrapper(self, view: memoryview, batch: np.void) -> None:
+    def _messages(self, view: memoryview, run: NDArray[np.void]) -> tuple[int, int]:
+        """Uncompressed messages that lie behind one another."""
+        positions, sizes = run["position"], run["size"].astype(np.int64)
+        gaps = np.flatnonzero(positions[1:] != positions[:-1] + sizes[:-1])
+        run, size = _up_to_target(run[: gaps[0] + 1] if len(gaps) else run)
+        start = int(positions[0])
+        self.columns.grow(len(run), size, 0, 0)
+        code, _, position, found = self._decode_messages(view, start, start + size)
+        if code == Code.DONE:
+            return len(run), size
+        # All messages or none are decoded: the sound ones before the damaged one are a call of their own.
+        damaged = int(np.searchsorted(positions[: len(run)], position, "right")) - 1
+        if damaged == 0:
+            raise problem_of(code, position, found)
+        size = int(positions[damaged]) - start
+        self._decode_messages(view, start, start + size)
+        return damaged, size
+
+    def _decode_messages(self, view: memoryview, start: int, end: int) -> layout.Outcome:
+        return kernels.decode_messages(view, start, end, self.columns, self._wanted, False)
+
+    def _wrapper(self, view: memoryview, batch: np.void) -> int:
         position, magic, attributes = int(batch["position"]), int(batch["magic"]), int(batch["attributes"])
         start, end = wrapped_value(view, position, position + int(batch["size"]))
         end = self._unpack(view, start, end, batch, 0)
-        self._ensure(end // (layout.LOG_OVERHEAD + layout.MIN_MESSAGE_SIZE) + 1, end)
+        self.columns.grow(end // (layout.LOG_OVERHEAD + layout.MIN_MESSAGE_SIZE), end, 0, 0)
         overruled = magic == 1 and attributes & layout.LOG_APPEND_TIME and not self._wanted & Column.STORED_TIMESTAMP
         code, _, at, found = kernels.decode_messages(
             self._scratch.buffer,
@@ -193,6 +202,21 @@ class Decoder:
         )
         if code != Code.DONE:
             raise problem_of(code, at, found, position)
+        return end
+
+
+def _batches(data: Buffer, table: NDArray[np.void]) -> _Batches:
+    kinds = _kinds(table)
+    edges = np.append(np.flatnonzero(kinds[1:] != kinds[:-1]) + 1, len(kinds))
+    return _Batches(memoryview(data).cast("B"), table, kinds, np.repeat(edges, np.diff(edges, prepend=0)))
+
+
+def _up_to_target(run: NDArray[np.void]) -> tuple[NDArray[np.void], int]:
+    """The first batches, at least one, of about `TARGET_BYTES` together, and their size."""
+    run = run[: TARGET_BYTES // layout.MIN_MESSAGE_SIZE]
+    sizes = np.cumsum(run["size"], dtype=np.int64)
+    count = min(int(np.searchsorted(sizes, TARGET_BYTES)) + 1, len(run))
+    return run[:count], int(sizes[count - 1])
 
 
 def _kinds(table: NDArray[np.void]) -> NDArray[np.int64]:
@@ -201,10 +225,9 @@ def _kinds(table: NDArray[np.void]) -> NDArray[np.int64]:
     return np.where(table["flaws"] & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT), _UNREADABLE, kinds)
 
 
-def _unreadable(batch: np.void) -> InvalidRecordError:
+def _unreadable(batch: np.void) -> CorruptionError:
     position = int(batch["position"])
-    if int(batch["flaws"]) & Flaw.TOO_SHORT:
-        sentence = f"a batch of {batch['size']} bytes, expected at least the {layout.BATCH_OVERHEAD} of its header"
-    else:
-        sentence = f"magic {batch['magic']}, expected 0, 1 or 2"
-    return InvalidRecordError(sentence, position=position)
+    if int(batch["flaws"]) & Flaw.UNKNOWN_MAGIC:
+        return InvalidRecordError(f"magic {batch['magic']}, expected 0, 1 or 2", position=position)
+    sentence = f"a batch of {batch['size']} bytes, expected at least the {layout.BATCH_OVERHEAD} of its header"
+    return CorruptRecordError(sentence, position=position)

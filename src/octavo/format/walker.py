@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Stop
+from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, LOG_OVERHEAD, MIN_MESSAGE_SIZE, Flaw, Stop
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -75,6 +75,9 @@ def walk_chunks(read_into: ReadInto, *, chunk_bytes: int = CHUNK_BYTES, check_cr
         rows, next_position, code = kernels.walk(buffer, 0, filled, table, check_crc)
         stop = Stop(code)
         last = stop == Stop.SIZE_TOO_SMALL or (ended and stop != Stop.TABLE_FULL)
+        unread = -1 if ended else _first_unread(table[:rows], filled)
+        if unread >= 0:
+            rows, next_position, last = unread, int(table[unread]["position"]), False
         if rows or last:
             stop_position = file_position + next_position
             yield Chunk(buffer[:filled], table[:rows], file_position, stop if last else None, stop_position)
@@ -93,3 +96,13 @@ def _doubled(buffer: memoryview) -> memoryview:
     larger = memoryview(bytearray(2 * len(buffer)))
     larger[: len(buffer)] = buffer
     return larger
+
+
+def _first_unread(table: NDArray[np.void], filled: int) -> int:
+    """The first batch, too short for its header, whose header's 61 bytes are not all there yet; -1 where none is.
+
+    What such a header says must not depend on where a chunk ends.
+    """
+    last = table[-(BATCH_OVERHEAD // (LOG_OVERHEAD + MIN_MESSAGE_SIZE)) - 1 :]
+    unread = np.flatnonzero((last["flaws"] & Flaw.TOO_SHORT != 0) & (last["position"] + BATCH_OVERHEAD > filled))
+    return len(table) - len(last) + int(unread[0]) if len(unread) else -1
