@@ -53,7 +53,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
                 continue
             start = match.start()
         if (len(line) - len(line.rstrip("\\"))) % 2:
-            parts.append(line[:-1])
+            if parts or len(line) > 1:  # a backslash alone begins nothing: Java takes the next line for a new one
+                parts.append(line[:-1])
             continue
         yield start, "".join([*parts, line])
         parts = []

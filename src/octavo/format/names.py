@@ -144,11 +144,13 @@ class PartitionFolder(NamedTuple):
     def parse(cls, name: str) -> Self:
         """The parts of a folder's name. Kafka refuses to start on a log dir that holds a folder of another name."""
         state = next((state for state in FolderState if state and name.endswith(state)), FolderState.CURRENT)
-        stem, dot, unique_id = name, "", ""
+        stem, unique_id = name, ""
         if state:
-            stem, dot, unique_id = name.removesuffix(state).rpartition(".")
+            if not _has_id(name.removesuffix(state)):
+                raise _folder_error(name)
+            stem, _, unique_id = name.removesuffix(state).rpartition(".")
         topic, _, partition = stem.rpartition("-")
-        if not topic or (state and (not dot or not unique_id or _WHITESPACE.search(name))):
+        if not topic:
             raise _folder_error(name)
         try:
             return cls(topic, parse_integer(partition, 32), state, unique_id)
@@ -174,6 +176,12 @@ class PartitionFolder(NamedTuple):
     def topic_partition(self) -> TopicPartition:
         """The partition that the folder holds."""
         return TopicPartition(self.topic, self.partition)
+
+
+def _has_id(stem: str) -> bool:
+    """Whether it has a dash, a dot somewhere behind it and text around both: Kafka's pattern, but without backtracking."""
+    dash = stem.find("-", 1)
+    return dash > 0 and stem.find(".", dash + 2, -1) > 0 and not _WHITESPACE.search(stem)
 
 
 def _folder_error(name: str) -> CorruptionError:
