@@ -3,68 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
+from octavo.errors import CorruptionError, InvalidRecordError
 from octavo.format.compression import DEFAULT_LIMIT, Scratch, decompress_into
 from octavo.format.message_set import wrapped_value
 from octavo.format.problems import problem_of
 from octavo.kernels import layout
-from octavo.kernels.columns import MAX_COLUMN_BYTES, RecordColumns
-from octavo.kernels.layout import Code, Column, Flaw
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Code, Column, Flaw, Kind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# About so many bytes of records, unpacked, make one filling of the columns.
+# One filling of the columns ends with the batch that brings it to so many bytes: memory stays flat at any size.
 TARGET_BYTES = 8 << 20
-
-# Batches of one kind that follow one another are decoded by one call of a kernel.
-_PLAIN, _PACKED, _MESSAGE, _WRAPPER, _UNREADABLE = range(5)
-
-
-class _Batches(NamedTuple):
-    """The table with the kind of each batch, and where its run of batches of that kind ends."""
-
-    view: memoryview
-    table: NDArray[np.void]
-    kinds: NDArray[np.int64]
-    run_ends: NDArray[np.int64]
+# Compressed batches are decoded by about so many unpacked bytes, while these are still in the CPU's cache.
+UNPACK_BYTES = 256 << 10
 
 
 class Decoder:
     """Turns batches into columns, which it owns and fills anew with each call. Not thread-safe: one a thread.
 
-    `limit` bounds what one batch may unpack to; a column's int32 offsets bound it too. The CRCs of batches and outer
-    messages are the walk's business (a reader may want to see a damaged batch); those of the messages inside a
-    wrapper are checked here.
+    `limit` bounds what one batch may unpack to. The CRCs of batches and outer messages are the walk's business (a
+    reader may want to see a damaged batch); those of the messages inside a wrapper are checked here.
     """
 
     def __init__(
         self, columns: Column = Column.ALL, *, limit: int = DEFAULT_LIMIT, check_inner_crc: bool = True
     ) -> None:
-        self.columns = RecordColumns.empty(0, 0)
-        self._wanted = columns
-        self._limit = min(limit, MAX_COLUMN_BYTES - 2 * TARGET_BYTES)
+        self.columns = RecordColumns.empty(0, 0, columns=columns)
+        self._wanted = int(columns)
+        self._limit = limit
         self._check_inner_crc = check_inner_crc
         self._scratch = Scratch()
+        self._filled_bytes = 0
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches of the table, in one or more fillings of the columns.
 
-        More than one where the records are far more than `TARGET_BYTES`, so that memory stays flat. The records
-        before a damaged batch are handed out before the error is raised.
+        More than one where they hold more than `TARGET_BYTES`. The records before a damaged batch are handed out
+        before the error is raised.
         """
-        batches = _batches(data, table)
+        view = memoryview(data).cast("B")
         first, more = 0, True
         while more:
-            self.columns.reset()
+            self._reset()
             try:
-                first = self._fill(batches, first)
+                first = self._fill(view, table, first)
             except CorruptionError:
                 yield self.columns
                 raise
@@ -73,60 +63,63 @@ class Decoder:
 
     def decode_one(self, data: Buffer, row: np.void) -> RecordColumns:
         """The records of one batch."""
-        self.columns.reset()
-        self._fill(_batches(data, np.array([row], layout.BATCH)), 0)
+        self._reset()
+        self._fill(memoryview(data).cast("B"), np.array([row], layout.BATCH), 0)
         return self.columns
 
-    def _fill(self, batches: _Batches, first: int) -> int:
+    def _reset(self) -> None:
+        self.columns.reset()
+        self._filled_bytes = 0
+
+    def _fill(self, view: memoryview, table: NDArray[np.void], first: int) -> int:
         """Append batches from `first` on; returns the first one that is left for the next filling."""
-        view, table, kinds, run_ends = batches
-        done = 0
-        while first < len(table) and done < TARGET_BYTES:
-            if done and table[first]["size"] > TARGET_BYTES:
-                break  # columns with something in them already might not hold it
-            run = table[first : run_ends[first]]
-            kind = kinds[first]
-            if kind == _PLAIN:
-                taken, size = self._plain(view, run)
-            elif kind == _PACKED:
-                taken, size = self._packed(view, run)
-            elif kind == _MESSAGE:
-                taken, size = self._messages(view, run)
-            elif kind == _WRAPPER:
-                taken, size = 1, self._wrapper(view, run[0])
+        while first < len(table) and self._filled_bytes < TARGET_BYTES:
+            kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self._filled_bytes)
+            if kind == Kind.PLAIN:
+                self._make_room(rows, size)
+                self._records(view, table[first:end])
+            elif kind == Kind.PACKED:
+                end = self._packed(view, table, first, end)
+            elif kind == Kind.MESSAGE:
+                self._make_room(rows, size)
+                self._messages(view, int(table[first]["position"]), size)
+            elif kind == Kind.WRAPPER:
+                self._wrapper(view, table[first])
+                end = first + 1
             else:
-                raise _unreadable(run[0])
-            first, done = first + taken, done + size
+                raise _unreadable(table[first])
+            first = end
         return first
 
-    def _plain(self, view: memoryview, run: NDArray[np.void]) -> tuple[int, int]:
-        run, size = _up_to_target(run)
-        areas = run["size"].astype(np.int64) - layout.BATCH_OVERHEAD
-        self._make_room(run, areas)
-        self._records(view, run, areas, None, None)
-        return len(run), size
+    def _make_room(self, rows: int, data_bytes: int) -> None:
+        """For rows whose keys and values have at most so many bytes together."""
+        self._filled_bytes += data_bytes
+        columns = self.columns
+        free = [len(c.data) - int(c.offsets[columns.rows]) for c in (columns.key, columns.value) if c is not None]
+        if columns.rows + rows > len(columns.offset) or min(free, default=data_bytes) < data_bytes:
+            columns.grow(rows, data_bytes)
 
-    def _packed(self, view: memoryview, run: NDArray[np.void]) -> tuple[int, int]:
-        """Unpack batches behind one another, then decode them together."""
-        starts, ends, at = [], [], 0
-        for index, batch in enumerate(run):
-            position, size = int(batch["position"]), int(batch["size"])
-            start = at
-            if batch["count"] > 0:  # else Kafka does not look at what follows
+    def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
+        """Unpack batches behind one another, then decode them together; returns the first one that is left."""
+        ends, rows, index = [0], 0, first
+        while index < end and ends[-1] < UNPACK_BYTES:
+            batch, at = table[index], ends[-1]
+            count = int(batch["count"])
+            if count > 0:  # else Kafka does not look at what follows
+                position = int(batch["position"])
                 try:
-                    at = self._unpack(view, position + layout.BATCH_OVERHEAD, position + size, batch, at)
+                    at = self._unpack(view, position + layout.BATCH_OVERHEAD, position + int(batch["size"]), batch, at)
                 except CorruptionError:
-                    if index == 0:
+                    if index == first:
                         raise
                     break  # what came before it is decoded first
-            starts.append(start)
+                rows += min(count, (at - ends[-1]) // layout.MIN_RECORD_BYTES)
             ends.append(at)
-            if at >= TARGET_BYTES:
-                break
-        run, starts_at, ends_at = run[: len(ends)], np.array(starts, np.int64), np.array(ends, np.int64)
-        self._make_room(run, ends_at - starts_at)
-        self._records(self._scratch.buffer, run, ends_at - starts_at, starts_at, ends_at)
-        return len(run), at
+            index += 1
+        bounds = np.array(ends, np.int64)
+        self._make_room(rows, ends[-1])
+        self._records(self._scratch.buffer, table[first:index], bounds[:-1], bounds[1:])
+        return index
 
     def _unpack(self, view: memoryview, start: int, end: int, batch: np.void, at: int) -> int:
         """Unpack view[start:end] into the scratch behind `at`; returns where it ends there."""
@@ -136,58 +129,37 @@ class Decoder:
         except CorruptionError as error:
             raise error.at(position=start + (error.position or 0)) from None
 
-    def _make_room(self, run: NDArray[np.void], areas: NDArray[np.int64]) -> None:
-        # A count is not believed beyond what its bytes can hold; the kernel refuses it then.
-        rows = int(np.minimum(np.maximum(run["count"], 0), areas // layout.MIN_RECORD_BYTES).sum())
-        self.columns.grow(rows, int(areas.sum()), 0, 0)
-
     def _records(
         self,
         view: Buffer,
-        run: NDArray[np.void],
-        areas: NDArray[np.int64],
-        starts: NDArray[np.int64] | None,
-        ends: NDArray[np.int64] | None,
+        table: NDArray[np.void],
+        starts: NDArray[np.int64] | None = None,
+        ends: NDArray[np.int64] | None = None,
     ) -> None:
-        index, code = 0, int(Code.FULL)
+        """Decode batches whose records lie behind their headers, or unpacked between `starts` and `ends`."""
+        index, code, columns = 0, int(Code.FULL), self.columns
         while code == Code.FULL:
             code, index, position, found = kernels.decode_records(
-                view, run, index, self.columns, self._wanted, starts, ends
+                view, table, index, columns, self._wanted, starts, ends
             )
-            if code == Code.FULL:  # room for rows and bytes was made, so it is the headers: 2 bytes or more each
-                area = int(areas[index])
-                self.columns.grow(0, 0, area // 2, area)
-        if code != Code.DONE and starts is None:
-            raise problem_of(code, position, found)
-        if code != Code.DONE and starts is not None:
-            raise problem_of(code, position - int(starts[index]), found, int(run[index]["position"]))
+            if code == Code.FULL:  # room for rows and bytes was made, so it is the headers: 2 bytes make one
+                area = int(table[index]["size"] if starts is None or ends is None else ends[index] - starts[index])
+                columns.grow(0, 0, max(area // 2, columns.header_rows), max(area, columns.header_bytes()))
+        if code != Code.DONE:
+            raise problem_of(code, position, found, None if starts is None else int(table[index]["position"]))
 
-    def _messages(self, view: memoryview, run: NDArray[np.void]) -> tuple[int, int]:
+    def _messages(self, view: memoryview, start: int, size: int) -> None:
         """Uncompressed messages that lie behind one another."""
-        positions, sizes = run["position"], run["size"].astype(np.int64)
-        gaps = np.flatnonzero(positions[1:] != positions[:-1] + sizes[:-1])
-        run, size = _up_to_target(run[: gaps[0] + 1] if len(gaps) else run)
-        start = int(positions[0])
-        self.columns.grow(len(run), size, 0, 0)
-        code, _, position, found = self._decode_messages(view, start, start + size)
-        if code == Code.DONE:
-            return len(run), size
-        # All messages or none are decoded: the sound ones before the damaged one are a call of their own.
-        damaged = int(np.searchsorted(positions[: len(run)], position, "right")) - 1
-        if damaged == 0:
+        code, _, position, found = kernels.decode_messages(view, start, start + size, self.columns, self._wanted, False)
+        if code != Code.DONE:
             raise problem_of(code, position, found)
-        size = int(positions[damaged]) - start
-        self._decode_messages(view, start, start + size)
-        return damaged, size
 
-    def _decode_messages(self, view: memoryview, start: int, end: int) -> layout.Outcome:
-        return kernels.decode_messages(view, start, end, self.columns, self._wanted, False)
-
-    def _wrapper(self, view: memoryview, batch: np.void) -> int:
+    def _wrapper(self, view: memoryview, batch: np.void) -> None:
+        """A compressed message: the message set that its value holds."""
         position, magic, attributes = int(batch["position"]), int(batch["magic"]), int(batch["attributes"])
         start, end = wrapped_value(view, position, position + int(batch["size"]))
         end = self._unpack(view, start, end, batch, 0)
-        self.columns.grow(end // (layout.LOG_OVERHEAD + layout.MIN_MESSAGE_SIZE), end, 0, 0)
+        self._make_room(end // (layout.LOG_OVERHEAD + layout.MIN_MESSAGE_SIZE) + 1, end)
         overruled = magic == 1 and attributes & layout.LOG_APPEND_TIME and not self._wanted & Column.STORED_TIMESTAMP
         code, _, at, found = kernels.decode_messages(
             self._scratch.buffer,
@@ -202,32 +174,11 @@ class Decoder:
         )
         if code != Code.DONE:
             raise problem_of(code, at, found, position)
-        return end
 
 
-def _batches(data: Buffer, table: NDArray[np.void]) -> _Batches:
-    kinds = _kinds(table)
-    edges = np.append(np.flatnonzero(kinds[1:] != kinds[:-1]) + 1, len(kinds))
-    return _Batches(memoryview(data).cast("B"), table, kinds, np.repeat(edges, np.diff(edges, prepend=0)))
-
-
-def _up_to_target(run: NDArray[np.void]) -> tuple[NDArray[np.void], int]:
-    """The first batches, at least one, of about `TARGET_BYTES` together, and their size."""
-    run = run[: TARGET_BYTES // layout.MIN_MESSAGE_SIZE]
-    sizes = np.cumsum(run["size"], dtype=np.int64)
-    count = min(int(np.searchsorted(sizes, TARGET_BYTES)) + 1, len(run))
-    return run[:count], int(sizes[count - 1])
-
-
-def _kinds(table: NDArray[np.void]) -> NDArray[np.int64]:
-    packed = np.where(table["attributes"] & layout.CODEC_MASK, _PACKED, _PLAIN)
-    kinds = np.where(table["magic"] < 2, packed + _MESSAGE, packed)
-    return np.where(table["flaws"] & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT), _UNREADABLE, kinds)
-
-
-def _unreadable(batch: np.void) -> CorruptionError:
-    position = int(batch["position"])
-    if int(batch["flaws"]) & Flaw.UNKNOWN_MAGIC:
-        return InvalidRecordError(f"magic {batch['magic']}, expected 0, 1 or 2", position=position)
-    sentence = f"a batch of {batch['size']} bytes, expected at least the {layout.BATCH_OVERHEAD} of its header"
-    return CorruptRecordError(sentence, position=position)
+def _unreadable(batch: np.void) -> InvalidRecordError:
+    if int(batch["flaws"]) & Flaw.TOO_SHORT:
+        sentence = f"a batch of {batch['size']} bytes, expected at least the {layout.BATCH_OVERHEAD} of its header"
+    else:
+        sentence = f"magic {batch['magic']}, expected 0, 1 or 2"
+    return InvalidRecordError(sentence, position=int(batch["position"]))

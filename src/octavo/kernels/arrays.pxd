@@ -89,22 +89,19 @@ cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
     return 0
 
 
-cdef inline bint ends_inside(const Binary *column, int64_t rows) noexcept nogil:
+cdef inline bint appendable(const Binary *column, int64_t rows) noexcept nogil:
     """Whether the next value of a column with so many can be appended at its last offset."""
-    return rows <= column.rows and 0 <= column.offsets[rows] <= column.bytes
+    return column.validity != NULL and 0 <= rows <= column.rows and 0 <= column.offsets[rows] <= column.bytes
 
 
 cdef inline int require_writable(Arrays *arrays, int columns) except -1:
-    """A decode writes every kind of column; those of an encode may lack some."""
-    if (arrays.key.validity == NULL or arrays.value.validity == NULL or arrays.header_offsets == NULL
-            or arrays.header_key.validity == NULL or arrays.header_value.validity == NULL):
-        raise ValueError("columns to decode into must have every buffer: make them with RecordColumns.empty")
-    if ((columns & KEY and not ends_inside(&arrays.key, arrays.rows))
-            or (columns & VALUE and not ends_inside(&arrays.value, arrays.rows))
-            or arrays.header_rows < 0
-            or (columns & HEADERS and not ends_inside(&arrays.header_key, arrays.header_rows))
-            or (columns & HEADERS and not ends_inside(&arrays.header_value, arrays.header_rows))):
-        raise ValueError("columns to decode into must hold the columns that are asked for up to their last row")
+    """A decode needs every column that it is asked for, filled up to the last row."""
+    if ((columns & KEY and not appendable(&arrays.key, arrays.rows))
+            or (columns & VALUE and not appendable(&arrays.value, arrays.rows))
+            or (columns & HEADERS and not (arrays.header_offsets != NULL
+                                           and appendable(&arrays.header_key, arrays.header_rows)
+                                           and appendable(&arrays.header_value, arrays.header_rows)))):
+        raise ValueError("columns to decode into must have those that are asked for: make them with RecordColumns.empty")
     return 0
 
 
@@ -117,8 +114,12 @@ cdef inline void unpin(Arrays *arrays) noexcept:
 cdef inline int publish(Arrays *arrays, columns) except -1:
     """Hand the counters back to the Python object."""
     columns.rows, columns.header_rows = arrays.rows, arrays.header_rows
-    columns.key.nulls, columns.value.nulls = arrays.key.nulls, arrays.value.nulls
-    columns.header_value.nulls = arrays.header_value.nulls
+    if columns.key is not None:
+        columns.key.nulls = arrays.key.nulls
+    if columns.value is not None:
+        columns.value.nulls = arrays.value.nulls
+    if columns.header_value is not None:
+        columns.header_value.nulls = arrays.header_value.nulls
     return 0
 
 

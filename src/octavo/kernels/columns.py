@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.kernels.layout import Column
+
 # Arrow's binary offsets are int32, so no column may hold more bytes than this.
 MAX_COLUMN_BYTES = 2**31 - 1
 
@@ -29,7 +31,8 @@ class BinaryColumn:
 
     @classmethod
     def empty(cls, rows: int, data_bytes: int) -> BinaryColumn:
-        column = cls(np.empty(rows + 1, np.int32), np.empty(data_bytes, np.uint8), np.empty((rows + 7) // 8, np.uint8))
+        # Zeros, so that a column that no decode asks for is one of empty values.
+        column = cls(np.zeros(rows + 1, np.int32), np.empty(data_bytes, np.uint8), np.empty((rows + 7) // 8, np.uint8))
         column.reset()
         return column
 
@@ -55,8 +58,8 @@ class BinaryColumn:
 class RecordColumns:
     """Columns of records with a capacity; the first `rows` rows (and `header_rows` headers) are filled.
 
-    Row i has the headers `header_offsets[i]` up to `header_offsets[i + 1]`. For an encode `key`, `value` may be
-    None (all null) and `header_offsets` None (no headers). Not thread-safe: a thread has its own.
+    Row i has the headers `header_offsets[i]` up to `header_offsets[i + 1]`. A column that nobody asked for is None;
+    an encode takes a missing key or value for null. Not thread-safe: a thread has its own.
     """
 
     offset: NDArray[np.int64]
@@ -70,23 +73,39 @@ class RecordColumns:
     header_rows: int = 0
 
     @classmethod
-    def empty(cls, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> RecordColumns:
-        """Room for `rows` records: `data_bytes` for keys and for values each, `header_bytes` for those of headers."""
-        columns = cls(
+    def empty(
+        cls,
+        rows: int,
+        data_bytes: int,
+        header_rows: int = 0,
+        header_bytes: int = 0,
+        columns: Column = Column.ALL,
+    ) -> RecordColumns:
+        """Room for `rows` records: `data_bytes` for keys and for values each, `header_bytes` for those of headers.
+
+        Only the columns that are asked for exist; offsets and timestamps always do.
+        """
+        headers = bool(columns & Column.HEADERS)
+        made = cls(
             np.empty(rows, np.int64),
             np.empty(rows, np.int64),
-            BinaryColumn.empty(rows, data_bytes),
-            BinaryColumn.empty(rows, data_bytes),
-            np.zeros(rows + 1, np.int32),
-            BinaryColumn.empty(header_rows, header_bytes),
-            BinaryColumn.empty(header_rows, header_bytes),
+            BinaryColumn.empty(rows, data_bytes) if columns & Column.KEY else None,
+            BinaryColumn.empty(rows, data_bytes) if columns & Column.VALUE else None,
+            np.zeros(rows + 1, np.int32) if headers else None,
+            BinaryColumn.empty(header_rows, header_bytes) if headers else None,
+            BinaryColumn.empty(header_rows, header_bytes) if headers else None,
         )
-        columns.reset()
-        return columns
+        made.reset()
+        return made
 
     def binaries(self) -> list[BinaryColumn]:
         columns = (self.key, self.value, self.header_key, self.header_value)
         return [column for column in columns if column is not None]
+
+    def header_bytes(self) -> int:
+        """How many bytes the filled headers have, the larger of keys and values."""
+        columns = (self.header_key, self.header_value)
+        return max((int(column.offsets[self.header_rows]) for column in columns if column is not None), default=0)
 
     def reset(self) -> None:
         """Empty the columns; the buffers stay and are filled anew."""
@@ -96,30 +115,32 @@ class RecordColumns:
         if self.header_offsets is not None:
             self.header_offsets[0] = 0
 
-    def grow(self, rows: int, data_bytes: int, header_rows: int, header_bytes: int) -> None:
+    def grow(self, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> None:
         """Make room for so many rows and bytes more than are filled now; what is filled stays."""
-        assert self.key and self.value and self.header_key and self.header_value and self.header_offsets is not None
         capacity = max(self.rows + rows, len(self.offset))
         self.offset = _longer(self.offset, capacity)
         self.timestamp = _longer(self.timestamp, capacity)
-        self.header_offsets = _longer(self.header_offsets, capacity + 1)
-        self.key = self._grown(self.key, self.rows, capacity, data_bytes)
-        self.value = self._grown(self.value, self.rows, capacity, data_bytes)
-        headers = max(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
-        self.header_key = self._grown(self.header_key, self.header_rows, headers, header_bytes)
-        self.header_value = self._grown(self.header_value, self.header_rows, headers, header_bytes)
+        self.key = _grown(self.key, self.rows, capacity, data_bytes)
+        self.value = _grown(self.value, self.rows, capacity, data_bytes)
+        if self.header_offsets is not None and self.header_key is not None:
+            self.header_offsets = _longer(self.header_offsets, capacity + 1)
+            headers = max(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
+            self.header_key = _grown(self.header_key, self.header_rows, headers, header_bytes)
+            self.header_value = _grown(self.header_value, self.header_rows, headers, header_bytes)
 
-    @staticmethod
-    def _grown(column: BinaryColumn, used_rows: int, rows: int, more_bytes: int) -> BinaryColumn:
-        needed = int(column.offsets[used_rows]) + more_bytes
-        if needed > MAX_COLUMN_BYTES:
-            raise OverflowError(
-                f"a column of {needed} bytes; at most {MAX_COLUMN_BYTES} fit, take fewer batches at once"
-            )
-        return column.grown(rows, needed, used_rows)
+
+def _grown(column: BinaryColumn | None, used_rows: int, rows: int, more_bytes: int) -> BinaryColumn | None:
+    if column is None:
+        return None
+    needed = int(column.offsets[used_rows]) + more_bytes
+    if needed > MAX_COLUMN_BYTES:
+        raise OverflowError(f"a column of {needed} bytes; at most {MAX_COLUMN_BYTES} fit, take fewer batches at once")
+    return column.grown(rows, needed, used_rows)
 
 
 def _longer(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
+    if length <= len(array):
+        return array
     longer = np.empty(length, array.dtype)
-    longer[: len(array)] = array[:length]
+    longer[: len(array)] = array
     return longer

@@ -47,6 +47,13 @@ cdef enum Stop:
     INCOMPLETE_BATCH = 3
     SIZE_TOO_SMALL = 4
 
+cdef enum Kind:
+    PLAIN = 0
+    PACKED = 1
+    MESSAGE = 2
+    WRAPPER = 3
+    UNREADABLE = 4
+
 cdef enum Column:
     OFFSET = 1
     TIMESTAMP = 2

@@ -13,6 +13,12 @@ import numpy as np
 
 MAX_FILE_BYTES = 2**31 - 1  # positions in a log file are int32
 
+
+def big_endian(fields: dict[str, str]) -> Struct:
+    """The struct of fields that follow one another: Kafka's name to the format character."""
+    return Struct(">" + "".join(fields.values()))
+
+
 # Every log entry begins with these two, whatever its magic: offset int64, size int32 of what follows.
 ENTRY_PREFIX = Struct(">qi")
 LOG_OVERHEAD = ENTRY_PREFIX.size
@@ -20,16 +26,32 @@ SIZE_POSITION = 8
 MAGIC_POSITION = 16
 HEADER_UP_TO_MAGIC = 17
 
-# v2: baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp,
-# maxTimestamp, producerId, producerEpoch, baseSequence, recordsCount.
-BATCH_HEADER = Struct(">qiibIhiqqqhii")
+# v2. The records follow, as one compressed stream where the attributes name a codec.
+BATCH_FIELDS = {
+    "baseOffset": "q",
+    "batchLength": "i",
+    "partitionLeaderEpoch": "i",
+    "magic": "b",
+    "crc": "I",
+    "attributes": "h",
+    "lastOffsetDelta": "i",
+    "baseTimestamp": "q",
+    "maxTimestamp": "q",
+    "producerId": "q",
+    "producerEpoch": "h",
+    "baseSequence": "i",
+    "recordsCount": "i",
+}
+BATCH_HEADER = big_endian(BATCH_FIELDS)
 BATCH_OVERHEAD = BATCH_HEADER.size
 CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21  # the CRC covers from here to the end
 
-# v0 and v1: offset, size, crc, magic, attributes, (v1: timestamp,) then key and value with int32 lengths.
-MESSAGE_V0 = Struct(">qiIbb")
-MESSAGE_V1 = Struct(">qiIbbq")
+# v0 and v1. Key and value follow, each behind an int32 length.
+MESSAGE_V0_FIELDS = {"offset": "q", "size": "i", "crc": "I", "magic": "b", "attributes": "b"}
+MESSAGE_V1_FIELDS = {**MESSAGE_V0_FIELDS, "timestamp": "q"}
+MESSAGE_V0 = big_endian(MESSAGE_V0_FIELDS)
+MESSAGE_V1 = big_endian(MESSAGE_V1_FIELDS)
 MESSAGE_CRC_POSITION = 12
 MESSAGE_MAGIC_POSITION = 16  # the CRC covers from here to the end
 MESSAGE_ATTRIBUTES_POSITION = 17
@@ -89,6 +111,16 @@ class Stop(IntEnum):
     INCOMPLETE_HEADER = 2  # 1 to 17 bytes are left
     INCOMPLETE_BATCH = 3  # the batch's length reaches beyond the end
     SIZE_TOO_SMALL = 4  # a length below 14: garbage, or the zeros of a preallocated file
+
+
+class Kind(IntEnum):
+    """What it takes to decode a batch; neighbours of one kind are decoded together."""
+
+    PLAIN = 0
+    PACKED = 1
+    MESSAGE = 2
+    WRAPPER = 3
+    UNREADABLE = 4  # flawed so that its records cannot be found
 
 
 class Column(IntFlag):

@@ -1,4 +1,4 @@
-"""Walk the entries of a log: one row of the batch table for each, its CRC checked on the way."""
+"""Walk the entries of a log: a row of the batch table for each, its CRC checked; and group rows to decode together."""
 
 from octavo.kernels.buffers cimport *
 from octavo.kernels.checksums cimport *
@@ -101,3 +101,37 @@ def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
     PyBuffer_Release(&bytes_view)
     PyBuffer_Release(&table_view)
     return n, start, stop
+
+
+cdef inline int kind_of(const Batch *row) noexcept nogil:
+    if row.flaws & (UNKNOWN_MAGIC | TOO_SHORT):
+        return UNREADABLE
+    return (PACKED if row.attributes & CODEC_MASK else PLAIN) + (MESSAGE if row.magic < 2 else PLAIN)
+
+
+def next_run(table, Py_ssize_t first, int64_t max_bytes):
+    """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
+
+    A run ends with the row that brings it to `max_bytes`. Its messages lie behind one another: one call decodes them.
+    """
+    cdef Py_buffer view
+    cdef const Batch *rows
+    cdef Py_ssize_t end = first, count
+    cdef int64_t records = 0, size = 0, area
+    cdef int kind = UNREADABLE
+    PyObject_GetBuffer(table, &view, PyBUF_SIMPLE)
+    rows, count = <const Batch *>view.buf, view.len // sizeof(Batch)
+    if 0 <= first < count:
+        kind = kind_of(&rows[first])
+        while end < count and kind_of(&rows[end]) == kind and (size < max_bytes or end == first):
+            if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
+                break
+            area = rows[end].size if kind == MESSAGE else max(rows[end].size - BATCH_OVERHEAD, 0)
+            # A count is not believed beyond what its bytes can hold; the decode refuses it then.
+            records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
+            size += area
+            end += 1
+    PyBuffer_Release(&view)
+    if end == first:
+        raise ValueError(f"row {first} of a table of {count}")
+    return kind, end, records, size

@@ -47,16 +47,25 @@ def check_rows(columns: RecordColumns) -> None:
 
 
 def require_writable(out: RecordColumns, columns: int) -> None:
-    """A decode writes every kind of column; those of an encode may lack some."""
+    """A decode needs every column that it is asked for, filled up to the last row."""
     check_rows(out)
-    binaries = out.binaries()
-    if len(binaries) < 4 or any(column.validity is None for column in binaries) or out.header_offsets is None:
-        raise ValueError("columns to decode into must have every buffer: make them with RecordColumns.empty")
-    asked = (Column.KEY, Column.VALUE, Column.HEADERS, Column.HEADERS)
-    used = (out.rows, out.rows, out.header_rows, out.header_rows)
-    for column, wanted, rows in zip(binaries, asked, used, strict=True):
-        if rows < 0 or (columns & wanted and not _ends_inside(column, rows)):
-            raise ValueError("columns to decode into must hold the columns that are asked for up to their last row")
+    rows, header_rows = out.rows, out.header_rows
+    sound = (
+        (not columns & Column.KEY or _appendable(out.key, rows))
+        and (not columns & Column.VALUE or _appendable(out.value, rows))
+        and (
+            not columns & Column.HEADERS
+            or (
+                out.header_offsets is not None
+                and _appendable(out.header_key, header_rows)
+                and _appendable(out.header_value, header_rows)
+            )
+        )
+    )
+    if not sound:
+        raise ValueError(
+            "columns to decode into must have those that are asked for: make them with RecordColumns.empty"
+        )
 
 
 def _row_capacity(column: BinaryColumn | None) -> int | None:
@@ -66,9 +75,12 @@ def _row_capacity(column: BinaryColumn | None) -> int | None:
     return rows if column.validity is None else min(rows, 8 * len(column.validity))
 
 
-def _ends_inside(column: BinaryColumn, rows: int) -> bool:
+def _appendable(column: BinaryColumn | None, rows: int) -> bool:
+    """Whether the next value of a column with so many can be appended at its last offset."""
     room = _row_capacity(column)
-    return room is not None and rows <= room and 0 <= column.offsets[rows] <= _byte_capacity(column)
+    if column is None or column.validity is None or room is None:
+        return False
+    return 0 <= rows <= room and 0 <= column.offsets[rows] <= _byte_capacity(column)
 
 
 def _byte_capacity(column: BinaryColumn) -> int:
@@ -115,16 +127,16 @@ class HeaderRoom:
 
 
 def append(out: RecordColumns, row: Row, columns: int) -> None:
-    assert out.key and out.value and out.header_key and out.header_value and out.header_offsets is not None
+    """Add one record to the columns that are asked for; `require_writable` has seen them."""
     if columns & Column.OFFSET:
         out.offset[out.rows] = row.offset
     if columns & Column.TIMESTAMP:
         out.timestamp[out.rows] = row.timestamp
-    if columns & Column.KEY:
+    if columns & Column.KEY and out.key is not None:
         put(out.key, out.rows, row.key)
-    if columns & Column.VALUE:
+    if columns & Column.VALUE and out.value is not None:
         put(out.value, out.rows, row.value)
-    if columns & Column.HEADERS:
+    if columns & Column.HEADERS and out.header_key and out.header_value and out.header_offsets is not None:
         for name, value in row.headers:
             put(out.header_key, out.header_rows, name)
             put(out.header_value, out.header_rows, value)

@@ -1,4 +1,4 @@
-"""Walk the entries of a log, in plain Python."""
+"""Walk the entries of a log and group them, in plain Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
-from octavo.kernels.layout import Flaw, Stop
+from octavo.kernels.layout import Flaw, Kind, Stop
 from octavo.kernels.reference.hash import crc32c
 
 if TYPE_CHECKING:
@@ -76,3 +76,30 @@ def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any,
         flaws |= Flaw.CRC_MISMATCH
     count = -1 if attributes & layout.CODEC_MASK else 1
     return (timestamp, timestamp, -1, -1, crc, 0, -1, count, attributes, -1), flaws
+
+
+def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, int, int, int]:
+    """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
+
+    A run ends with the row that brings it to `max_bytes`. Its messages lie behind one another: one call decodes them.
+    """
+    if not 0 <= first < len(table):
+        raise ValueError(f"row {first} of a table of {len(table)}")
+    kind, records, size, end = _kind(table[first]), 0, 0, first
+    while end < len(table) and _kind(table[end]) == kind and (size < max_bytes or end == first):
+        row, before = table[end], table[end - 1]
+        if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
+            break
+        area = int(row["size"]) if kind == Kind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
+        # A count is not believed beyond what its bytes can hold; the decode refuses it then.
+        records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
+        size += area
+        end += 1
+    return kind, end, records, size
+
+
+def _kind(row: np.void) -> int:
+    if row["flaws"] & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT):
+        return Kind.UNREADABLE
+    packed = Kind.PACKED if row["attributes"] & layout.CODEC_MASK else Kind.PLAIN
+    return packed + (Kind.MESSAGE if row["magic"] < 2 else Kind.PLAIN)

@@ -1,0 +1,167 @@
+"""The jobs of the format layer, each with its limit and gate (the table "Targets" of the design)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import cramjam
+import numpy as np
+import pyarrow as pa
+from isal import isal_zlib
+
+from benchmarks import limits
+from benchmarks.data import D1, D2, D4, DataSet, batch_table, json_path
+from octavo import kernels
+from octavo.format.arrow import from_arrow, to_arrow
+from octavo.format.compression import CODECS, Codec
+from octavo.format.decoder import Decoder
+from octavo.format.walker import walk, walk_chunks
+from octavo.kernels.layout import BATCH_OVERHEAD, Code, Column
+
+
+@dataclass(frozen=True)
+class Job:
+    """`work` is measured beside `limit`; met when it reaches `gate` of the limit's speed."""
+
+    name: str
+    work: Callable[[], object]
+    limit_name: str
+    limit: Callable[[], object]
+    gate: float
+    records: int
+    size: int
+
+
+def walk_file(path: Path) -> None:
+    with path.open("rb", buffering=0) as file:
+        for chunk in walk_chunks(file.readinto):
+            assert not chunk.table["flaws"].any()
+
+
+def decode_file(path: Path, columns: Column) -> None:
+    """Walk, check the CRCs and decode; with columns also hand each filling to Arrow."""
+    decoder = Decoder(columns)
+    with path.open("rb", buffering=0) as file:
+        for chunk in walk_chunks(file.readinto):
+            for filled in decoder.decode(chunk.data, chunk.table):
+                if columns:
+                    to_arrow(filled, columns)
+
+
+def encode_table(batches: list[pa.RecordBatch], records_a_batch: int, out: bytearray) -> None:
+    for batch in batches:
+        columns = from_arrow(batch)
+        code, _, _ = kernels.encode_batches(columns, 0, batch_table(columns, records_a_batch), out, 0)
+        assert code == Code.DONE
+
+
+def reading_jobs(scale: float) -> list[Job]:
+    d1, d2, d4 = D1.path(scale), D2.path(scale), D4.path(scale)
+    checksum, copying = "readinto + crc32c", "readinto + crc32c + memcpy"
+
+    def job(name: str, data: DataSet, path: Path, work: Callable[[Path], object], copies: bool, gate: float) -> Job:
+        limit = limits.read_checksum_and_copy if copies else limits.read_and_checksum
+        limit_name = copying if copies else checksum
+        return Job(
+            name, lambda: work(path), limit_name, lambda: limit(path), gate, data.rows(scale), path.stat().st_size
+        )
+
+    everything = Column.ALL
+    return [
+        job("walk + CRC, 16 KB batches, d1", D1, d1, walk_file, False, 0.85),
+        job("walk + CRC, one-record batches, d4", D4, d4, walk_file, False, 0.0),
+        job("verify: walk, CRC, records checked, d1", D1, d1, lambda path: decode_file(path, Column(0)), True, 0.50),
+        job("decode to Arrow, 1 KB, d2", D2, d2, lambda path: decode_file(path, everything), True, 0.70),
+        job("decode to Arrow, 100 B, d1", D1, d1, lambda path: decode_file(path, everything), True, 0.55),
+    ]
+
+
+def encoding_jobs(scale: float) -> list[Job]:
+    return [_encoding(D2, "1 KB", scale, 0.70), _encoding(D1, "100 B", scale, 0.55)]
+
+
+def _encoding(data: DataSet, shape: str, scale: float, gate: float) -> Job:
+    """From an Arrow table in memory, by about 4 MB at a time, into one reused buffer."""
+    rows_at_once = max(1, (4 << 20) // (data.value_bytes + 26) // data.records_a_batch) * data.records_a_batch
+    total = min(data.rows(scale), (256 << 20) // (data.value_bytes + 26))
+    wanted = Column.ALL & ~Column.HEADERS
+    pieces = [data.columns(first, min(rows_at_once, total - first)) for first in range(0, total, rows_at_once)]
+    batches = [to_arrow(piece, wanted) for piece in pieces]
+    out = bytearray(8 << 20)
+    encoded = [_encoded_size(batch, data.records_a_batch, out) for batch in batches]
+    sources = [memoryview(np.random.default_rng(size).integers(0, 256, size, np.uint8)) for size in encoded]
+    return Job(
+        f"encode from Arrow, {shape}, {data.name}",
+        lambda: encode_table(batches, data.records_a_batch, out),
+        "memcpy + crc32c",
+        lambda: limits.copy_and_checksum(sources),
+        gate,
+        total,
+        sum(encoded),
+    )
+
+
+def _encoded_size(batch: pa.RecordBatch, records_a_batch: int, out: bytearray) -> int:
+    columns = from_arrow(batch)
+    return kernels.encode_batches(columns, 0, batch_table(columns, records_a_batch), out, 0)[2]
+
+
+def compressed_jobs(scale: float) -> list[Job]:
+    return [_compressed(codec, scale) for codec in (Codec.LZ4, Codec.SNAPPY, Codec.ZSTD, Codec.GZIP)]
+
+
+def _compressed(codec: Codec, scale: float) -> Job:
+    path = json_path(codec, scale)
+    content = walk(path.read_bytes(), check_crc=False)
+    streams = [
+        content.data[int(row["position"]) + BATCH_OVERHEAD : int(row["position"]) + int(row["size"])]
+        for row in content.table
+    ]
+    return Job(
+        f"decode to Arrow, {CODECS[codec].name} JSON, d3",
+        lambda: decode_file(path, Column.ALL),
+        f"{CODECS[codec].name} alone",
+        lambda: _codec_alone(codec, streams),
+        0.60,
+        int(content.table["count"].sum()),
+        path.stat().st_size,
+    )
+
+
+def _codec_alone(codec: Codec, streams: list[memoryview]) -> None:
+    """The library's own call for each stream, into one reused buffer where it has such a call."""
+    out = memoryview(bytearray(1 << 18))
+    for stream in streams:
+        match codec:
+            case Codec.ZSTD:
+                cramjam.zstd.decompress_into(stream, out)
+            case Codec.LZ4:
+                cramjam.lz4.decompress_into(stream, out)
+            case Codec.GZIP:
+                isal_zlib.decompress(stream, 31)
+            case Codec.SNAPPY:
+                at = 16
+                while at < len(stream):
+                    size = int.from_bytes(stream[at : at + 4])
+                    cramjam.snappy.decompress_raw_into(stream[at + 4 : at + 4 + size], out)
+                    at += 4 + size
+
+
+def thread_jobs(scale: float) -> list[Job]:
+    """Two segments, by two threads and by one; the gate is 1.5 x, so 1.5 of the "limit"."""
+    path, pool = D1.path(scale), ThreadPoolExecutor(2)
+
+    def both() -> None:
+        list(pool.map(lambda _: decode_file(path, Column.ALL), range(2)))
+
+    def one_after_the_other() -> None:
+        for _ in range(2):
+            decode_file(path, Column.ALL)
+
+    size = 2 * path.stat().st_size
+    return [
+        Job("two threads, two segments, d1", both, "one thread", one_after_the_other, 1.5, 2 * D1.rows(scale), size)
+    ]

@@ -1,0 +1,37 @@
+"""How everything here is measured: interleaved rounds after a warm-up, wall and CPU seconds, the best round counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Contender:
+    """One thing to measure; `run` does the whole work once."""
+
+    name: str
+    run: Callable[[], object]
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    @property
+    def best_wall(self) -> float:
+        return min(self.wall)
+
+    @property
+    def best_cpu(self) -> float:
+        return min(self.cpu)
+
+
+def measure(contenders: list[Contender], rounds: int) -> None:
+    """A warm-up of each, then `rounds` rounds in which all take turns, so that a busy minute hits all alike."""
+    for contender in contenders:
+        contender.run()
+    for _ in range(rounds):
+        for contender in contenders:
+            wall, cpu = time.perf_counter(), time.process_time()
+            contender.run()
+            contender.wall.append(time.perf_counter() - wall)
+            contender.cpu.append(time.process_time() - cpu)
