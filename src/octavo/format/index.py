@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 
 _ZERO_SEARCH_BYTES = 1 << 16
+_SLOTS_AT_ONCE = 4096
 
 
 class SparseIndex(ABC, Generic[Entry]):
@@ -51,12 +52,17 @@ class SparseIndex(ABC, Generic[Entry]):
     def __len__(self) -> int:
         return len(self.slots)
 
-    @abstractmethod
     def __getitem__(self, slot: int) -> Entry:
         """The entry in a slot, with its absolute offset."""
+        return self._entry(self.slots[slot].item())
 
     def __iter__(self) -> Iterator[Entry]:
-        return (self[slot] for slot in range(len(self)))
+        for start in range(0, len(self), _SLOTS_AT_ONCE):
+            yield from map(self._entry, self.slots[start : start + _SLOTS_AT_ONCE].tolist())
+
+    @abstractmethod
+    def _entry(self, fields: tuple[int, int]) -> Entry:
+        """The entry of a slot's fields."""
 
     def offsets(self) -> NDArray[np.int64]:
         """The absolute offsets of all slots."""
@@ -67,10 +73,9 @@ class SparseIndex(ABC, Generic[Entry]):
         content = self.slots.view(np.uint8)
         for end in range(content.size, 0, -_ZERO_SEARCH_BYTES):
             start = max(0, end - _ZERO_SEARCH_BYTES)
-            written = np.flatnonzero(content[start:end])
-            if written.size:
-                last_written_slot = (start + int(written[-1])) // self.LAYOUT.size
-                return len(self) - last_written_slot - 1
+            if content[start:end].any():
+                last_written = start + int(np.flatnonzero(content[start:end])[-1])
+                return len(self) - last_written // self.LAYOUT.size - 1
         return len(self)
 
     def used(self) -> Self:

@@ -32,9 +32,8 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
     LAYOUT = ENTRY
     __slots__ = ()
 
-    def __getitem__(self, slot: int) -> OffsetPosition:
-        relative_offset, position = self.slots[slot].item()
-        return OffsetPosition(self.base_offset + relative_offset, position)
+    def _entry(self, fields: tuple[int, int]) -> OffsetPosition:
+        return OffsetPosition(self.base_offset + fields[0], fields[1])
 
     def positions(self) -> NDArray[np.int64]:
         """The positions of all slots."""

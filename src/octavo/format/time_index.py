@@ -32,9 +32,8 @@ class TimeIndex(SparseIndex[TimestampOffset]):
     LAYOUT = ENTRY
     __slots__ = ()
 
-    def __getitem__(self, slot: int) -> TimestampOffset:
-        timestamp, relative_offset = self.slots[slot].item()
-        return TimestampOffset(timestamp, self.base_offset + relative_offset)
+    def _entry(self, fields: tuple[int, int]) -> TimestampOffset:
+        return TimestampOffset(fields[0], self.base_offset + fields[1])
 
     def timestamps(self) -> NDArray[np.int64]:
         """The timestamps of all slots."""
