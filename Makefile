@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist worksteal $(PYTEST_ARGS)
+PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist worksteal -r fEs $(PYTEST_ARGS)
 # Suites whose subject runs on the kernels: they run once more on the plain-Python twin.
 TWIN_TESTS := $(wildcard tests/kernels tests/format tests/golden tests/property)
 
@@ -23,8 +23,7 @@ KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 .PHONY: help setup demo test check lint docs bench fuzz soak asan kafka clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS="$$(printf '\t')" read -r target text; do \
-		printf '  make %-7s %s\n' "$$target" "$$text"; done
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(KERNELS) ## make .venv with dependencies, compiled kernels and .venv/bin/octavo
 

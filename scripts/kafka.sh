@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 soft=${1:-}
 failed=.cache/kafka-failed
+limit=(env)
+command -v timeout >/dev/null && limit=(timeout 600)
 
 give_up() {
     echo "Kafka's jars are not here: $1. Tests that compare with them are skipped; \`make kafka\` tries again." >&2
@@ -26,7 +28,7 @@ for pom in scripts/kafka-*.pom.xml; do
     command -v mvn >/dev/null || give_up "Maven (mvn) is not installed"
     echo "Fetching the jars of $version with Maven."
     rm -rf "$libs.part"
-    if ! timeout 600 mvn -q -B -f "$pom" dependency:copy-dependencies \
+    if ! "${limit[@]}" mvn -q -B -f "$pom" dependency:copy-dependencies \
         -DoutputDirectory="$PWD/$libs.part" -DincludeScope=runtime >".cache/$version.log" 2>&1; then
         echo "Maven could not fetch $version (see .cache/$version.log)" >"$failed"
         give_up "$(cat "$failed")"

@@ -19,7 +19,7 @@ find_python() {
     return 1
 }
 
-if ! new_enough .venv/bin/python; then
+if ! { new_enough .venv/bin/python && .venv/bin/python -c 'import pip' 2>/dev/null; }; then
     python=$(find_python)
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         echo "$python cannot make virtual environments; on Debian and Ubuntu the package python3-venv adds that." >&2
