@@ -12,9 +12,12 @@ works() {
 found() { { [[ -n ${JAVA_HOME:-} ]] && works "$JAVA_HOME/bin/java"; } || works java; }
 
 if ! found && [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
-    echo "No Java runtime of version 17 or later: installing Debian's openjdk-17-jre-headless."
+    echo "No Java runtime of version 17 or later: installing one from Debian's packages."
     export DEBIAN_FRONTEND=noninteractive
-    { apt-get -qq update && apt-get -qq install --yes --no-install-recommends openjdk-17-jre-headless; } >/dev/null 2>&1 || true
+    apt-get -qq update >/dev/null 2>&1 || true
+    for package in openjdk-17-jre-headless default-jre-headless; do # newer releases have no 17
+        apt-get -qq install --yes --no-install-recommends "$package" >/dev/null 2>&1 && break
+    done
 fi
 if ! found; then
     echo "No Java runtime of version 17 or later (JAVA_HOME or the PATH): tests against Kafka's own classes will be skipped." >&2
