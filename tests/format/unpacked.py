@@ -1,0 +1,29 @@
+"""Batches with their compressed parts unpacked, to compare sets up to what a codec's library chooses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from octavo.format.compression import decompress
+from octavo.format.header import BatchHeader
+from octavo.format.message_set import wrapped_value
+from octavo.format.walker import walk
+from octavo.kernels.layout import BATCH_OVERHEAD, Flaw, Stop
+
+
+def unpacked(data: bytes) -> list[tuple[BatchHeader, bytes]]:
+    """Of each batch all that it says, and its bytes or what they unpack to; size and CRC are those of the codec."""
+    found = walk(data)
+    assert found.stop is Stop.END
+    batches = []
+    for row in found.table:
+        header = BatchHeader.from_row(row)
+        assert header.flaws == Flaw(0)
+        start, end = header.position, header.position + header.size
+        if not header.codec_id:
+            batches.append((replace(header, position=0), data[start:end]))
+            continue
+        inside = (start + BATCH_OVERHEAD, end) if header.magic == 2 else wrapped_value(found.data, start, end)
+        content = decompress(header.codec_id, found.data[slice(*inside)], magic=header.magic)
+        batches.append((replace(header, position=0, size=0, crc=0), bytes(content)))
+    return batches
