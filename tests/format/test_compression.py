@@ -52,11 +52,7 @@ def test_golden_streams_unpack(golden: Golden) -> None:
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: f"v{golden.magic}-{golden.codec.name}")
 def test_golden_content_is_packed_to_the_golden_stream(golden: Golden) -> None:
-    packed = compress(golden.codec, golden.content, magic=golden.magic)
-    if golden.codec is Codec.ZSTD:  # the window and the blocks are the library's choice
-        assert packed[:5] == golden.stream[:5]
-    else:
-        assert packed == golden.stream
+    assert compress(golden.codec, golden.content, magic=golden.magic) == golden.stream
 
 
 def test_no_codec_copies() -> None:

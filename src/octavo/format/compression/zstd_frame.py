@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import NamedTuple
 
 from octavo.errors import InvalidRecordError
 
@@ -18,15 +17,6 @@ RAW, RLE, COMPRESSED = 0, 1, 2
 UINT32 = Struct("<I")
 DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 CONTENT_SIZE_BYTES = (0, 2, 4, 8)
-
-
-class FrameHeader(NamedTuple):
-    """What stands before a frame's first block. `content_size` is None where the frame does not say."""
-
-    end: int
-    window_bytes: int
-    content_size: int | None
-    has_checksum: bool
 
 
 def output_bound(data: memoryview) -> int:
@@ -53,14 +43,8 @@ def output_bound(data: memoryview) -> int:
     return bound
 
 
-def without_content_size(frame: memoryview) -> bytes:
-    """The same frame with a header that tells a window and nothing else."""
-    header = read_header(frame, 0)
-    return b"".join((UINT32.pack(MAGIC), b"\0", bytes([_window_descriptor(header.window_bytes)]), frame[header.end :]))
-
-
-def read_header(data: memoryview, position: int) -> FrameHeader:
-    """The header of the frame that begins at this position."""
+def _read_header(data: memoryview, position: int) -> tuple[int, int, int]:
+    """Where the header of the frame at this position ends, the frame's window in bytes, whether it has a checksum."""
     at = position + UINT32.size
     try:
         descriptor = data[at]
@@ -80,16 +64,14 @@ def read_header(data: memoryview, position: int) -> FrameHeader:
     end = at + size_bytes
     if end > len(data):
         raise InvalidRecordError("a zstd frame that ends in its header", position=position)
-    content_size = None
-    if size_bytes:
-        content_size = int.from_bytes(data[at:end], "little") + (256 if size_bytes == 2 else 0)
-        window = window or content_size
-    return FrameHeader(end, window, content_size, bool(descriptor & 0x04))
+    if single_segment:  # the content is the window
+        window = int.from_bytes(data[at:end], "little") + (256 if size_bytes == 2 else 0)
+    return end, window, descriptor & 0x04
 
 
 def _frame_bound(data: memoryview, start: int) -> tuple[int, int]:
-    """Where the frame ends, and the most it can hold."""
-    position, window_bytes, content_size, has_checksum = read_header(data, start)
+    """Where the frame ends, and the most it can hold. A content size in its header is not believed."""
+    position, window_bytes, has_checksum = _read_header(data, start)
     block_max = min(window_bytes, BLOCK_MAX_BYTES)
     bound = last = 0
     while not last:
@@ -112,18 +94,7 @@ def _frame_bound(data: memoryview, start: int) -> tuple[int, int]:
         if len(data) - position < CHECKSUM_BYTES:
             raise InvalidRecordError("a zstd frame without its checksum", position=position)
         position += CHECKSUM_BYTES
-    if content_size is None:
-        return position, bound
-    if content_size > bound:
-        raise InvalidRecordError(f"a zstd frame of {content_size} bytes in blocks of at most {bound}", position=start)
-    return position, content_size
-
-
-def _window_descriptor(window_bytes: int) -> int:
-    """The smallest window that the header can express and that is not smaller than this one."""
-    log = max(MIN_WINDOW_LOG, (max(window_bytes, 1) - 1).bit_length() - 1)
-    eighths = -(-max(0, window_bytes - (1 << log)) // (1 << (log - 3)))
-    return (log - MIN_WINDOW_LOG << 3) + eighths  # eight eighths carry into the next power of two
+    return position, bound
 
 
 def _uint32(data: memoryview, position: int) -> int:
