@@ -102,11 +102,6 @@ class RecordColumns:
         columns = (self.key, self.value, self.header_key, self.header_value)
         return [column for column in columns if column is not None]
 
-    def header_bytes(self) -> int:
-        """How many bytes the filled headers have, the larger of keys and values."""
-        columns = (self.header_key, self.header_value)
-        return max((int(column.offsets[self.header_rows]) for column in columns if column is not None), default=0)
-
     def reset(self) -> None:
         """Empty the columns; the buffers stay and are filled anew."""
         self.rows = self.header_rows = 0
@@ -116,15 +111,18 @@ class RecordColumns:
             self.header_offsets[0] = 0
 
     def grow(self, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> None:
-        """Make room for so many rows and bytes more than are filled now; what is filled stays."""
-        capacity = max(self.rows + rows, len(self.offset))
+        """Make room for so many rows and bytes more than are filled now, unless there is; what is filled stays.
+
+        What must grow doubles at least, so that many small steps copy little.
+        """
+        capacity = _enough(self.rows + rows, len(self.offset))
         self.offset = _longer(self.offset, capacity)
         self.timestamp = _longer(self.timestamp, capacity)
         self.key = _grown(self.key, self.rows, capacity, data_bytes)
         self.value = _grown(self.value, self.rows, capacity, data_bytes)
         if self.header_offsets is not None and self.header_key is not None:
             self.header_offsets = _longer(self.header_offsets, capacity + 1)
-            headers = max(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
+            headers = _enough(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
             self.header_key = _grown(self.header_key, self.header_rows, headers, header_bytes)
             self.header_value = _grown(self.header_value, self.header_rows, headers, header_bytes)
 
@@ -135,7 +133,13 @@ def _grown(column: BinaryColumn | None, used_rows: int, rows: int, more_bytes: i
     needed = int(column.offsets[used_rows]) + more_bytes
     if needed > MAX_COLUMN_BYTES:
         raise OverflowError(f"a column of {needed} bytes; at most {MAX_COLUMN_BYTES} fit, take fewer batches at once")
-    return column.grown(rows, needed, used_rows)
+    if rows < len(column.offsets) and needed <= len(column.data):
+        return column
+    return column.grown(rows, min(_enough(needed, len(column.data)), MAX_COLUMN_BYTES), used_rows)
+
+
+def _enough(needed: int, there: int) -> int:
+    return there if needed <= there else max(needed, 2 * there)
 
 
 def _longer(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:

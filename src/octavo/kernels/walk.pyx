@@ -112,7 +112,8 @@ cdef inline int kind_of(const Batch *row) noexcept nogil:
 def next_run(table, Py_ssize_t first, int64_t max_bytes):
     """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
 
-    A run ends with the row that brings it to `max_bytes`. Its messages lie behind one another: one call decodes them.
+    A run ends with the row that brings it to `max_bytes`, and a row of more is a run of its own. Messages of a run lie
+    behind one another, so that one call decodes them all.
     """
     cdef Py_buffer view
     cdef const Batch *rows
@@ -123,10 +124,12 @@ def next_run(table, Py_ssize_t first, int64_t max_bytes):
     rows, count = <const Batch *>view.buf, view.len // sizeof(Batch)
     if 0 <= first < count:
         kind = kind_of(&rows[first])
-        while end < count and kind_of(&rows[end]) == kind and (size < max_bytes or end == first):
+        while end < count and kind_of(&rows[end]) == kind:
+            area = rows[end].size if kind == MESSAGE else max(<int64_t>rows[end].size - BATCH_OVERHEAD, 0)
+            if end > first and (size >= max_bytes or area > max_bytes):
+                break
             if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
                 break
-            area = rows[end].size if kind == MESSAGE else max(rows[end].size - BATCH_OVERHEAD, 0)
             # A count is not believed beyond what its bytes can hold; the decode refuses it then.
             records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
             size += area

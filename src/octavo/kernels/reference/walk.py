@@ -81,16 +81,19 @@ def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any,
 def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, int, int, int]:
     """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
 
-    A run ends with the row that brings it to `max_bytes`. Its messages lie behind one another: one call decodes them.
+    A run ends with the row that brings it to `max_bytes`, and a row of more is a run of its own. Messages of a run lie
+    behind one another, so that one call decodes them all.
     """
     if not 0 <= first < len(table):
         raise ValueError(f"row {first} of a table of {len(table)}")
     kind, records, size, end = _kind(table[first]), 0, 0, first
-    while end < len(table) and _kind(table[end]) == kind and (size < max_bytes or end == first):
+    while end < len(table) and _kind(table[end]) == kind:
         row, before = table[end], table[end - 1]
+        area = int(row["size"]) if kind == Kind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
+        if end > first and (size >= max_bytes or area > max_bytes):
+            break
         if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
-        area = int(row["size"]) if kind == Kind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
         # A count is not believed beyond what its bytes can hold; the decode refuses it then.
         records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
