@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from octavo.format.messages.schema import UNKNOWN_TAGS, Array, Field, Struct
+from octavo.format.messages.schema import Array, Field, Struct
 
 DefaultTest = Callable[[Any], bool]
 
@@ -23,13 +23,9 @@ def default_test(part: Field) -> DefaultTest:
 
 
 def _struct_test(kind: Struct) -> DefaultTest:
-    tests = [(part.name, part.default(), default_test(part)) for part in kind.fields]
+    tests = {part.name: default_test(part) for part in kind.fields}
 
     def is_default(value: Any) -> bool:
-        return (
-            isinstance(value, Mapping)
-            and not value.get(UNKNOWN_TAGS)
-            and all(test(value.get(name, default)) for name, default, test in tests)
-        )
+        return isinstance(value, Mapping) and all(name in tests and tests[name](part) for name, part in value.items())
 
     return is_default

@@ -12,14 +12,13 @@ from itertools import groupby
 from typing import Any
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.primitives import (
+from octavo.format.messages.primitive_readers import (
     NULL,
     LengthReader,
     Reader,
     fixed_array_reader,
     fixed_reader,
     length_reader,
-    null_reader,
     truncated,
     uvarint,
     variable_reader,
@@ -27,8 +26,11 @@ from octavo.format.messages.primitives import (
 from octavo.format.messages.schema import UNKNOWN_TAGS, Array, Encoding, Field, Primitive, Row, Struct
 from octavo.format.varint import Bytes
 
-Step = Callable[[Bytes, int, Row], int]
+GroupReader = Callable[[Bytes, int, Row], int]
 """Reads some fields at a position into the row and returns the position after them."""
+
+Step = tuple[str | None, Callable[..., Any]]
+"""A field's name and its reader, or None and the reader of a group."""
 
 
 def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Reader:
@@ -37,7 +39,7 @@ def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> R
     inline = [part for part in fields if version in part.versions and version not in part.tagged]
     steps = [*_inline_steps(inline, encoding, path)]
     if encoding.flexible:
-        steps.append(_tag_section_step(fields, encoding, path))
+        steps.append((None, _tag_section_reader(fields, encoding, path)))
     template = {part.name: part.default() for part in fields}
     # What no step sets for sure and the caller could change must not be shared by two rows.
     mutable = [
@@ -48,10 +50,13 @@ def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> R
 
     def read(data: Bytes, position: int) -> tuple[Row, int]:
         row = template.copy()
-        for name, default in mutable:
-            row[name] = default()
-        for step in steps:
-            position = step(data, position, row)
+        for changeable, default in mutable:
+            row[changeable] = default()
+        for name, read_step in steps:
+            if name is None:
+                position = read_step(data, position, row)
+            else:
+                row[name], position = read_step(data, position)
         return row, position
 
     return read
@@ -60,39 +65,31 @@ def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> R
 def _inline_steps(inline: list[Field], encoding: Encoding, path: str) -> Iterable[Step]:
     for fixed, group in groupby(inline, key=_is_fixed):
         if fixed:
-            yield _fixed_step(list(group), path)
+            yield None, _fixed_group_reader(list(group), path)
         else:
             for part in group:
-                yield _field_step(part.name, _field_reader(part, encoding, f"{path}.{part.name}"))
+                yield part.name, _field_reader(part, encoding, f"{path}.{part.name}")
 
 
 def _is_fixed(part: Field) -> bool:
     return isinstance(part.type, Primitive) and part.type.layout is not None
 
 
-def _fixed_step(group: list[Field], path: str) -> Step:
+def _fixed_group_reader(group: list[Field], path: str) -> GroupReader:
     names = [part.name for part in group]
     layout = struct.Struct(">" + "".join(part.type.layout or "" for part in group if isinstance(part.type, Primitive)))
     unpack, width = layout.unpack_from, layout.size
     label = f"{path}.{names[0]}" + (f" to {names[-1]}" if len(names) > 1 else "")
 
-    def step(data: Bytes, position: int, row: Row) -> int:
+    def read(data: Bytes, position: int, row: Row) -> int:
         try:
             values = unpack(data, position)
         except struct.error:
             raise truncated(label, position, width, data) from None
-        row.update(zip(names, values, strict=True))
+        row.update(zip(names, values))  # noqa: B905  # strict costs a third; the layout has a value for each name
         return position + width
 
-    return step
-
-
-def _field_step(name: str, read: Reader) -> Step:
-    def step(data: Bytes, position: int, row: Row) -> int:
-        row[name], position = read(data, position)
-        return position
-
-    return step
+    return read
 
 
 def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
@@ -103,8 +100,8 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
             return read
         return _nullable_struct_reader(read, path, compact=encoding.version in part.tagged)
     if isinstance(part.type, Array):
-        length_of = length_reader(path, flexible=encoding.is_compact(part), short=False)
-        return _array_reader(part.type.element, encoding, path, null_reader(path, length_of, nullable=nullable))
+        length_of = length_reader(path, flexible=encoding.is_compact(part), short=False, nullable=nullable)
+        return _array_reader(part.type.element, encoding, path, length_of)
     if part.type.layout is not None:
         return fixed_reader(part.type, path)
     return variable_reader(part.type, path, flexible=encoding.is_compact(part), nullable=nullable)
@@ -150,7 +147,7 @@ def _array_reader(element: Primitive | Struct, encoding: Encoding, path: str, le
     return read
 
 
-def _tag_section_step(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Step:
+def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> GroupReader:
     """Of the tagged fields that end a struct. Tags must rise and sizes be exact: Kafka writes no other."""
     version = encoding.version
     readers: dict[int, tuple[str, Reader]] = {
@@ -161,7 +158,7 @@ def _tag_section_step(fields: tuple[Field, ...], encoding: Encoding, path: str) 
     misplaced = {part.tag: part.name for part in fields if part.tag is not None and part.tag not in readers}
     label = f"the tagged fields of {path}"
 
-    def step(data: Bytes, position: int, row: Row) -> int:
+    def read(data: Bytes, position: int, row: Row) -> int:
         if position < len(data) and data[position] == 0:
             return position + 1
         count, position = uvarint(data, position, label)
@@ -179,8 +176,8 @@ def _tag_section_step(fields: tuple[Field, ...], encoding: Encoding, path: str) 
             if end > len(data):
                 raise truncated(f"tag {tag} of {path}", position, size, data)
             if tag in readers:
-                name, read = readers[tag]
-                row[name], stop = read(data, position)
+                name, read_value = readers[tag]
+                row[name], stop = read_value(data, position)
                 if stop != end:
                     problem = f"{label}: {name} takes {stop - position} bytes, its size says {size}"
                     raise CorruptionError(problem, position=position)
@@ -189,4 +186,4 @@ def _tag_section_step(fields: tuple[Field, ...], encoding: Encoding, path: str) 
             previous, position = tag, end
         return position
 
-    return step
+    return read

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from octavo.errors import CorruptionError
 from octavo.format.messages.codec import decode_prefix, encode
 from octavo.format.messages.notation import message
-from octavo.format.messages.primitives import truncated, uvarint
+from octavo.format.messages.primitive_readers import truncated, uvarint
 from octavo.format.messages.schema import Message, Row
 from octavo.format.varint import Bytes, encode_uvarint
 

@@ -22,6 +22,7 @@ NULL = -1
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
+SHORT_ARRAY = 16  # arrays below this length have their layout at hand
 
 
 def truncated(path: str, position: int, needed: int, data: Bytes) -> CorruptionError:
@@ -38,45 +39,44 @@ def uvarint(data: Bytes, position: int, path: str) -> tuple[int, int]:
         raise CorruptionError(f"{path}: {error.problem}", position=error.position) from None
 
 
-def length_reader(path: str, *, flexible: bool, short: bool) -> LengthReader:
-    """Of a string, bytes or array: -1 is null, less is refused. `short`: two bytes where it isn't flexible."""
-    if flexible:
+def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool) -> LengthReader:
+    """Of a string, bytes or array: -1 is null. `short`: two bytes where it isn't flexible."""
+    return _compact_length_reader(path, nullable) if flexible else _fixed_length_reader(path, short, nullable)
 
-        def read_compact(data: Bytes, position: int) -> tuple[int, int]:
-            if position < len(data) and (byte := data[position]) < 128:
-                return byte - 1, position + 1
-            value, position = uvarint(data, position, path)
-            return value - 1, position
 
-        return read_compact
+def _compact_length_reader(path: str, nullable: bool) -> LengthReader:
+    def read(data: Bytes, position: int) -> tuple[int, int]:
+        if position < len(data) and 0 < (byte := data[position]) < 128:
+            return byte - 1, position + 1
+        value, start = uvarint(data, position, path)
+        if value == 0 and not nullable:
+            raise _unexpected_null(path, position)
+        return value - 1, start
 
+    return read
+
+
+def _fixed_length_reader(path: str, short: bool, nullable: bool) -> LengthReader:
     layout = _INT16 if short else _INT32
     unpack, width = layout.unpack_from, layout.size
 
-    def read_fixed(data: Bytes, position: int) -> tuple[int, int]:
+    def read(data: Bytes, position: int) -> tuple[int, int]:
         try:
             length: int = unpack(data, position)[0]
         except struct.error:
             raise truncated(f"the length of {path}", position, width, data) from None
-        if length < NULL:
-            raise CorruptionError(f"{path} has the length {length}", position=position)
+        if length < 0:
+            if length < NULL:
+                raise CorruptionError(f"{path} has the length {length}", position=position)
+            if not nullable:
+                raise _unexpected_null(path, position)
         return length, position + width
 
-    return read_fixed
-
-
-def null_reader(path: str, read_length: LengthReader, *, nullable: bool) -> LengthReader:
-    """The same length, refused when it says null where null isn't allowed."""
-    if nullable:
-        return read_length
-
-    def read(data: Bytes, position: int) -> tuple[int, int]:
-        length, start = read_length(data, position)
-        if length == NULL:
-            raise CorruptionError(f"{path} is null, which this version doesn't allow", position=position)
-        return length, start
-
     return read
+
+
+def _unexpected_null(path: str, position: int) -> CorruptionError:
+    return CorruptionError(f"{path} is null, which this version doesn't allow", position=position)
 
 
 def fixed_reader(kind: Primitive, path: str) -> Reader:
@@ -96,7 +96,7 @@ def fixed_reader(kind: Primitive, path: str) -> Reader:
 
 def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: bool) -> Reader:
     """Of a string, bytes, or records (a view into the data, so that a produced batch isn't copied)."""
-    length_of = null_reader(path, length_reader(path, flexible=flexible, short=kind is STRING), nullable=nullable)
+    length_of = length_reader(path, flexible=flexible, short=kind is STRING, nullable=nullable)
     cut: Callable[[Bytes, int, int], Any] = {STRING: _text, BYTES: _copy, RECORDS: _view}[kind]
     longest = MAX_STRING_BYTES if kind is STRING else None
 
@@ -121,7 +121,9 @@ def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> R
     """Of an array of fixed-size values, unpacked in one call."""
     assert kind.layout is not None
     width = struct.calcsize(f">{kind.layout}")
-    repeat: Callable[[int], str] = ("16s".__mul__) if kind is UUID else (lambda count: f"{count}{kind.layout}")
+    # A count in front of "16s" would mean one value of that many bytes.
+    many: Callable[[int], str] = "16s".__mul__ if kind is UUID else lambda count: f"{count}{kind.layout}"
+    layouts = [struct.Struct(f">{kind.layout * count}") for count in range(SHORT_ARRAY)]
 
     def read(data: Bytes, position: int) -> tuple[Any, int]:
         count, start = length_of(data, position)
@@ -130,7 +132,8 @@ def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> R
         end = start + count * width
         if end > len(data):
             raise truncated(f"{path} with {count} elements", start, count * width, data)
-        return list(struct.unpack_from(f">{repeat(count)}", data, start)), end
+        layout = layouts[count] if count < SHORT_ARRAY else struct.Struct(f">{many(count)}")
+        return list(layout.unpack_from(data, start)), end
 
     return read
 
