@@ -1,0 +1,90 @@
+"""JSON as Kafka's converters and Jackson print it."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.errors import EncodingError
+from octavo.format.messages.json_form import java_double, json_text, json_value
+from octavo.format.messages.notation import message
+from octavo.format.messages.schema import UNKNOWN_TAGS
+
+
+def test_types_in_the_order_of_the_schema() -> None:
+    schema = message("M", "0", "0+", """
+        flag     bool
+        tagged   int8     tag=0 default=-1
+        number   int64
+        ratio    float64
+        id       uuid
+        data     bytes
+        text     string
+        nothing  string   nullable
+        list     []uuid
+        inner    Inner
+            x  int8
+    """)  # fmt: skip
+    row = {
+        "inner": {"x": 1},
+        "flag": True,
+        "number": -(1 << 63),
+        "ratio": 1e7,
+        "id": bytes(15) + b"\x01",
+        "data": b"\xfb\xff\xfe?",
+        "text": "é",
+        "nothing": None,
+        "list": [bytes(16)],
+        UNKNOWN_TAGS: {5: b"x"},
+    }
+    assert json_text(json_value(schema, 0, row)) == (
+        '{"flag":true,"number":-9223372036854775808,"ratio":1.0E7,"id":"AAAAAAAAAAAAAAAAAAAAAQ","data":"+//+Pw==",'
+        '"text":"é","nothing":null,"list":["AAAAAAAAAAAAAAAAAAAAAA"],"inner":{"x":1}}'
+    )
+    assert json_text(json_value(schema, 0, {**row, "tagged": 0})).startswith('{"flag":true,"tagged":0,"number"')
+
+
+def test_versions() -> None:
+    schema = message("M", "0-2", "none", "old int8 0-1\nnew int8 2+")
+    row = {"old": 1, "new": 2}
+    assert json_value(schema, 1, row) == {"old": 1}
+    assert json_value(schema, 2, row) == {"new": 2}
+    with pytest.raises(EncodingError, match="no version 3: 0-2"):
+        json_value(schema, 3, row)
+
+
+def test_records_are_told_by_their_size() -> None:
+    schema = message("M", "0", "none", "records records nullable")
+    assert json_value(schema, 0, {"records": memoryview(b"abc")}) == {"recordsSizeInBytes": 3}
+    assert json_value(schema, 0, {"records": None}) == {"records": None}
+
+
+def test_text_is_escaped_as_jackson_does() -> None:
+    assert json_text('"\\/\b\f\n\r\t\x00\x1f\x7f\u2028é😀') == '"\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001F\x7f\u2028é😀"'
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (1.0, "1.0"),
+        (-1.5, "-1.5"),
+        (100.0, "100.0"),
+        (0.1, "0.1"),
+        (0.001, "0.001"),
+        (0.00099, "9.9E-4"),
+        (9999999.0, "9999999.0"),
+        (9999999.5, "9999999.5"),
+        (1e7, "1.0E7"),
+        (12345678.9, "1.23456789E7"),
+        (1e23, "1.0E23"),
+        (-3.25e-7, "-3.25E-7"),
+        (1.7976931348623157e308, "1.7976931348623157E308"),
+        (5e-324, "4.9E-324"),
+        (float("nan"), '"NaN"'),
+        (float("inf"), '"Infinity"'),
+        (float("-inf"), '"-Infinity"'),
+    ],
+)
+def test_doubles_are_printed_as_java_does(value: float, shown: str) -> None:
+    assert java_double(value) == shown

@@ -1,0 +1,35 @@
+"""Where coordinators keep an id."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.errors import EncodingError
+from octavo.format.messages.partition_choice import coordinator_partition, java_hash, share_partition_id
+
+
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("my-group", -1906497762),
+        ("é", 233),
+        ("😀", 1772899),  # two UTF-16 code units
+        ("polygenelubricants", -(1 << 31)),
+    ],
+)
+def test_java_hash(text: str, hashed: int) -> None:
+    assert java_hash(text) == hashed
+
+
+def test_partitions() -> None:
+    assert coordinator_partition("my-group") == 12
+    assert coordinator_partition("my-group", 3) == 1906497762 % 3
+    assert coordinator_partition("polygenelubricants", 7) == 0
+    with pytest.raises(EncodingError, match="at least one partition, not 0"):
+        coordinator_partition("my-group", 0)
+
+
+def test_share_partition_id() -> None:
+    assert share_partition_id("g", bytes(7) + b"\x01" + bytes(7) + b"\x02", 3) == "g:AAAAAAAAAAEAAAAAAAAAAg:3"
