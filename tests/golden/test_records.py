@@ -1,4 +1,4 @@
-"""Every record that a real client read from a golden archive is what we decode; plain batches give their bytes again."""
+"""Every record that a real client read from a golden archive is what we decode; plain batches encode to their bytes."""
 
 from __future__ import annotations
 

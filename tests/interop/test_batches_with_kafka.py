@@ -1,4 +1,4 @@
-"""Real Kafka classes read what we encode: every batch of the golden archives, compressed anew, holds the same records."""
+"""Real Kafka classes read what we encode: each batch of the golden archives, compressed anew, holds its records."""
 
 from __future__ import annotations
 
