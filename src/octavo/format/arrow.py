@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,16 +27,14 @@ FIELDS = {
 
 def to_arrow(columns: RecordColumns, wanted: Column = Column.ALL) -> pa.RecordBatch:
     """The filled rows as a record batch over the same memory: it is good until the columns are filled anew."""
-    makers = {
-        Column.OFFSET: lambda: _fixed(pa.int64(), columns.offset, columns.rows),
-        Column.TIMESTAMP: lambda: _fixed(pa.timestamp("ms", "UTC"), columns.timestamp, columns.rows),
-        Column.KEY: lambda: _binary(pa.binary(), columns.key, columns.rows),
-        Column.VALUE: lambda: _binary(pa.binary(), columns.value, columns.rows),
-        Column.HEADERS: lambda: _headers(columns),
-    }
+    schema, makers = _plan(int(wanted))
+    return pa.RecordBatch.from_arrays([make(columns) for make in makers], schema=schema)
+
+
+@cache
+def _plan(wanted: int) -> tuple[pa.Schema, list[Callable[[RecordColumns], pa.Array]]]:
     chosen = [column for column in FIELDS if wanted & column]
-    arrays = [makers[column]() for column in chosen]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([FIELDS[column] for column in chosen]))
+    return pa.schema([FIELDS[column] for column in chosen]), [_MAKERS[column] for column in chosen]
 
 
 def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
@@ -73,12 +73,14 @@ def _binary(kind: pa.DataType, column: BinaryColumn | None, rows: int) -> pa.Arr
 
 
 def _headers(columns: RecordColumns) -> pa.Array:
-    rows = columns.header_rows
+    kind, rows = FIELDS[Column.HEADERS].type, columns.header_rows
+    if columns.header_offsets is None:
+        return pa.array([[]] * columns.rows, kind)
     keys = _text(_binary(pa.string(), columns.header_key, rows))
     values = _binary(pa.binary(), columns.header_value, rows)
     entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
     offsets = pa.py_buffer(columns.header_offsets)
-    return pa.Array.from_buffers(FIELDS[Column.HEADERS].type, columns.rows, [None, offsets], children=[entries])
+    return pa.Array.from_buffers(kind, columns.rows, [None, offsets], children=[entries])
 
 
 def _text(keys: pa.Array) -> pa.Array:
@@ -126,3 +128,12 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
     columns.header_offsets = np.frombuffer(ends.buffers()[1], np.int32)[ends.offset : ends.offset + len(headers) + 1]
     columns.header_key, columns.header_value = _column(keys), _column(entries.field("value"))
     columns.header_rows = len(entries)
+
+
+_MAKERS: dict[Column, Callable[[RecordColumns], pa.Array]] = {
+    Column.OFFSET: lambda columns: _fixed(pa.int64(), columns.offset, columns.rows),
+    Column.TIMESTAMP: lambda columns: _fixed(FIELDS[Column.TIMESTAMP].type, columns.timestamp, columns.rows),
+    Column.KEY: lambda columns: _binary(pa.binary(), columns.key, columns.rows),
+    Column.VALUE: lambda columns: _binary(pa.binary(), columns.value, columns.rows),
+    Column.HEADERS: _headers,
+}
