@@ -1,4 +1,4 @@
-"""How Java reads text: bytes that may not be UTF-8, lines with the break of any platform, fields, whole numbers."""
+"""How Java reads the text in Kafka's small files: lines with the break of any platform, fields, whole numbers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ from octavo.errors import CorruptionError
 _LINE_BREAK = re.compile(rb"\r\n|\n|\r")
 _BLANKS = re.compile(r"[ \t\n\x0b\f\r]+")
 _INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
-
-
-# A surrogate in UTF-8's clothes, whole or cut: Java shows one replacement character for it, Python one a byte.
-_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-
-
-def decode_utf8(data: bytes) -> str:
-    """Text as Java's String shows these bytes: what is not UTF-8 becomes U+FFFD, as many of them as in Java."""
-    return _SURROGATE.sub("\ufffd".encode(), data).decode("utf-8", "replace")
 
 
 class Line(NamedTuple):
