@@ -1,12 +1,12 @@
 """Kafka's generated messages as plain dicts: `decode` and `encode` for any schema, in any of its versions.
 
 A row holds every field of the schema under Kafka's name; those that the version doesn't have hold their defaults.
-Coders are compiled on first use and kept, up to a number that no set of real schemas reaches.
+Coders are compiled on first use and kept for the life of the process: schemas are module constants.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format.messages.primitive_readers import Reader
@@ -15,8 +15,6 @@ from octavo.format.messages.reading import struct_reader
 from octavo.format.messages.schema import Encoding, Message, Row
 from octavo.format.messages.writing import struct_writer
 from octavo.format.varint import Bytes
-
-_MAX_CODERS = 4096
 
 
 def decode(message: Message, version: int, data: Bytes) -> Row:
@@ -29,35 +27,39 @@ def decode(message: Message, version: int, data: Bytes) -> Row:
 
 def decode_prefix(message: Message, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
     """The message that begins at `position`, and the position after it."""
-    read = _reader(message, version)
-    if read is None:
-        raise CorruptionError(_unknown_version(message, version), position=position)
+    try:
+        read = _reader(message, version)
+    except _UnknownVersionError as error:
+        raise CorruptionError(str(error), position=position) from None
     return read(data, position)
 
 
 def encode(message: Message, version: int, row: Row) -> bytes:
     """The bytes of a message; `decode` gives the row back, with the defaults of what it left out."""
-    write = _writer(message, version)
-    if write is None:
-        raise EncodingError(_unknown_version(message, version))
+    try:
+        write = _writer(message, version)
+    except _UnknownVersionError as error:
+        raise EncodingError(str(error)) from None
     chunks: Chunks = []
     write(row, chunks)
     return b"".join(chunks)
 
 
-@lru_cache(_MAX_CODERS)
-def _reader(message: Message, version: int) -> Reader | None:
+class _UnknownVersionError(Exception):
+    """Told by an error, which a cache doesn't keep: damaged data must not fill it with versions that aren't there."""
+
+
+@cache
+def _reader(message: Message, version: int) -> Reader:
+    return struct_reader(message.fields, _encoding(message, version), message.name)
+
+
+@cache
+def _writer(message: Message, version: int) -> Writer:
+    return struct_writer(message.fields, _encoding(message, version), message.name)
+
+
+def _encoding(message: Message, version: int) -> Encoding:
     if version not in message.versions:
-        return None
-    return struct_reader(message.fields, Encoding(version, version in message.flexible), message.name)
-
-
-@lru_cache(_MAX_CODERS)
-def _writer(message: Message, version: int) -> Writer | None:
-    if version not in message.versions:
-        return None
-    return struct_writer(message.fields, Encoding(version, version in message.flexible), message.name)
-
-
-def _unknown_version(message: Message, version: int) -> str:
-    return f"{message.name} has no version {version}: {message.versions} are known"
+        raise _UnknownVersionError(f"{message.name} has no version {version}: {message.versions} are known")
+    return Encoding(version, version in message.flexible)
