@@ -7,6 +7,7 @@ A number may be longer than it needs to be; what exceeds its 32 (64) bits in the
 from __future__ import annotations
 
 from octavo.errors import EncodingError, InvalidRecordError
+from octavo.kernels.reference.varint import BrokenVarintError, read_uvarint, write_uvarint
 
 Bytes = bytes | bytearray | memoryview
 
@@ -21,7 +22,7 @@ def encode_uvarint(n: int) -> bytes:
     if 0 <= n < 128:
         return _ONE_BYTE[n]
     _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")
-    return _encode(n)
+    return write_uvarint(n)
 
 
 def decode_uvarint(data: Bytes, position: int) -> tuple[int, int]:
@@ -33,7 +34,7 @@ def decode_uvarint(data: Bytes, position: int) -> tuple[int, int]:
 def encode_varint(n: int) -> bytes:
     """A signed 32-bit number in zigzag form."""
     _demand(-(1 << 31) <= n < 1 << 31, n, "a signed 32-bit number")
-    return _encode((n << 1) ^ (n >> 31))
+    return write_uvarint((n << 1) ^ (n >> 31))
 
 
 def decode_varint(data: Bytes, position: int) -> tuple[int, int]:
@@ -46,7 +47,7 @@ def decode_varint(data: Bytes, position: int) -> tuple[int, int]:
 def encode_varlong(n: int) -> bytes:
     """A signed 64-bit number in zigzag form."""
     _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
-    return _encode((n << 1) ^ (n >> 63))
+    return write_uvarint((n << 1) ^ (n >> 63))
 
 
 def decode_varlong(data: Bytes, position: int) -> tuple[int, int]:
@@ -85,26 +86,13 @@ def _size(n: int) -> int:
     return max(1, (n.bit_length() + 6) // 7)
 
 
-def _encode(n: int) -> bytes:
-    out = bytearray()
-    while n >= 128:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
 def _decode(data: Bytes, position: int, max_bytes: int) -> tuple[int, int]:
-    value = 0
-    for index in range(max_bytes):
-        try:
-            byte = data[position + index]
-        except IndexError:
-            raise InvalidRecordError(
-                f"the data ends after {index} bytes of a variable-length number", position=position
-            ) from None
-        value |= (byte & 127) << 7 * index
-        if byte < 128:
-            return value, position + index + 1
-    found = bytes(data[position : position + max_bytes]).hex()
-    raise InvalidRecordError(f"a variable-length number of more than {max_bytes} bytes: {found}", position=position)
+    try:
+        return read_uvarint(data, position, len(data), max_bytes)
+    except BrokenVarintError:
+        found = bytes(data[position : position + max_bytes])
+    if len(found) < max_bytes:
+        sentence = f"the data ends after {len(found)} bytes of a variable-length number"
+    else:
+        sentence = f"a variable-length number of more than {max_bytes} bytes: {found.hex()}"
+    raise InvalidRecordError(sentence, position=position)

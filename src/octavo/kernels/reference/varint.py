@@ -11,7 +11,7 @@ class BrokenVarintError(Exception):
         self.position = position
 
 
-def read_uvarint(data: memoryview | bytes, position: int, end: int, limit: int = 5) -> tuple[int, int]:
+def read_uvarint(data: memoryview | bytes | bytearray, position: int, end: int, limit: int = 5) -> tuple[int, int]:
     """(value, next position) of the groups of at most `limit` bytes."""
     value = 0
     for group in range(min(limit, end - position)):
@@ -22,13 +22,13 @@ def read_uvarint(data: memoryview | bytes, position: int, end: int, limit: int =
     raise BrokenVarintError(position)
 
 
-def read_varint(data: memoryview | bytes, position: int, end: int) -> tuple[int, int]:
+def read_varint(data: memoryview | bytes | bytearray, position: int, end: int) -> tuple[int, int]:
     value, position = read_uvarint(data, position, end)
     value &= 0xFFFFFFFF  # bits above the 32nd are dropped, as Kafka does
     return value >> 1 ^ -(value & 1), position
 
 
-def read_varlong(data: memoryview | bytes, position: int, end: int) -> tuple[int, int]:
+def read_varlong(data: memoryview | bytes | bytearray, position: int, end: int) -> tuple[int, int]:
     value, position = read_uvarint(data, position, end, limit=10)
     value &= 0xFFFFFFFFFFFFFFFF
     return value >> 1 ^ -(value & 1), position
