@@ -9,7 +9,7 @@ import pytest
 
 from octavo.errors import DecompressionLimitError, InvalidRecordError
 from octavo.format.compression import Codec, Scratch, compress, decompress
-from octavo.format.compression.zstd_frame import output_bound
+from octavo.format.compression.zstd_frame import _window_descriptor, output_bound
 from tests.format.streams import SIZES, compressible, incompressible
 
 MAGIC = bytes.fromhex("28b52ffd")
@@ -33,18 +33,25 @@ def frame(*blocks: bytes, window: int = 0x58) -> bytes:
 
 
 @pytest.mark.parametrize("make", [compressible, incompressible])
-@pytest.mark.parametrize("size", [*SIZES[1:], 3_000_000])
+@pytest.mark.parametrize("size", [*SIZES, 255, 256, 65791, 65792, 3_000_000])
 def test_frames_carry_no_content_size_no_checksum_and_no_dictionary(size: int, make: type[bytes]) -> None:
     data = make(size)
     for level in (1, 3, 5) if size < 1_000_000 else (1,):
         stream = compress(Codec.ZSTD, data, level=level)
         assert stream.startswith(MAGIC + b"\0")
-        assert stream.endswith(block(LAST, 0, b""))  # it was flushed before it was ended
         assert decompress(Codec.ZSTD, stream) == data
 
 
-def test_no_data_is_an_empty_frame_of_one_segment() -> None:
-    assert compress(Codec.ZSTD, b"") == MAGIC + b"\x20\0" + block(LAST, 0, b"")
+@pytest.mark.parametrize(
+    "window", [0, 1, 1023, 1024, 1025, 1152, 1153, 2047, 2048, 2049, 65791, (1 << 27) - 1, 1 << 27]
+)
+def test_a_window_is_written_as_the_next_one_that_a_header_can_express(window: int) -> None:
+    def described(descriptor: int) -> int:
+        return (1 << 10 + (descriptor >> 3)) * (8 + (descriptor & 7)) // 8
+
+    descriptor = _window_descriptor(window)
+    assert described(descriptor) >= window
+    assert descriptor == 0 or described(descriptor - 1) < window
 
 
 def test_a_frame_with_its_content_size_is_read() -> None:

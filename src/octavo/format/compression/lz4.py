@@ -59,9 +59,13 @@ def _fast_blocks(data: memoryview) -> list[bytes | memoryview]:
 
 
 def _thorough_blocks(data: memoryview, level: int) -> list[bytes | memoryview]:
-    """cramjam offers these levels in whole frames only, with a checksum behind each block: take the blocks out."""
+    """cramjam offers these levels in whole frames only, with a checksum behind each block: take the blocks out.
+
+    It holds the GIL meanwhile, so it gets a block at a time: other threads run in between.
+    """
     compressor = lz4.Compressor(level=level, content_checksum=False, block_linked=False)
-    compressor.compress(bytes(data))
+    for start in range(0, len(data), BLOCK_BYTES):
+        compressor.compress(bytes(data[start : start + BLOCK_BYTES]))
     frame = memoryview(compressor.finish())
     pieces: list[bytes | memoryview] = []
     position = len(HEADER)

@@ -5,23 +5,27 @@ from __future__ import annotations
 from cramjam import zstd
 
 from octavo.errors import DecompressionLimitError
-from octavo.format.compression.scratch import Scratch
+from octavo.format.compression.scratch import Scratch, fresh_buffer
 from octavo.format.compression.verdict import invalid
-from octavo.format.compression.zstd_frame import output_bound
+from octavo.format.compression.zstd_frame import BLOCK_MAX_BYTES, output_bound, without_content_size
 
 _decompress = zstd.decompress_into
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """One frame without checksum, dictionary or content size; flushed before its end as Kafka does.
+    """One frame without content size, checksum or dictionary.
 
-    cramjam's one-shot calls are a little faster, and write the content size.
+    cramjam leaves the content size out only in its `Compressor`, which copies the data and holds the GIL. So it writes
+    the size, and the header is rewritten.
     """
-    compressor = zstd.Compressor(level)
-    if len(data) == 0:
-        return bytes(compressor.finish())
-    compressor.compress(bytes(data))
-    return b"".join((compressor.flush(), compressor.finish()))
+    out = fresh_buffer(_compress_bound(len(data)))
+    size = zstd.compress_into(data, out, level=level)
+    return without_content_size(out[:size])
+
+
+def _compress_bound(size: int) -> int:
+    """zstd's own ZSTD_COMPRESSBOUND, and a header."""
+    return size + (size >> 8) + (max(0, BLOCK_MAX_BYTES - size) >> 11) + 64
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:

@@ -43,6 +43,12 @@ def output_bound(data: memoryview) -> int:
     return bound
 
 
+def without_content_size(frame: memoryview) -> bytes:
+    """The same frame with a header that tells its window and nothing else. It must not have a checksum."""
+    end, window_bytes, _ = _read_header(frame, 0)
+    return b"".join((UINT32.pack(MAGIC), b"\0", bytes([_window_descriptor(window_bytes)]), frame[end:]))
+
+
 def _read_header(data: memoryview, position: int) -> tuple[int, int, int]:
     """Where the header of the frame at this position ends, the frame's window in bytes, whether it has a checksum."""
     at = position + UINT32.size
@@ -95,6 +101,13 @@ def _frame_bound(data: memoryview, start: int) -> tuple[int, int]:
             raise InvalidRecordError("a zstd frame without its checksum", position=position)
         position += CHECKSUM_BYTES
     return position, bound
+
+
+def _window_descriptor(window_bytes: int) -> int:
+    """The smallest window that a header can express and that is not smaller than this one."""
+    log = max(MIN_WINDOW_LOG, window_bytes.bit_length() - 1)
+    eighths = -(-max(0, window_bytes - (1 << log)) // (1 << (log - 3)))
+    return (log - MIN_WINDOW_LOG << 3) + eighths  # eight eighths carry into the next power of two
 
 
 def _uint32(data: memoryview, position: int) -> int:
