@@ -22,4 +22,8 @@ class Command:
     verbatim: bool = False
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, Command] = {
+    "dump-log": Command(
+        "octavo.cli.dump_log.command", "Dump files of a log directory as kafka-dump-log does.", verbatim=True
+    ),
+}

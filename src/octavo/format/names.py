@@ -199,6 +199,13 @@ def base_offset_of(name: str) -> int:
     return parse_integer(prefix, 64)
 
 
+def snapshot_id_of(name: str) -> tuple[int, int]:
+    """End offset and epoch by their places in the name, as Kafka's tools take them from any `.checkpoint` file's."""
+    if len(name) < 31:
+        raise CorruptionError(f"file name {shortened(name)}, expected <end offset>-<epoch>.checkpoint")
+    return parse_integer(name[:20], 64), parse_integer(name[21:31], 32)
+
+
 def is_ignored_folder(name: str) -> bool:
     """Whether Kafka's log manager passes over a folder of a log dir; a name that is no partition's is an error."""
     if name == REMOTE_LOG_INDEX_CACHE:

@@ -1,4 +1,7 @@
-"""Arithmetic of producers' sequence numbers, which wrap around from 2147483647 to 0."""
+"""Arithmetic of producers' sequence numbers, which wrap around from 2147483647 to 0.
+
+As Kafka computes it, in 32 bits: numbers that only a damaged header holds (a negative delta) give what Kafka shows.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,15 @@ MAX_SEQUENCE = 2**31 - 1
 
 
 def increment(sequence: int, by: int) -> int:
-    return (sequence + by) % (MAX_SEQUENCE + 1)
+    if sequence > _int32(MAX_SEQUENCE - by):
+        return _int32(by - (MAX_SEQUENCE - sequence) - 1)
+    return _int32(sequence + by)
 
 
 def decrement(sequence: int, by: int) -> int:
-    return (sequence - by) % (MAX_SEQUENCE + 1)
+    if sequence < by:
+        return _int32(MAX_SEQUENCE - (by - sequence) + 1)
+    return _int32(sequence - by)
 
 
 def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
@@ -21,3 +28,7 @@ def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
 
 def record_sequence(base_sequence: int, offset_delta: int) -> int:
     return increment(base_sequence, offset_delta) if base_sequence >= 0 else NO_SEQUENCE
+
+
+def _int32(number: int) -> int:
+    return (number + 2**31) % 2**32 - 2**31

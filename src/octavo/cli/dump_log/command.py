@@ -1,0 +1,60 @@
+"""`octavo dump-log`: reads the flags, sends each file to the part that dumps its kind, ends with what was found."""
+
+from __future__ import annotations
+
+import sys
+
+from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.options import KAFKA_VERSION, Options, usage
+from octavo.cli.dump_log.report import Findings
+
+PURPOSE = "Dumps the files of a Kafka log directory as text, as kafka-dump-log does."
+
+
+def main(arguments: list[str]) -> int:
+    options = Options(arguments)
+    if not arguments or options.has("help"):
+        return _fail_with_usage(PURPOSE)
+    if options.has("version"):
+        print(KAFKA_VERSION)
+        return 0
+    if not options.has("files"):
+        return _fail_with_usage('Missing required argument "[files]"')
+    findings = Findings()
+    for argument in options.files:
+        file = JavaFile.of(argument)
+        print(f"Dumping {file}")
+        _dump(file, options, findings)
+    findings.print()
+    return 0
+
+
+def _dump(file: JavaFile, options: Options, findings: Findings) -> None:
+    match file.suffix:
+        case ".log" | ".checkpoint":
+            from octavo.cli.dump_log.log import dump_log
+
+            dump_log(file, options, findings)
+        case ".index":
+            from octavo.cli.dump_log.offset_index import dump_offset_index
+
+            dump_offset_index(file, options, findings)
+        case ".timeindex":
+            from octavo.cli.dump_log.time_index import dump_time_index
+
+            dump_time_index(file, options, findings)
+        case ".snapshot":
+            from octavo.cli.dump_log.producer_snapshot import dump_producer_snapshot
+
+            dump_producer_snapshot(file)
+        case ".txnindex":
+            from octavo.cli.dump_log.txn_index import dump_txn_index
+
+            dump_txn_index(file)
+        case _:
+            print(f"Ignoring unknown file {file}", file=sys.stderr)
+
+
+def _fail_with_usage(sentence: str) -> int:
+    print(sentence, usage(), sep="\n", file=sys.stderr)
+    return 1

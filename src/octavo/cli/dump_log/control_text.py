@@ -1,0 +1,24 @@
+"""What a control record says, behind its metadata."""
+
+from __future__ import annotations
+
+from octavo.format.control import ControlType, EndTransactionMarker, control_type_id, decode_control
+from octavo.format.messages.record_json import kraft_control_json
+
+_TITLES = {
+    ControlType.LEADER_CHANGE: "LeaderChange:",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeader",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooter",
+    ControlType.KRAFT_VERSION: "KRaftVersion",
+    ControlType.KRAFT_VOTERS: "KRaftVoters",
+}
+
+
+def control_text(key: bytes | None, value: bytes | None) -> str:
+    type_id = control_type_id(key)
+    found = decode_control(key, value)
+    if isinstance(found, EndTransactionMarker):
+        return f" endTxnMarker: {found.type.name} coordinatorEpoch: {found.coordinator_epoch}"
+    if found is None:
+        return f" controlType: UNKNOWN({type_id})"
+    return f" {_TITLES[ControlType(type_id)]} {kraft_control_json(type_id, found)}"

@@ -1,0 +1,45 @@
+"""A path as java.io.File has it: that is how kafka-dump-log prints it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_SLASHES = re.compile("/+")
+
+
+class JavaFile(NamedTuple):
+    """A path without doubled or trailing slashes; `.` and `..` stay."""
+
+    path: str
+
+    @classmethod
+    def of(cls, argument: str) -> JavaFile:
+        single = _SLASHES.sub("/", argument)
+        return cls(single.removesuffix("/") or single)
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def suffix(self) -> str:
+        """From the last dot of the name; empty without a dot."""
+        _, dot, after = self.name.rpartition(".")
+        return dot + after
+
+    @property
+    def absolute(self) -> str:
+        if self.path.startswith("/"):
+            return self.path
+        here = str(Path.cwd())
+        return f"{here.removesuffix('/')}/{self.path}" if self.path else here
+
+    def sibling(self, suffix: str) -> str:
+        """The path of the file that shares the number before the first dot."""
+        folder = self.absolute.rpartition("/")[0]
+        return f"{folder}/{self.name.partition('.')[0]}{suffix}"

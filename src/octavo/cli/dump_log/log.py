@@ -1,0 +1,118 @@
+"""`.log` and `.checkpoint` files: a line a batch, with deep iteration a line a record."""
+
+from __future__ import annotations
+
+import sys
+
+from octavo.cli.dump_log.batch_line import BatchRow, batch_end, batch_start
+from octavo.cli.dump_log.decoders import payload_decoder
+from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.log_file import LogFile
+from octavo.cli.dump_log.options import MAX_INT, Options
+from octavo.cli.dump_log.record_line import RecordFormat, record_line
+from octavo.cli.dump_log.records import RecordReader
+from octavo.cli.dump_log.report import Findings
+from octavo.cli.dump_log.single_batch import too_small
+from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
+from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
+from octavo.format.record_parts import signed64
+from octavo.format.walker import Chunk, walk_chunks
+from octavo.kernels import layout
+from octavo.kernels.layout import Flaw, Stop
+
+_PIECES_AT_ONCE = 10_000  # of text, before they are written
+
+
+def dump_log(file: JavaFile, options: Options, findings: Findings) -> None:
+    """Print a file as far as it can be read. The order of these steps is the order of Kafka's failures."""
+    decoder = payload_decoder(options)
+    max_bytes = options.integer("max-bytes")
+    print(_first_line(file))
+    with LogFile(file.path) as log:
+        if max_bytes < 0:
+            raise OctavoError(f"--max-bytes is {max_bytes}, expected 0 or more")
+        form = RecordFormat(not options.has("skip-record-metadata"), decoder if options.print_data_log else None)
+        dump = LogDump(log, file, form if options.deep_iteration else None, findings)
+        try:
+            dump.run(min(max_bytes, log.size))
+        except CorruptionError as error:
+            raise error.at(path=str(file)) from None
+        if max_bytes == MAX_INT and dump.position < log.size:
+            print(f"Found {log.size - dump.position} invalid bytes at the end of {file.name}")
+
+
+def _first_line(file: JavaFile) -> str:
+    if file.suffix == ".log":
+        return f"Log starting offset: {base_offset_of(file.name)}"
+    if file.name == BOOTSTRAP_CHECKPOINT:
+        return "KRaft bootstrap snapshot"
+    end_offset, epoch = snapshot_id_of(file.name)
+    return f"Snapshot end offset: {end_offset}, epoch: {epoch}"
+
+
+class LogDump:
+    """The dump of one file; `position` is the end of the last batch that was printed."""
+
+    def __init__(self, log: LogFile, file: JavaFile, form: RecordFormat | None, findings: Findings) -> None:
+        self.position = 0
+        self._log = log
+        self._path = file.absolute
+        self._form = form
+        self._findings = findings
+        self._last_offset = -1
+        self._reader = RecordReader()
+        self._text: list[str] = []
+
+    def run(self, end: int) -> None:
+        """Print the batches before `end`."""
+        for chunk in walk_chunks(self._log.reader(0, end)):
+            try:
+                self._chunk(chunk)
+            finally:
+                self._flush()
+            if chunk.stop is Stop.SIZE_TOO_SMALL:
+                raise too_small(self._log, chunk.stop_position)
+
+    def _chunk(self, chunk: Chunk) -> None:
+        all_records = self._reader.of_batches(chunk.data, chunk.table) if self._form else None
+        for row in map(BatchRow._make, chunk.table.tolist()):
+            position = chunk.file_position + row.position
+            batch = self._with_whole_header(row, position) if row.flaws & Flaw.TOO_SHORT else row
+            self._text.append(batch_start(batch))
+            self._text.append(batch_end(batch, position))
+            if all_records is not None and self._form is not None:
+                for record in next(all_records):
+                    self._follow(record.offset)
+                    self._text.extend(record_line(batch, record, self._form))
+            self.position = position + batch.size
+            if len(self._text) >= _PIECES_AT_ONCE:
+                self._flush()
+
+    def _follow(self, offset: int) -> None:
+        if offset != signed64(self._last_offset + 1):
+            self._findings.gaps[self._path][self._last_offset] = offset
+        self._last_offset = offset
+
+    def _with_whole_header(self, row: BatchRow, position: int) -> BatchRow:
+        """Of a batch that says it is shorter than a header, Kafka reads the header all the same, from what follows."""
+        content = self._log.read_at(position, layout.BATCH_OVERHEAD)
+        if len(content) < layout.BATCH_OVERHEAD:
+            sentence = f"a batch header of {len(content)} bytes, expected {layout.BATCH_OVERHEAD}"
+            raise CorruptRecordError(sentence, position=position)
+        fields = dict(zip(layout.BATCH_FIELDS, layout.BATCH_HEADER.unpack(content), strict=True))
+        return row._replace(
+            partition_leader_epoch=fields["partitionLeaderEpoch"],
+            crc=fields["crc"],
+            attributes=fields["attributes"],
+            last_offset_delta=fields["lastOffsetDelta"],
+            base_timestamp=fields["baseTimestamp"],
+            max_timestamp=fields["maxTimestamp"],
+            producer_id=fields["producerId"],
+            producer_epoch=fields["producerEpoch"],
+            base_sequence=fields["baseSequence"],
+            records_count=fields["recordsCount"],
+        )
+
+    def _flush(self) -> None:
+        sys.stdout.write("".join(self._text))
+        self._text.clear()

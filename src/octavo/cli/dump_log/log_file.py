@@ -1,0 +1,55 @@
+"""A .log file, read in order by chunks and at single places; as much of it as was there when it was opened."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Self
+
+from octavo.errors import CorruptionError
+from octavo.kernels.layout import MAX_FILE_BYTES
+
+
+class LogFile:
+    """Owns a file descriptor; changes nothing."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDONLY)
+        self.size = os.fstat(self._descriptor).st_size
+        if self.size > MAX_FILE_BYTES:
+            self.close()
+            raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed", path=path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer where the file ends."""
+        found = b""
+        while len(found) < size and (more := os.pread(self._descriptor, size - len(found), position + len(found))):
+            found += more
+        return found
+
+    def reader(self, start: int, end: int) -> RangeReader:
+        return RangeReader(self._descriptor, start, end)
+
+
+class RangeReader:
+    """Reads a range of a file into buffers, one call after the other: what `walk_chunks` asks for."""
+
+    def __init__(self, descriptor: int, start: int, end: int) -> None:
+        self._descriptor = descriptor
+        self._at = start
+        self._end = end
+
+    def __call__(self, buffer: memoryview, /) -> int:
+        got = os.preadv(self._descriptor, [buffer[: max(self._end - self._at, 0)]], self._at)
+        self._at += got
+        return got

@@ -1,0 +1,74 @@
+"""The records of batches by the rule of Kafka's file reader: a wrong CRC and an unknown magic do not stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError
+from octavo.format.decoder import Decoder
+from octavo.format.message import Message, read_messages
+from octavo.format.record import Record
+from octavo.format.record_parts import Deltas, read_records
+from octavo.format.row_columns import to_records
+from octavo.kernels import layout
+from octavo.kernels.layout import Flaw
+
+# More records than any batch holds: of a batch that cannot be decoded nothing may be taken for its records.
+_UNREADABLE = 2**32
+
+
+class RecordReader:
+    """Reads the records of the batches of a walk; keeps the buffers that they are unpacked into."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+
+    def of_batches(self, data: memoryview, table: NDArray[np.void]) -> Iterator[Iterable[Record | Message]]:
+        """For each row of the table its records, in order; a damaged batch raises when its records are asked for."""
+        legacy = table["magic"] < 2
+        first = 0
+        while first < len(table):
+            changes = np.flatnonzero(legacy[first:] != legacy[first])
+            end = first + int(changes[0]) if len(changes) else len(table)
+            rows = table[first:end]
+            yield from self._messages(data, rows) if legacy[first] else self._batches(data, rows)
+            first = end
+
+    @staticmethod
+    def _messages(data: memoryview, rows: NDArray[np.void]) -> Iterator[Iterable[Message]]:
+        for position, size in zip(rows["position"].tolist(), rows["size"].tolist(), strict=True):
+            yield read_messages(data[position : position + size])
+
+    def _batches(self, data: memoryview, rows: NDArray[np.void]) -> Iterator[Iterable[Record]]:
+        """v2 batches are decoded many at a time, up to one that is damaged."""
+        rows = rows.copy()
+        rows["magic"] = 2
+        rows["flaws"] = rows["flaws"] & np.uint8(Flaw.TOO_SHORT)
+        unreadable = (rows["count"] < 0) | (rows["flaws"] != 0)
+        counts = np.where(unreadable, _UNREADABLE, rows["count"].astype(np.int64)).tolist()
+        done = 0
+        while done < len(rows):
+            try:
+                for columns in self._decoder.decode(data, rows[done:]):
+                    records, at = to_records(columns), 0
+                    while done < len(rows) and at + counts[done] <= len(records):
+                        yield records[at : at + counts[done]]
+                        at += counts[done]
+                        done += 1
+            except CorruptionError as error:
+                yield _readable(data, rows[done], error)
+                done += 1
+
+
+def _readable(data: memoryview, row: np.void, error: CorruptionError) -> Iterator[Record]:
+    """What Kafka reads of a damaged batch: the records before the damage, unless they are compressed."""
+    if row["attributes"] & layout.CODEC_MASK or row["flaws"]:
+        raise error
+    position = int(row["position"])
+    append_time = int(row["max_timestamp"]) if row["attributes"] & layout.LOG_APPEND_TIME else None
+    deltas = Deltas(int(row["base_offset"]), int(row["base_timestamp"]), append_time)
+    start, end = position + layout.BATCH_OVERHEAD, position + int(row["size"])
+    yield from read_records(data, start, end, int(row["count"]), deltas)

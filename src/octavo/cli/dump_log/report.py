@@ -1,0 +1,39 @@
+"""What kafka-dump-log says on stderr after all files: index entries and offsets that do not fit."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+
+Pair = tuple[int, int]
+
+
+class Findings:
+    """Findings by the absolute path of their file; files in the order of their first finding."""
+
+    def __init__(self) -> None:
+        self.index_mismatches: dict[str, dict[int, int]] = defaultdict(dict)  # index offset to log offset
+        self.timestamp_mismatches: dict[str, list[Pair]] = defaultdict(list)  # index timestamp, log timestamp
+        self.out_of_order: dict[str, list[Pair]] = defaultdict(list)  # index timestamp, the one before it
+        self.not_found: dict[str, list[Pair]] = defaultdict(list)  # index offset, log offset
+        self.gaps: dict[str, dict[int, int]] = defaultdict(dict)  # offset to the one that follows it
+
+    def print(self) -> None:
+        """All of them, in Kafka's order."""
+        for path, offsets in self.index_mismatches.items():
+            descending = sorted(offsets.items(), reverse=True)
+            _print(f"Mismatches in :{path}", "  Index offset: {}, log offset: {}", descending)
+        for path, pairs in self.timestamp_mismatches.items():
+            _print(f"Found timestamp mismatch in :{path}", "  Index timestamp: {}, log timestamp: {}", pairs)
+        for path, pairs in self.out_of_order.items():
+            line = "  Index timestamp: {}, Previously indexed timestamp: {}"
+            _print(f"Found out of order timestamp in :{path}", line, pairs)
+        for path, pairs in self.not_found.items():
+            line = "Indexed offset: {}, found log offset: {}"
+            _print(f"The following indexed offsets are not found in :{path}", line, pairs)
+        for path, followers in self.gaps.items():
+            _print(f"Non-consecutive offsets in {path}", "  {} is followed by {}", sorted(followers.items()))
+
+
+def _print(title: str, line: str, pairs: list[Pair]) -> None:
+    print(title, *(line.format(*pair) for pair in pairs), sep="\n", file=sys.stderr)

@@ -1,0 +1,58 @@
+"""One batch at a place in a log file, as an index points to it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from octavo.cli.dump_log.log_file import LogFile
+from octavo.cli.dump_log.records import RecordReader
+from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.format.record_parts import signed64
+from octavo.format.walker import walk
+from octavo.kernels import layout
+
+
+class SingleBatch(NamedTuple):
+    """A batch's place, and the last of its offsets."""
+
+    position: int
+    size: int
+    last_offset: int
+
+
+def batch_at(log: LogFile, position: int, end: int) -> SingleBatch | None:
+    """The batch that begins at a position; None when no whole one lies before `end`."""
+    if position >= end - layout.HEADER_UP_TO_MAGIC:
+        return None
+    header = log.read_at(position, layout.BATCH_OVERHEAD)
+    offset, size = layout.ENTRY_PREFIX.unpack_from(header)
+    if size < layout.MIN_MESSAGE_SIZE:
+        raise too_small(log, position)
+    if position > end - layout.LOG_OVERHEAD - size:
+        return None
+    magic = int.from_bytes(header[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
+    if magic >= 2:
+        if len(header) < layout.BATCH_OVERHEAD:
+            sentence = f"a batch header of {len(header)} bytes, expected {layout.BATCH_OVERHEAD}"
+            raise CorruptRecordError(sentence, position=position, path=log.path)
+        fields = dict(zip(layout.BATCH_FIELDS, layout.BATCH_HEADER.unpack(header), strict=True))
+        offset = signed64(offset + fields["lastOffsetDelta"])
+    return SingleBatch(position, layout.LOG_OVERHEAD + size, offset)
+
+
+def max_timestamp(log: LogFile, batch: SingleBatch) -> int:
+    """The largest timestamp of the batch's records; at least -1."""
+    data = memoryview(log.read_at(batch.position, batch.size))
+    try:
+        (records,) = RecordReader().of_batches(data, walk(data, check_crc=False).table)
+        return max([layout.NO_TIMESTAMP, *(record.timestamp for record in records)])
+    except CorruptionError as error:
+        raise error.at(position=batch.position, path=log.path) from None
+
+
+def too_small(log: LogFile, position: int) -> CorruptRecordError:
+    """The error for the size here, which no batch has."""
+    size = int.from_bytes(log.read_at(position + layout.SIZE_POSITION, 4), signed=True)
+    found = "zeros, as in a preallocated file" if size == 0 else f"a batch of {size} bytes behind its size"
+    sentence = f"{found}, expected at least {layout.MIN_MESSAGE_SIZE} bytes"
+    return CorruptRecordError(sentence, position=position, path=log.path)

@@ -1,0 +1,95 @@
+"""`.timeindex` files: each entry beside the batch that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.log_file import LogFile
+from octavo.cli.dump_log.offset_index import check_sanity, entries_to_show
+from octavo.cli.dump_log.options import Options
+from octavo.cli.dump_log.report import Findings
+from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, max_timestamp, too_small
+from octavo.errors import CorruptionError
+from octavo.format.index_search import last_slot_up_to
+from octavo.format.names import base_offset_of
+from octavo.format.offset_index import OffsetIndex
+from octavo.format.time_index import TimeIndex
+from octavo.format.walker import walk_chunks
+from octavo.kernels.layout import NO_TIMESTAMP, Stop
+
+
+def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> None:
+    base_offset = base_offset_of(file.name)
+    with LogFile(file.sibling(".log")) as log:
+        offset_index = OffsetIndex.decode(Path(file.sibling(".index")).read_bytes(), base_offset)
+        time_index = TimeIndex.decode(Path(file.path).read_bytes(), base_offset)
+        if options.has("index-sanity-check"):
+            check_sanity(time_index, file)
+            return
+        count = entries_to_show(time_index)
+        timestamps, offsets = time_index.timestamps()[:count].tolist(), time_index.offsets()[:count].tolist()
+        positions = [_start_position(offset_index, offset) for offset in offsets]
+        chain = BatchChain(log, positions)
+        previous = NO_TIMESTAMP
+        for timestamp, offset, position in zip(timestamps, offsets, positions, strict=True):
+            batch = chain.first_up_to(offset, position)
+            if batch is None or batch.last_offset != offset:
+                findings.not_found[file.absolute].append((offset, -1 if batch is None else batch.last_offset))
+            else:
+                newest = max_timestamp(log, batch)
+                if newest != timestamp:
+                    findings.timestamp_mismatches[file.absolute].append((timestamp, newest))
+                if previous >= timestamp:
+                    findings.out_of_order[file.absolute].append((timestamp, previous))
+            if not options.has("verify-index-only"):
+                print(f"timestamp: {timestamp} offset: {offset}")
+            previous = timestamp
+
+
+def _start_position(index: OffsetIndex, offset: int) -> int:
+    slot = last_slot_up_to(index.slots["relative_offset"], offset - index.base_offset, OffsetIndex.LAYOUT.size)
+    return index[slot].position if slot >= 0 else 0
+
+
+class BatchChain:
+    """The batches of a log file, followed from the places that an index gives.
+
+    Kafka follows them from each place to the end of the file, and fails where they break off. One pass answers that
+    for all places at which a batch begins; from any other place the batches are followed anew.
+    """
+
+    def __init__(self, log: LogFile, starts: list[int]) -> None:
+        self._log = log
+        self._starts = np.unique(np.array(starts, np.int64))
+        self._broken_at: dict[int, int | None] = {}  # start to the place where the batches break off
+
+    def first_up_to(self, offset: int, start: int) -> SingleBatch | None:
+        """The first batch from `start` on whose last offset is not below `offset`."""
+        self._check(start)
+        position = start
+        while (batch := batch_at(self._log, position, self._log.size)) is not None and batch.last_offset < offset:
+            position += batch.size
+        return batch
+
+    def _check(self, start: int) -> None:
+        if not 0 <= start <= self._log.size:
+            expected = f"expected a position inside the log of {self._log.size} bytes"
+            raise CorruptionError(f"an index entry that points to position {start}, {expected}", path=self._log.path)
+        if not self._broken_at:
+            self._follow(0)
+        if start not in self._broken_at:
+            self._follow(start)
+        broken_at = self._broken_at[start]
+        if broken_at is not None:
+            raise too_small(self._log, broken_at)
+
+    def _follow(self, start: int) -> None:
+        met, stop, end = [start], None, start
+        for chunk in walk_chunks(self._log.reader(start, self._log.size), check_crc=False):
+            places = chunk.table["position"] + (start + chunk.file_position)
+            met += np.intersect1d(places, self._starts, assume_unique=True).tolist()
+            stop, end = chunk.stop, start + chunk.stop_position
+        self._broken_at |= dict.fromkeys([*met, end], end if stop is Stop.SIZE_TOO_SMALL else None)

@@ -1,0 +1,28 @@
+"""`.txnindex` files: a line an aborted transaction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.cli.dump_log.java_file import JavaFile
+from octavo.errors import CorruptionError
+from octavo.format.names import base_offset_of
+from octavo.format.txn_index import ENTRY, decode
+
+
+def dump_txn_index(file: JavaFile) -> None:
+    """Print all transactions, or none where one cannot be read. A file that is not there has none."""
+    base_offset_of(file.name)
+    path = Path(file.path)
+    if not path.exists():
+        return
+    content = path.read_bytes()
+    try:
+        aborted = decode(content).aborted
+    except CorruptionError as error:
+        raise error.at(path=file.path) from None
+    for txn, version in zip(aborted, ENTRY.view(content)["version"].tolist(), strict=True):
+        print(
+            f"version: {version >> 8} producerId: {txn.producer_id} firstOffset: {txn.first_offset} "
+            f"lastOffset: {txn.last_offset} lastStableOffset: {txn.last_stable_offset}"
+        )

@@ -1,0 +1,169 @@
+"""v0 and v1 messages one by one, as Kafka reads them from a file: a field is looked at when it is asked for.
+
+A message with a damaged field still has the fields before it. A loop a message in plain Python; the kernel that
+decodes whole message sets is stricter and faster.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from octavo.errors import CorruptRecordError, InvalidRecordError
+from octavo.format.compression import DEFAULT_LIMIT, decompress
+from octavo.format.record import TimestampType
+from octavo.format.record_parts import signed64
+from octavo.kernels import layout
+
+
+class FieldBeyondMessageError(InvalidRecordError):
+    """A key or value that claims more bytes than its message has left."""
+
+    def __init__(self, size: int, left: int) -> None:
+        super().__init__(f"a field of {size} bytes in a message that has {left} left")
+        self.size = size
+        self.left = left
+
+
+class Message:
+    """A message in its log entry (offset and size in front of it). Views the buffer that it was read from.
+
+    `wrapper` is the message around it, whose LogAppendTime overrules an inner message's own timestamp.
+    """
+
+    __slots__ = ("entry", "offset", "wrapper")
+
+    def __init__(self, entry: memoryview, offset: int | None = None, wrapper: Message | None = None) -> None:
+        self.entry = entry
+        self.offset: int = layout.ENTRY_PREFIX.unpack_from(entry)[0] if offset is None else offset
+        self.wrapper = wrapper
+
+    @property
+    def magic(self) -> int:
+        return self._integer(layout.MAGIC_POSITION, 1)
+
+    @property
+    def attributes(self) -> int:
+        return self._integer(layout.MESSAGE_ATTRIBUTES_POSITION, 1)
+
+    @property
+    def codec_id(self) -> int:
+        return self.attributes & layout.CODEC_MASK
+
+    @property
+    def crc(self) -> int:
+        """As stored."""
+        return self._integer(layout.MESSAGE_CRC_POSITION, 4) & 0xFFFF_FFFF
+
+    @property
+    def is_valid(self) -> bool:
+        return self.crc == zlib.crc32(self.entry[layout.MESSAGE_MAGIC_POSITION :])
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        if self.magic == 0:
+            return TimestampType.NO_TIMESTAMP_TYPE
+        return TimestampType.LOG_APPEND_TIME if self.attributes & layout.LOG_APPEND_TIME else TimestampType.CREATE_TIME
+
+    @property
+    def timestamp(self) -> int:
+        if self.magic == 0:
+            return layout.NO_TIMESTAMP
+        # Only a v1 message takes the wrapper's time: a cleaner's bug left messages of another magic inside.
+        wrapper = self.wrapper if self.magic == 1 else None
+        if wrapper is not None and wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return wrapper.timestamp
+        return self._integer(layout.MESSAGE_V0.size, 8)
+
+    @property
+    def key_size(self) -> int:
+        """As stored: negative for null."""
+        return self._integer(self._key_position, 4)
+
+    @property
+    def value_size(self) -> int:
+        """As stored: negative for null; nothing says that so many bytes are there."""
+        return self._integer(self._value_position, 4)
+
+    @property
+    def key(self) -> bytes | None:
+        return self._sized(self._key_position)
+
+    @property
+    def value(self) -> bytes | None:
+        return self._sized(self._value_position)
+
+    @property
+    def _key_position(self) -> int:
+        return layout.MESSAGE_V0.size if self.magic == 0 else layout.MESSAGE_V1.size
+
+    @property
+    def _value_position(self) -> int:
+        return self._key_position + 4 + max(self.key_size, 0)
+
+    def _integer(self, position: int, size: int) -> int:
+        if position + size > len(self.entry):
+            expected = f"expected a field of {size} bytes at byte {position} of it"
+            raise InvalidRecordError(f"a message of {len(self.entry)} bytes, {expected}")
+        return int.from_bytes(self.entry[position : position + size], signed=True)
+
+    def _sized(self, position: int) -> bytes | None:
+        size, start = self._integer(position, 4), position + 4
+        if size < 0:
+            return None
+        if size > len(self.entry) - start:
+            raise FieldBeyondMessageError(size, len(self.entry) - start)
+        return bytes(self.entry[start : start + size])
+
+
+def read_messages(entry: memoryview, *, limit: int = DEFAULT_LIMIT) -> Iterator[Message]:
+    """The message of a log entry, or those that it wraps, with their absolute offsets."""
+    wrapper = Message(entry)
+    if not wrapper.codec_id:
+        yield wrapper
+        return
+    inner = list(_inner_entries(unpack(wrapper, limit=limit)))
+    if not inner:
+        raise InvalidRecordError("a compressed message set without one whole message, expected at least one")
+    base = _base_offset(wrapper, inner[-1])
+    for found in inner:
+        message = Message(found, wrapper=wrapper)
+        if message.codec_id:
+            raise InvalidRecordError(f"a compressed message (codec {message.codec_id}) inside a compressed one")
+        message.offset = signed64(base + message.offset)
+        yield message
+
+
+def unpack(wrapper: Message, *, limit: int = DEFAULT_LIMIT) -> memoryview:
+    """The message set that a compressed message wraps."""
+    if wrapper.magic not in (0, 1):
+        raise InvalidRecordError(f"a compressed message of magic {wrapper.magic}, expected 0 or 1")
+    value = wrapper.value
+    if value is None:
+        raise InvalidRecordError("a compressed message with a null value, expected a message set")
+    return decompress(wrapper.codec_id, value, magic=wrapper.magic, limit=limit)
+
+
+def _inner_entries(data: memoryview) -> Iterator[memoryview]:
+    """The whole entries of a message set; an incomplete one ends it."""
+    at = 0
+    while len(data) - at >= layout.LOG_OVERHEAD:
+        _, size = layout.ENTRY_PREFIX.unpack_from(data, at)
+        if size < layout.MIN_MESSAGE_SIZE:
+            raise CorruptRecordError(f"an inner message of {size} bytes, expected at least {layout.MIN_MESSAGE_SIZE}")
+        end = at + layout.LOG_OVERHEAD + size
+        if end > len(data):
+            return
+        yield data[at:end]
+        at = end
+
+
+def _base_offset(wrapper: Message, last: memoryview) -> int:
+    """What the inner offsets count from: those of a v0 wrapper are absolute."""
+    # A wrapper offset of 0 says that some librdkafka left all offsets to the broker: the inner ones stand as they are.
+    if wrapper.magic == 0 or wrapper.offset == 0:
+        return 0
+    inner: int = layout.ENTRY_PREFIX.unpack_from(last)[0]
+    if wrapper.offset < inner:
+        raise InvalidRecordError(f"the wrapper's offset {wrapper.offset} is less than its last inner offset {inner}")
+    return wrapper.offset - inner
