@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
 
 from tests.golden import archives
+
+# A slow machine is no failure.
+hypothesis.settings.register_profile("octavo", deadline=None)
+hypothesis.settings.load_profile("octavo")
 
 
 def pytest_configure(config: pytest.Config) -> None:

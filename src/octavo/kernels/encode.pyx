@@ -162,7 +162,7 @@ def encode_batches(columns, int64_t row, table, out, Py_ssize_t at):
             if batches[i].count < 0:
                 raise ValueError(f"batch {i}: count {batches[i].count} is negative")
             rows += batches[i].count
-        check_columns(&arrays, row, row + rows if row <= arrays.capacity else -1)
+        check_columns(&arrays, row, <int64_t>(<uint64_t>row + <uint64_t>rows))
         i = 0
         with nogil:
             while i < count:

@@ -53,8 +53,8 @@ def decode_records(
                 return Code.DONE, index, 0, 0
             start, end = int(starts[index]), int(ends[index])
         else:
-            start = int(batch["position"]) + layout.BATCH_OVERHEAD
-            end = int(batch["position"]) + int(batch["size"])
+            position = int(batch["position"])
+            start, end = position + layout.BATCH_OVERHEAD if position >= 0 else -1, position + int(batch["size"])
         if not 0 <= start <= end <= len(view):
             raise ValueError(f"batch {index}: its records do not lie inside a buffer of {len(view)} bytes")
         try:
