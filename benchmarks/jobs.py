@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,16 +138,20 @@ def _codec_alone(codec: Codec, streams: list[memoryview]) -> None:
         match codec:
             case Codec.ZSTD:
                 cramjam.zstd.decompress_into(stream, out)
-            case Codec.LZ4:
-                cramjam.lz4.decompress_into(stream, out)
             case Codec.GZIP:
                 isal_zlib.decompress(stream, 31)
+            case Codec.LZ4:
+                cramjam.lz4.decompress_into(stream, out)
             case Codec.SNAPPY:
-                at = 16
-                while at < len(stream):
-                    size = int.from_bytes(stream[at : at + 4])
-                    cramjam.snappy.decompress_raw_into(stream[at + 4 : at + 4 + size], out)
-                    at += 4 + size
+                for block in _xerial_blocks(stream):
+                    cramjam.snappy.decompress_raw_into(block, out)
+
+
+def _xerial_blocks(stream: memoryview) -> Iterator[memoryview]:
+    at = 16
+    while size := int.from_bytes(stream[at : at + 4]):
+        yield stream[at + 4 : at + 4 + size]
+        at += 4 + size
 
 
 def thread_jobs(scale: float) -> list[Job]:

@@ -16,6 +16,7 @@ from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import NO_TIMESTAMP, Column
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
+_NO_HEADERS = pa.array([], HEADER)
 FIELDS = {
     Column.OFFSET: pa.field("offset", pa.int64(), nullable=False),
     Column.TIMESTAMP: pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
@@ -76,9 +77,11 @@ def _headers(columns: RecordColumns) -> pa.Array:
     kind, rows = FIELDS[Column.HEADERS].type, columns.header_rows
     if columns.header_offsets is None:
         return pa.array([[]] * columns.rows, kind)
-    keys = _text(_binary(pa.string(), columns.header_key, rows))
-    values = _binary(pa.binary(), columns.header_value, rows)
-    entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
+    entries = _NO_HEADERS
+    if rows:
+        keys = _text(_binary(pa.string(), columns.header_key, rows))
+        values = _binary(pa.binary(), columns.header_value, rows)
+        entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
     offsets = pa.py_buffer(columns.header_offsets)
     return pa.Array.from_buffers(kind, columns.rows, [None, offsets], children=[entries])
 
