@@ -15,35 +15,41 @@ if sys.platform == "win32":
 
 if TYPE_CHECKING:
     from octavo.errors import (
+        ConfigError,
         CorruptionError,
         CorruptRecordError,
         DecompressionLimitError,
         EncodingError,
         InvalidRecordError,
         OctavoError,
+        ScanError,
         UnsupportedCompressionTypeError,
     )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConfigError",
     "CorruptRecordError",
     "CorruptionError",
     "DecompressionLimitError",
     "EncodingError",
     "InvalidRecordError",
     "OctavoError",
+    "ScanError",
     "UnsupportedCompressionTypeError",
     "__version__",
 ]
 
 _HOMES = {
+    "ConfigError": "octavo.errors",
     "CorruptRecordError": "octavo.errors",
     "CorruptionError": "octavo.errors",
     "DecompressionLimitError": "octavo.errors",
     "EncodingError": "octavo.errors",
     "InvalidRecordError": "octavo.errors",
     "OctavoError": "octavo.errors",
+    "ScanError": "octavo.errors",
     "UnsupportedCompressionTypeError": "octavo.errors",
 }
 

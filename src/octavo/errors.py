@@ -50,3 +50,11 @@ class EncodingError(OctavoError, ValueError):
 
 class UnsupportedCompressionTypeError(EncodingError):
     """A codec that the wanted magic does not know (Kafka's UnsupportedCompressionTypeException)."""
+
+
+class ScanError(OctavoError):
+    """What was asked for cannot be read: no such place, topic or partition, or it went away while it was read."""
+
+
+class ConfigError(OctavoError, ValueError):
+    """A config that Kafka does not know, or a value that it may not have."""

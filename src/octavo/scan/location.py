@@ -1,0 +1,192 @@
+"""Where files are read from: a path or a URL behind one small door that can list and read, and change nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, Self
+from urllib.parse import unquote, urlsplit
+
+from octavo.errors import ScanError
+
+
+class Entry(NamedTuple):
+    """A file or folder as a listing shows it. A folder's size and time are not asked for: 0."""
+
+    name: str
+    size: int
+    mtime_ms: int
+    is_folder: bool
+
+
+class ReadableFile(Protocol):
+    """An open file, which is closed by who opened it. Several threads may read it at once."""
+
+    def size(self) -> int:
+        """Its size now: a broker may be appending to it."""
+        ...
+
+    def pread(self, buffer: memoryview, position: int, /) -> int:
+        """Read bytes from the position on into the buffer; returns how many, 0 at the end."""
+        ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class FileSystem(Protocol):
+    """A file system, picklable. A path that is not there raises FileNotFoundError, other failures an OSError."""
+
+    def list(self, folder: str, /) -> list[Entry]: ...
+
+    def entry(self, path: str, /) -> Entry: ...
+
+    def open(self, path: str, /) -> ReadableFile: ...
+
+    def absolute(self, path: str, /) -> str:
+        """The whole path: `.` has a name only then."""
+        ...
+
+    def shown(self, path: str, /) -> str:
+        """The path as people give it: with the URL's scheme where there is one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A path in its file system. Nothing is looked at before one of the methods asks."""
+
+    file_system: FileSystem
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.file_system.absolute(self.path).rpartition("/")[2]
+
+    @property
+    def parent(self) -> Location:
+        """The folder around it."""
+        head, slash, name = self.path.rpartition("/")
+        if not slash or name in (".", ".."):  # a relative path of one part
+            head, _, _ = self.file_system.absolute(self.path).rpartition("/")
+        return Location(self.file_system, head or "/")
+
+    def child(self, name: str) -> Location:
+        return Location(self.file_system, f"{self.path.rstrip('/')}/{name}")
+
+    def list(self) -> list[Entry]:
+        return self.file_system.list(self.path)
+
+    def entry(self) -> Entry:
+        return self.file_system.entry(self.path)
+
+    def open(self) -> ReadableFile:
+        return self.file_system.open(self.path)
+
+    def read(self) -> bytes:
+        """A small file's whole content."""
+        with self.open() as file:
+            buffer = memoryview(bytearray(file.size()))
+            return bytes(buffer[: read_fully(file, buffer, 0)])
+
+    def __str__(self) -> str:
+        return self.file_system.shown(self.path)
+
+
+def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
+    """Fill the buffer as far as the file goes; returns how many bytes that were."""
+    filled = 0
+    while filled < len(buffer):
+        got = file.pread(buffer[filled:], position + filled)
+        if got == 0:
+            break
+        filled += got
+    return filled
+
+
+class LocalFile:
+    """A file of this machine, read with preadv: no mapping, which a truncation would turn into a fault."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def pread(self, buffer: memoryview, position: int, /) -> int:
+        return os.preadv(self._descriptor, [buffer], position)
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFileSystem:
+    """The files of this machine."""
+
+    def list(self, folder: str, /) -> list[Entry]:
+        """What the folder holds, in no order. What vanishes while it is listed is left out."""
+        found = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    found.append(Entry(entry.name, 0, 0, True))
+                    continue
+                try:
+                    status = entry.stat()
+                except FileNotFoundError:
+                    continue
+                found.append(Entry(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, False))
+        return found
+
+    def entry(self, path: str, /) -> Entry:
+        status = os.stat(path)  # noqa: PTH116 - paths are text here, as URLs are
+        name = self.absolute(path).rpartition("/")[2]
+        if stat.S_ISDIR(status.st_mode):
+            return Entry(name, 0, 0, True)
+        return Entry(name, status.st_size, status.st_mtime_ns // 1_000_000, False)
+
+    def open(self, path: str, /) -> LocalFile:
+        return LocalFile(path)
+
+    def absolute(self, path: str, /) -> str:
+        return os.path.abspath(path)  # noqa: PTH100
+
+    def shown(self, path: str, /) -> str:
+        return path
+
+
+LOCAL = LocalFileSystem()
+
+
+def locate(place: str | os.PathLike[str] | Location) -> Location:
+    """A path, a `file://` URL, or any other URL that pyarrow or fsspec understands."""
+    if isinstance(place, Location):
+        return place
+    text = os.fspath(place)
+    if not isinstance(text, str):
+        raise ScanError(f"a path of type {type(text).__name__}, expected text")
+    if "://" not in text:
+        return Location(LOCAL, text.rstrip("/") or text[:1])
+    if text.startswith("file://"):
+        return locate(unquote(urlsplit(text).path))
+    from octavo.scan.remote import locate_url  # pyarrow takes long to import, and local files do without it
+
+    return locate_url(text)
