@@ -114,6 +114,7 @@ class LocalFile:
     __slots__ = ("_descriptor",)
 
     def __init__(self, path: str) -> None:
+        self._descriptor = -1
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def size(self) -> int:

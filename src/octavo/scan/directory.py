@@ -1,0 +1,118 @@
+"""A log directory, a partition's folder or a segment file: which partitions are there, and which files they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from octavo.errors import CorruptionError, ScanError
+from octavo.format.names import (
+    REMOTE_LOG_INDEX_CACHE,
+    FileKind,
+    FolderState,
+    PartitionFolder,
+    SegmentFile,
+    TopicPartition,
+)
+from octavo.scan.files import FileStat, PartitionFiles, from_entries, read_partition, read_segment
+from octavo.scan.location import Entry, Location
+from octavo.scan.notes import Note
+from octavo.scan.root import Root
+
+Wanted = Callable[[TopicPartition], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """One listing of a place. Its memory is in proportion to the partitions that were wanted."""
+
+    root: Root
+    partitions: dict[TopicPartition, PartitionFiles]
+    leaving: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
+    files: dict[str, FileStat] = field(default_factory=dict)  # in the root
+    unknown: list[str] = field(default_factory=list)  # folders in the root that are no partition's
+    notes: list[Note] = field(default_factory=list)
+
+
+def read_directory(location: Location, wanted: Wanted | None = None) -> Directory:
+    """List a log directory (folders `<topic>-<partition>`), one partition's folder, or one segment file.
+
+    Only the folders of wanted partitions are listed. A folder that vanishes meanwhile is left out.
+    """
+    try:
+        entry = location.entry()
+        entries = location.list() if entry.is_folder else []
+    except (FileNotFoundError, NotADirectoryError):
+        expected = "a log directory, a partition's folder or a segment file"
+        raise ScanError(f"{location}: there is nothing, expected {expected}") from None
+    if entry.is_folder and not _is_partition(location.name, entries):
+        return _log_directory(location, entries, wanted)
+    place = location if entry.is_folder else location.parent
+    directory = Directory(Root(place.parent), {})
+    folder = _folder(place, directory.notes)
+    if entry.is_folder:
+        files = from_entries(directory.root, place, folder, entries)
+    else:
+        files = read_segment(directory.root, place, folder, _segment_name(location))
+    directory.partitions[files.topic_partition] = files
+    return directory
+
+
+def _is_partition(name: str, entries: list[Entry]) -> bool:
+    """Whether a folder is a partition's. A log directory may be called `logs-1` too, so what it holds decides."""
+    if any(not entry.is_folder and SegmentFile.parse(entry.name) for entry in entries):
+        return True
+    return not entries and _parsed(name) is not None
+
+
+def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | None) -> Directory:
+    directory = Directory(Root(location), {})
+    for entry in sorted(entries):
+        if not entry.is_folder:
+            directory.files[entry.name] = FileStat(entry.size, entry.mtime_ms)
+            continue
+        folder = _parsed(entry.name)
+        if folder is None:
+            if entry.name != REMOTE_LOG_INDEX_CACHE:
+                directory.unknown.append(entry.name)
+            continue
+        if wanted is not None and not wanted(folder.topic_partition):
+            continue
+        try:
+            files = read_partition(directory.root, location.child(entry.name), folder)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # deleted, or renamed on its way out, since the root was listed
+        except OSError as error:
+            directory.notes.append(Note(str(location.child(entry.name)), f"not read: {error.strerror}"))
+            continue
+        if folder.state is not FolderState.CURRENT:
+            directory.leaving.append(files)
+        elif folder.topic_partition in directory.partitions:
+            known = directory.partitions[folder.topic_partition].location.name
+            directory.notes.append(Note(str(files.location), f"not read: {known} names the same partition"))
+        else:
+            directory.partitions[folder.topic_partition] = files
+    return directory
+
+
+def _parsed(name: str) -> PartitionFolder | None:
+    try:
+        return PartitionFolder.parse(name)
+    except CorruptionError:
+        return None
+
+
+def _folder(location: Location, notes: list[Note]) -> PartitionFolder:
+    """Which partition a folder holds. Files that were copied elsewhere are read too: by the folder's name."""
+    folder = _parsed(location.name)
+    if folder is None:
+        folder = PartitionFolder(location.name, 0)
+        notes.append(Note(str(location), f"no partition's name, read as partition 0 of a topic {location.name!r}"))
+    return folder
+
+
+def _segment_name(location: Location) -> SegmentFile:
+    file = SegmentFile.parse(location.name)
+    if file is None or file.kind is not FileKind.LOG:
+        raise ScanError(f"{location}: not the name of a segment's log file, expected <20 digits>.log")
+    return file

@@ -1,0 +1,15 @@
+"""What a reader has to say beside its records: things that are not as expected, and that stop nobody."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Note(NamedTuple):
+    """One sentence about a place."""
+
+    path: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.sentence}"

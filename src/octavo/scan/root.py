@@ -1,0 +1,67 @@
+"""The small files in a log dir's root: its identity and the offset checkpoints of its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from octavo.errors import CorruptionError
+from octavo.format import checkpoint, meta_properties
+from octavo.format.meta_properties import MetaProperties
+from octavo.format.names import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    META_PROPERTIES,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    TopicPartition,
+)
+from octavo.scan.location import Location
+from octavo.scan.notes import Note
+from octavo.scan.small_files import read_small
+
+Value = TypeVar("Value")
+
+
+class Root:
+    """Reads each file once, when first asked for it. A file that is absent or unreadable says nothing, as in Kafka.
+
+    `notes` names the unreadable ones. For a partition's folder alone, the root is the folder around it: it may be
+    no log dir at all, and then has none of these files.
+    """
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.notes: list[Note] = []
+        self._read: dict[str, object] = {}
+
+    def meta_properties(self) -> MetaProperties | None:
+        return self._once(META_PROPERTIES, meta_properties.decode)
+
+    def log_start_offsets(self) -> Mapping[TopicPartition, int]:
+        return self.offsets(LOG_START_OFFSET_CHECKPOINT)
+
+    def recovery_points(self) -> Mapping[TopicPartition, int]:
+        return self.offsets(RECOVERY_POINT_CHECKPOINT)
+
+    def high_watermarks(self) -> Mapping[TopicPartition, int]:
+        return self.offsets(REPLICATION_OFFSET_CHECKPOINT)
+
+    def cleaner_offsets(self) -> Mapping[TopicPartition, int]:
+        return self.offsets(CLEANER_OFFSET_CHECKPOINT)
+
+    def offsets(self, name: str) -> Mapping[TopicPartition, int]:
+        """A checkpoint's offsets by its file name."""
+        return self._once(name, checkpoint.decode_offsets) or {}
+
+    def _once(self, name: str, decode: Callable[[bytes], Value]) -> Value | None:
+        if name not in self._read:
+            try:
+                self._read[name] = read_small(self.location.child(name), decode)
+            except CorruptionError as error:
+                self._read[name] = None
+                self.notes.append(Note(str(self.location.child(name)), f"not read: {error.problem}"))
+            except OSError as error:
+                self._read[name] = None
+                self.notes.append(Note(str(self.location.child(name)), f"not read: {error.strerror}"))
+        return self._read[name]  # type: ignore[return-value]
