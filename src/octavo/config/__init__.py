@@ -1,0 +1,25 @@
+"""Kafka's configs of topics and of a broker's log directories, in one table.
+
+`topic` and `broker` hold the rows; `table` finds and parses them; `resolved` has the configs in force.
+"""
+
+from octavo.config.key import ConfigKey, Synonym, Unit
+from octavo.config.kinds import Given, Kind, Value, as_text
+from octavo.config.resolved import BrokerConfig, LogConfig
+from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, parse
+
+__all__ = [
+    "BROKER_CONFIGS",
+    "SYNONYMS",
+    "TOPIC_CONFIGS",
+    "BrokerConfig",
+    "ConfigKey",
+    "Given",
+    "Kind",
+    "LogConfig",
+    "Synonym",
+    "Unit",
+    "Value",
+    "as_text",
+    "parse",
+]

@@ -1,0 +1,156 @@
+"""The rows of broker configs that the owner of log directories needs, beside those that give topics their defaults."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from octavo.config.key import config
+from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG
+from octavo.config.ranges import Between, Elements, OneOf
+from octavo.config.topic import DAY_MS, MAX_LONG
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BrokerTable:
+    """A field is a config of the same name with dots for underscores."""
+
+    # Directories
+    log_dirs: tuple[str, ...] | None = config(
+        LIST, None, Elements(1),
+        doc="The log directories. Where it is not set, log.dir is used.",
+    )  # fmt: skip
+    log_dir: tuple[str, ...] = config(
+        LIST, ("/tmp/kafka-logs",), Elements(1),
+        doc="The log directory where log.dirs is not set.",
+    )  # fmt: skip
+    cordoned_log_dirs: tuple[str, ...] = config(
+        LIST, (), Elements(),
+        doc="The log directories that get no new partitions. * means all.",
+    )  # fmt: skip
+    log_dir_failure_timeout_ms: int = config(
+        LONG, 30_000, Between(1),
+        doc="How long a broker waits for the controller to learn of a failed directory. "
+        "Octavo has no controller and does not use it.",
+    )  # fmt: skip
+    num_partitions: int = config(
+        INT, 1, Between(1),
+        doc="How many partitions a topic gets where nobody says.",
+    )  # fmt: skip
+    num_recovery_threads_per_data_dir: int = config(
+        INT, 2, Between(1),
+        doc="How many threads load and recover the partitions of one directory. Brokers before 4.0 had 1.",
+    )  # fmt: skip
+
+    # Background work
+    log_initial_task_delay_ms: int = config(
+        LONG, 30_000, Between(0), internal=True,
+        doc="How long after the start the background work begins.",
+    )  # fmt: skip
+    log_retention_check_interval_ms: int = config(
+        LONG, 300_000, Between(1),
+        doc="How often retention looks for segments to drop.",
+    )  # fmt: skip
+    log_flush_scheduler_interval_ms: int = config(
+        LONG, MAX_LONG,
+        doc="How often logs are looked at that flush.ms makes due. It is also the default of flush.ms where "
+        "log.flush.interval.ms is not set.",
+    )  # fmt: skip
+    log_flush_offset_checkpoint_interval_ms: int = config(
+        INT, 60_000, Between(0),
+        doc="How often the recovery points are written to recovery-point-offset-checkpoint.",
+    )  # fmt: skip
+    log_flush_start_offset_checkpoint_interval_ms: int = config(
+        INT, 60_000, Between(0),
+        doc="How often the log start offsets are written to log-start-offset-checkpoint.",
+    )  # fmt: skip
+    replica_high_watermark_checkpoint_interval_ms: int = config(
+        LONG, 5_000,
+        doc="How often the high watermarks are written to replication-offset-checkpoint.",
+    )  # fmt: skip
+
+    # The cleaner
+    log_cleaner_enable: bool = config(
+        BOOLEAN, True,
+        doc="Whether compaction runs in the background. Deprecated since 4.1.",
+    )  # fmt: skip
+    log_cleaner_threads: int = config(
+        INT, 1, Between(1),
+        doc="How many threads compact. Kafka's own range begins at 0, with which no broker starts.",
+    )  # fmt: skip
+    log_cleaner_io_max_bytes_per_second: float = config(
+        DOUBLE, sys.float_info.max,
+        doc="How fast all cleaner threads together may read and write.",
+    )  # fmt: skip
+    log_cleaner_dedupe_buffer_size: int = config(
+        LONG, 128 << 20,
+        doc="The memory of the offset maps of all cleaner threads. Each needs more than 1 MiB.",
+    )  # fmt: skip
+    log_cleaner_io_buffer_size: int = config(
+        INT, 512 << 10, Between(0),
+        doc="The memory of the read and write buffers of all cleaner threads.",
+    )  # fmt: skip
+    log_cleaner_io_buffer_load_factor: float = config(
+        DOUBLE, 0.9,
+        doc="How full an offset map may become. Higher: more keys a round, more collisions.",
+    )  # fmt: skip
+    log_cleaner_backoff_ms: int = config(
+        LONG, 15_000, Between(0),
+        doc="How long a cleaner thread sleeps when no log is due.",
+    )  # fmt: skip
+
+    # Producers and transactions
+    producer_id_expiration_ms: int = config(
+        INT, DAY_MS, Between(1),
+        doc="How long a partition remembers a producer after its last batch.",
+    )  # fmt: skip
+    producer_id_expiration_check_interval_ms: int = config(
+        INT, 600_000, Between(1), internal=True,
+        doc="How often forgotten producers are looked for.",
+    )  # fmt: skip
+    transaction_max_timeout_ms: int = config(
+        INT, 900_000, Between(1),
+        doc="The longest timeout that a transactional producer may ask for.",
+    )  # fmt: skip
+    transaction_partition_verification_enable: bool = config(
+        BOOLEAN, True,
+        doc="Whether a transactional append is checked against the coordinator's list of partitions first.",
+    )  # fmt: skip
+    transaction_two_phase_commit_enable: bool = config(
+        BOOLEAN, False,
+        doc="Whether a producer may take part in a two-phase commit, whose transactions never time out.",
+    )  # fmt: skip
+    transactional_id_expiration_ms: int = config(
+        INT, 7 * DAY_MS, Between(1),
+        doc="How long a transactional id is remembered after its last transaction.",
+    )  # fmt: skip
+
+    # Internal topics
+    offsets_topic_num_partitions: int = config(
+        INT, 50, Between(1),
+        doc="How many partitions __consumer_offsets is created with. A later change sends groups to the wrong one.",
+    )  # fmt: skip
+    offsets_topic_segment_bytes: int = config(
+        INT, 100 << 20, Between(1),
+        doc="segment.bytes of __consumer_offsets.",
+    )  # fmt: skip
+    offsets_topic_compression_codec: int = config(
+        INT, 0, OneOf((0, 1, 2, 3, 4)),
+        doc="The codec of batches in __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    )  # fmt: skip
+    offsets_retention_minutes: int = config(
+        INT, 10_080, Between(1),
+        doc="How long the offsets of a group without members are kept.",
+    )  # fmt: skip
+    offsets_retention_check_interval_ms: int = config(
+        LONG, 600_000, Between(1),
+        doc="How often offsets to forget are looked for.",
+    )  # fmt: skip
+    transaction_state_log_num_partitions: int = config(
+        INT, 50, Between(1),
+        doc="How many partitions __transaction_state is created with. A later change sends ids to the wrong one.",
+    )  # fmt: skip
+    transaction_state_log_segment_bytes: int = config(
+        INT, 100 << 20, Between(1),
+        doc="segment.bytes of __transaction_state.",
+    )  # fmt: skip

@@ -1,0 +1,85 @@
+"""Kafka's config types: how the text of a config becomes a value, and a value becomes text.
+
+The rules are those of Kafka's ConfigDef: surrounding blanks are ignored, numbers are decimal and fit their width,
+`true` and `false` in any case, list elements separated by commas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Value = int | float | bool | str | tuple[str, ...] | None
+# What a caller may give: the text as in a properties file, or the value itself.
+Given = str | int | float | bool | Sequence[str]
+
+# What Java's String.trim takes away.
+_BLANKS = "".join(map(chr, range(0x21)))
+_INTEGER = re.compile(r"[+-]?\d+")
+_DOUBLE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[dDfF]?")
+_COMMA = re.compile(r"\s*,\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type by Kafka's name; `read` raises ValueError on a text that is no such value."""
+
+    name: str
+    read: Callable[[str], Value]
+    expected: str
+
+    def parse(self, given: Given) -> Value:
+        return self.read(as_text(given).strip(_BLANKS))
+
+
+def as_text(value: Given | None) -> str:
+    """A value as a properties file has it; a list joined by commas, none as `null`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    return ",".join(value)
+
+
+def _integer(bits: int) -> Callable[[str], int]:
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+    def read(text: str) -> int:
+        if not _INTEGER.fullmatch(text):
+            raise ValueError(text)
+        value = int(text)
+        if not low <= value <= high:
+            raise ValueError(text)
+        return value
+
+    return read
+
+
+def _double(text: str) -> float:
+    # NaN, which Kafka takes, passes every range check and compares with nothing: a ratio of NaN would never clean.
+    number = _DOUBLE.fullmatch(text)
+    if number is None:
+        raise ValueError(text)
+    return float(number[1])
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _list(text: str) -> tuple[str, ...]:
+    # Kafka drops repeated elements; an empty text is an empty list, not a list of one empty element.
+    return tuple(dict.fromkeys(_COMMA.split(text))) if text else ()
+
+
+INT = Kind("INT", _integer(32), "an integer of 32 bits")
+LONG = Kind("LONG", _integer(64), "an integer of 64 bits")
+DOUBLE = Kind("DOUBLE", _double, "a decimal number")
+BOOLEAN = Kind("BOOLEAN", _boolean, "true or false")
+STRING = Kind("STRING", str, "a text")
+LIST = Kind("LIST", _list, "elements separated by commas")

@@ -1,0 +1,102 @@
+"""Which values a config may have, each range with the words that errors, docs and the command line say it in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from octavo.config.kinds import Value
+
+
+class Range(Protocol):
+    """A set of values; its text completes "expected …", and is empty when there is nothing to say."""
+
+    def __contains__(self, value: Value) -> bool: ...
+
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Anything:
+    """All values of the type."""
+
+    def __contains__(self, value: Value) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Between:
+    """Numbers from `low` to `high`, both included, and some outside that have a meaning of their own."""
+
+    low: float
+    high: float | None = None
+    others: tuple[int, ...] = ()
+
+    def __contains__(self, value: Value) -> bool:
+        if not isinstance(value, int | float):
+            return False
+        return value in self.others or (self.low <= value and (self.high is None or value <= self.high))
+
+    def __str__(self) -> str:
+        text = f"≥ {self.low}" if self.high is None else f"{self.low} to {self.high}"
+        return " or ".join([text, *map(str, self.others)])
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of these texts or numbers, exactly as spelled."""
+
+    choices: tuple[str, ...] | tuple[int, ...]
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self.choices
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(map(str, self.choices))
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A list of these elements; an empty list too."""
+
+    choices: tuple[str, ...]
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, tuple) and set(value) <= set(self.choices)
+
+    def __str__(self) -> str:
+        return "any of " + ", ".join(self.choices)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """A list without empty elements, of at least so many."""
+
+    least: int = 0
+
+    def __contains__(self, value: Value) -> bool:
+        return value is None or (isinstance(value, tuple) and len(value) >= self.least and "" not in value)
+
+    def __str__(self) -> str:
+        return "at least one element, none empty" if self.least else "no empty element"
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """`*`, or a list of `partition:broker`."""
+
+    def __contains__(self, value: Value) -> bool:
+        if not isinstance(value, tuple):
+            return False
+        # Kafka looks at the list joined again, which lets an empty element pass.
+        return value == ("*",) or all(not element or re.fullmatch(r"[0-9]+:[0-9]+", element) for element in value)
+
+    def __str__(self) -> str:
+        return "* or partition:broker,…"
+
+
+ANYTHING = Anything()

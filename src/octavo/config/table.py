@@ -1,0 +1,80 @@
+"""The one table: every config by name, what a text under a name means, and which name was meant by an unknown one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from octavo.config.broker import BrokerTable
+from octavo.config.key import ConfigKey, Synonym, keys_of
+from octavo.config.kinds import Given, Value
+from octavo.config.topic import TopicTable
+from octavo.errors import ConfigError
+
+TOPIC_CONFIGS: Mapping[str, ConfigKey] = keys_of(TopicTable)
+BROKER_CONFIGS: Mapping[str, ConfigKey] = keys_of(BrokerTable)
+# A broker's synonym by its name, with the topic config that it gives the default of.
+SYNONYMS: Mapping[str, tuple[ConfigKey, Synonym]] = MappingProxyType(
+    {synonym.name: (key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms}
+)
+REMOVED = {
+    f"{broker}message.{name}"
+    for broker in ("", "log.")
+    for name in ("format.version", "downconversion.enable", "timestamp.difference.max.ms")
+}
+
+
+def parse(name: str, given: Given) -> Value:
+    """The value of a config of a topic or a broker; ConfigError on an unknown name or a value that is none.
+
+    A broker's synonym means its topic config: `log.retention.hours` of 1 is 3600000.
+    """
+    key = TOPIC_CONFIGS.get(name) or BROKER_CONFIGS.get(name)
+    if key is not None:
+        return key.parse(given)
+    if name in SYNONYMS:
+        key, synonym = SYNONYMS[name]
+        return key.parse_synonym(synonym, given)
+    raise unknown("config", name, [*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS])
+
+
+def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
+    """A topic's own configs, by attribute."""
+    values: dict[str, Value] = {}
+    for name, given in overrides.items():
+        key = TOPIC_CONFIGS.get(name)
+        if key is None:
+            raise unknown("topic config", name, TOPIC_CONFIGS)
+        values[key.attribute] = key.parse(given)
+    return values
+
+
+def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """A broker's configs by attribute: what they make the defaults of topics, and what they say of the broker itself.
+
+    Every value is looked at, also one that a synonym before it overrides.
+    """
+    for name in properties:
+        if name not in BROKER_CONFIGS and name not in SYNONYMS:
+            raise unknown("broker config", name, [*BROKER_CONFIGS, *SYNONYMS])
+    broker = {key.attribute: key.parse(properties[name]) for name, key in BROKER_CONFIGS.items() if name in properties}
+    # The last first, so that of several synonyms the first one stands.
+    topic = {
+        key.attribute: key.parse_synonym(synonym, properties[synonym.name])
+        for key in TOPIC_CONFIGS.values()
+        for synonym in reversed(key.synonyms)
+        if synonym.name in properties
+    }
+    return topic, broker
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> ConfigError:
+    """The error for a name that is not known as such, with the name that was probably meant."""
+    if name in REMOVED:
+        return ConfigError(f"{name} is no {what}: Kafka 4.0 removed it")
+    if name in SYNONYMS and what == "topic config":
+        return ConfigError(f"{name} is a broker config, expected a topic config: {SYNONYMS[name][0].name}")
+    nearest = get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {nearest[0]}?" if nearest else "`octavo config` lists them"
+    return ConfigError(f"{name} is no {what}; {hint}")

@@ -1,0 +1,181 @@
+"""The rows of topic configs: Kafka 4.3.1's names, types, defaults, ranges, broker synonyms, and what each does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from octavo.config.key import Synonym, Unit, config
+from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, STRING
+from octavo.config.ranges import ANYTHING, AnyOf, Between, OneOf, Replicas
+
+MAX_LONG = (1 << 63) - 1
+DAY_MS = 86_400_000
+# A broker knows no retention of 0, and takes every negative one as "no limit", whatever the unit.
+_BROKER_RETENTION = Between(1, others=(-1,))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicTable:
+    """A field is a config of the same name with dots for underscores."""
+
+    # Segments
+    segment_bytes: int = config(
+        INT, 1 << 30, Between(14), "log.segment.bytes",
+        doc="The size that a segment's log file may reach. A batch that would pass it goes into a new segment. "
+        "Octavo accepts the small values that brokers before 4.0 took; those of today refuse less than 1048576.",
+    )  # fmt: skip
+    internal_segment_bytes: int | None = config(
+        INT, None, internal=True,
+        doc="Overrides segment.bytes, for tests. Brokers of today accept small segments under this name alone.",
+    )  # fmt: skip
+    segment_ms: int = config(
+        LONG, 7 * DAY_MS, Between(1), "log.roll.ms", Synonym("log.roll.hours", Unit.HOURS),
+        doc="The age at which a segment is closed even if it is not full. The age is that of its first record.",
+    )  # fmt: skip
+    segment_jitter_ms: int = config(
+        LONG, 0, Between(0), "log.roll.jitter.ms", Synonym("log.roll.jitter.hours", Unit.HOURS),
+        doc="The most that is taken off segment.ms at random, so that not all segments roll at once.",
+    )  # fmt: skip
+    segment_index_bytes: int = config(
+        INT, 10 << 20, Between(4), "log.index.size.max.bytes",
+        doc="The size that each index of the active segment is preallocated to. A full index rolls the segment.",
+    )  # fmt: skip
+    index_interval_bytes: int = config(
+        INT, 4096, Between(0), "log.index.interval.bytes",
+        doc="How many bytes of log lie between two index entries. Fewer: larger indexes, shorter scans.",
+    )  # fmt: skip
+    preallocate: bool = config(
+        BOOLEAN, False, ANYTHING, "log.preallocate",
+        doc="Whether a new segment's log file gets its full size at once.",
+    )  # fmt: skip
+    file_delete_delay_ms: int = config(
+        LONG, 60_000, Between(0), "log.segment.delete.delay.ms",
+        doc="How long a file that was renamed to .deleted waits for its removal.",
+    )  # fmt: skip
+
+    # Retention
+    cleanup_policy: tuple[str, ...] = config(
+        LIST, ("delete",), AnyOf(("compact", "delete")), "log.cleanup.policy",
+        doc="What becomes of old segments: delete drops them by age and size, compact keeps each key's last record. "
+        "Both may be named; an empty list keeps everything.",
+    )  # fmt: skip
+    retention_ms: int = config(
+        LONG, 7 * DAY_MS, Between(-1),
+        Synonym("log.retention.ms", valid=_BROKER_RETENTION, least=-1),
+        Synonym("log.retention.minutes", Unit.MINUTES, _BROKER_RETENTION, least=-1),
+        Synonym("log.retention.hours", Unit.HOURS, _BROKER_RETENTION, least=-1),
+        doc="How long a segment is kept after its largest timestamp, where cleanup.policy has delete. -1: for ever.",
+    )  # fmt: skip
+    retention_bytes: int = config(
+        LONG, -1, ANYTHING, "log.retention.bytes",
+        doc="The size that a partition may reach before its first segments go, where cleanup.policy has delete. "
+        "-1: no limit.",
+    )  # fmt: skip
+    local_retention_ms: int = config(
+        LONG, -2, Between(-2), "log.local.retention.ms",
+        doc="With tiered storage, how long a copied segment stays on the local disk. -2: as retention.ms. "
+        "Octavo has no tiered storage and does not use it.",
+    )  # fmt: skip
+    local_retention_bytes: int = config(
+        LONG, -2, Between(-2), "log.local.retention.bytes",
+        doc="With tiered storage, how many bytes stay on the local disk. -2: as retention.bytes. "
+        "Octavo has no tiered storage and does not use it.",
+    )  # fmt: skip
+
+    # Compaction
+    min_cleanable_dirty_ratio: float = config(
+        DOUBLE, 0.5, Between(0, 1), "log.cleaner.min.cleanable.ratio",
+        doc="The part of a log that must be dirty before it is compacted. Higher: fewer rounds, more space.",
+    )  # fmt: skip
+    min_compaction_lag_ms: int = config(
+        LONG, 0, Between(0), "log.cleaner.min.compaction.lag.ms",
+        doc="How long a record stays uncompacted at least. It must not exceed max.compaction.lag.ms.",
+    )  # fmt: skip
+    max_compaction_lag_ms: int = config(
+        LONG, MAX_LONG, Between(1), "log.cleaner.max.compaction.lag.ms",
+        doc="How long a record may stay uncompacted. An older one makes its log due whatever the dirty ratio, and a "
+        "compacted topic's segments roll at this age.",
+    )  # fmt: skip
+    delete_retention_ms: int = config(
+        LONG, DAY_MS, Between(0), "log.cleaner.delete.retention.ms",
+        doc="How long a compacted topic keeps tombstones and transaction markers. "
+        "A reader that starts at the beginning has this long to see that a key was deleted.",
+    )  # fmt: skip
+
+    # Append
+    max_message_bytes: int = config(
+        INT, 1_048_588, Between(0), "message.max.bytes",
+        doc="The largest batch that is accepted, after compression.",
+    )  # fmt: skip
+    message_timestamp_type: str = config(
+        STRING, "CreateTime", OneOf(("CreateTime", "LogAppendTime")), "log.message.timestamp.type",
+        doc="Whether a record's timestamp is the producer's or that of the append.",
+    )  # fmt: skip
+    message_timestamp_before_max_ms: int = config(
+        LONG, MAX_LONG, Between(0), "log.message.timestamp.before.max.ms",
+        doc="How far a record's timestamp may lie behind the clock at the append. Not looked at with LogAppendTime.",
+    )  # fmt: skip
+    message_timestamp_after_max_ms: int = config(
+        LONG, 3_600_000, Between(0), "log.message.timestamp.after.max.ms",
+        doc="How far a record's timestamp may lie ahead of the clock at the append. Not looked at with LogAppendTime. "
+        "Brokers before 4.0 had no limit.",
+    )  # fmt: skip
+    compression_type: str = config(
+        STRING, "producer", OneOf(("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")), "compression.type",
+        doc="The codec of the batches on disk. producer keeps each batch as it came; "
+        "any other value recompresses the batches that differ.",
+    )  # fmt: skip
+    compression_gzip_level: int = config(
+        INT, -1, Between(1, 9, others=(-1,)), "compression.gzip.level",
+        doc="The level where compression.type is gzip. -1: the library's own default.",
+    )  # fmt: skip
+    compression_lz4_level: int = config(
+        INT, 9, Between(1, 17), "compression.lz4.level",
+        doc="The level where compression.type is lz4.",
+    )  # fmt: skip
+    compression_zstd_level: int = config(
+        INT, 3, Between(-131_072, 22), "compression.zstd.level",
+        doc="The level where compression.type is zstd.",
+    )  # fmt: skip
+
+    # Flush
+    flush_messages: int = config(
+        LONG, MAX_LONG, Between(1), "log.flush.interval.messages",
+        doc="After how many records a log is synced to the disk. The default leaves that to the operating system.",
+    )  # fmt: skip
+    flush_ms: int = config(
+        LONG, MAX_LONG, Between(0),
+        Synonym("log.flush.interval.ms", valid=ANYTHING), Synonym("log.flush.scheduler.interval.ms", valid=ANYTHING),
+        doc="After how long a log is synced to the disk. The default leaves that to the operating system.",
+    )  # fmt: skip
+
+    # Replication and tiered storage: known, so that a topic's configs can be kept, and without effect
+    min_insync_replicas: int = config(
+        INT, 1, Between(1), "min.insync.replicas",
+        doc="How many replicas must have a batch before it is acknowledged with acks=all. "
+        "Octavo has one and does not use it.",
+    )  # fmt: skip
+    unclean_leader_election_enable: bool = config(
+        BOOLEAN, False, ANYTHING, "unclean.leader.election.enable",
+        doc="Whether a replica that lags may become the leader and so lose records. Octavo does not use it.",
+    )  # fmt: skip
+    leader_replication_throttled_replicas: tuple[str, ...] = config(
+        LIST, (), Replicas(),
+        doc="The replicas whose replication is throttled on the leader's side. Octavo does not use it.",
+    )  # fmt: skip
+    follower_replication_throttled_replicas: tuple[str, ...] = config(
+        LIST, (), Replicas(),
+        doc="The replicas whose replication is throttled on the follower's side. Octavo does not use it.",
+    )  # fmt: skip
+    remote_storage_enable: bool = config(
+        BOOLEAN, False,
+        doc="Whether the topic's segments are copied to tiered storage. Octavo has none and does not use it.",
+    )  # fmt: skip
+    remote_log_copy_disable: bool = config(
+        BOOLEAN, False,
+        doc="Whether a topic with tiered storage stops copying to it. Octavo does not use it.",
+    )  # fmt: skip
+    remote_log_delete_on_disable: bool = config(
+        BOOLEAN, False,
+        doc="Whether turning tiered storage off deletes what was copied. Octavo does not use it.",
+    )  # fmt: skip
