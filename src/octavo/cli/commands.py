@@ -26,4 +26,5 @@ COMMANDS: dict[str, Command] = {
     "dump-log": Command(
         "octavo.cli.dump_log.command", "Dump files of a log directory as kafka-dump-log does.", verbatim=True
     ),
+    "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
 }

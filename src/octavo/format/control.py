@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from octavo.format.messages.schema import Row
     from octavo.format.varint import Bytes
 
-# Key: version, type. A marker's value: version, coordinator epoch. Later versions may only add fields behind these.
-KEY = Struct(">hh")
-MARKER_VALUE = Struct(">hi")
+# Later versions may only add fields behind these.
+KEY_FIELDS = {"version": "h", "type": "h"}
+MARKER_VALUE_FIELDS = {"version": "h", "coordinatorEpoch": "i"}
+KEY = layout.big_endian(KEY_FIELDS)
+MARKER_VALUE = layout.big_endian(MARKER_VALUE_FIELDS)
 WRITTEN_VERSION = 0
 
 

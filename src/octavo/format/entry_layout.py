@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError
+from octavo.kernels.layout import big_endian
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -29,7 +30,8 @@ class EntryLayout:
     def __init__(self, **fields: str) -> None:
         self.fields = fields
         self.dtype = np.dtype([(name, _TYPES[kind][0]) for name, kind in fields.items()])
-        self._struct = struct.Struct(">" + "".join(_TYPES[kind][1] for kind in fields.values()))
+        self.forms = {name: _TYPES[kind][1] for name, kind in fields.items()}
+        self._struct = big_endian(self.forms)
         self.size = self._struct.size
 
     def view(self, data: Buffer) -> NDArray[np.void]:

@@ -78,28 +78,30 @@ class Message:
     @property
     def key_size(self) -> int:
         """As stored: negative for null."""
-        return self._integer(self._key_position, 4)
+        return self._integer(self.key_position, 4)
 
     @property
     def value_size(self) -> int:
         """As stored: negative for null; nothing says that so many bytes are there."""
-        return self._integer(self._value_position, 4)
+        return self._integer(self.value_position, 4)
 
     @property
     def key(self) -> bytes | None:
-        return self._sized(self._key_position)
+        return self._sized(self.key_position)
 
     @property
     def value(self) -> bytes | None:
-        return self._sized(self._value_position)
+        return self._sized(self.value_position)
 
     @property
-    def _key_position(self) -> int:
+    def key_position(self) -> int:
+        """Where in the entry the key's length stands."""
         return layout.MESSAGE_V0.size if self.magic == 0 else layout.MESSAGE_V1.size
 
     @property
-    def _value_position(self) -> int:
-        return self._key_position + 4 + max(self.key_size, 0)
+    def value_position(self) -> int:
+        """Where in the entry the value's length stands."""
+        return self.key_position + 4 + max(self.key_size, 0)
 
     def _integer(self, position: int, size: int) -> int:
         if position + size > len(self.entry):
@@ -122,7 +124,7 @@ def read_messages(entry: memoryview, *, limit: int = DEFAULT_LIMIT) -> Iterator[
     if not wrapper.codec_id:
         yield wrapper
         return
-    inner = list(_inner_entries(unpack(wrapper, limit=limit)))
+    inner = list(inner_entries(unpack(wrapper, limit=limit)))
     if not inner:
         raise InvalidRecordError("a compressed message set without one whole message, expected at least one")
     base = _base_offset(wrapper, inner[-1])
@@ -144,7 +146,7 @@ def unpack(wrapper: Message, *, limit: int = DEFAULT_LIMIT) -> memoryview:
     return decompress(wrapper.codec_id, value, magic=wrapper.magic, limit=limit)
 
 
-def _inner_entries(data: memoryview) -> Iterator[memoryview]:
+def inner_entries(data: memoryview) -> Iterator[memoryview]:
     """The whole entries of a message set; an incomplete one ends it."""
     at = 0
     while len(data) - at >= layout.LOG_OVERHEAD:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from struct import Struct
 from typing import NamedTuple
 
 from octavo import kernels
 from octavo.errors import CorruptionError
 from octavo.format.entry_layout import EntryLayout
+from octavo.kernels.layout import big_endian
 
 VERSION = 1
 
-HEADER = Struct(">hIi")  # version, crc, number of entries
+HEADER_FIELDS = {"version": "h", "crc": "I", "count": "i"}
+HEADER = big_endian(HEADER_FIELDS)
 CRC_POSITION = 2
 COUNT_POSITION = 6  # the CRC-32C covers from here to the end
 

@@ -7,12 +7,12 @@ import sys
 from octavo.cli.dump_log.batch_line import BatchRow, batch_end, batch_start
 from octavo.cli.dump_log.decoders import payload_decoder
 from octavo.cli.dump_log.java_file import JavaFile
-from octavo.cli.dump_log.log_file import LogFile
 from octavo.cli.dump_log.options import MAX_INT, Options
 from octavo.cli.dump_log.record_line import RecordFormat, record_line
 from octavo.cli.dump_log.records import RecordReader
 from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import too_small
+from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
 from octavo.format.record_parts import signed64

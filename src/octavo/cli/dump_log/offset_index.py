@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from octavo.cli.dump_log.java_file import JavaFile
-from octavo.cli.dump_log.log_file import LogFile
 from octavo.cli.dump_log.options import Options
 from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import batch_at
+from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.index import SparseIndex
 from octavo.format.names import base_offset_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.cli.dump_log.log_file import LogFile
 from octavo.cli.dump_log.records import RecordReader
+from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError
 from octavo.format.record_parts import signed64
 from octavo.format.walker import walk

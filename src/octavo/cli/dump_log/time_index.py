@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from octavo.cli.dump_log.java_file import JavaFile
-from octavo.cli.dump_log.log_file import LogFile
 from octavo.cli.dump_log.offset_index import check_sanity, entries_to_show
 from octavo.cli.dump_log.options import Options
 from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, max_timestamp, too_small
+from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError
 from octavo.format.index_search import last_slot_up_to
 from octavo.format.names import base_offset_of

@@ -1,0 +1,56 @@
+"""`octavo explain FILE`: an overview of a file, or the anatomy of one piece of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from octavo.cli.app import UsageError
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option
+from octavo.errors import CorruptionError, OctavoError
+from octavo.format.names import FileKind, Transient
+
+_CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the format of a log
+
+
+@declare("explain")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--position", type=click.IntRange(min=0), help="Take apart what has this byte of the file.")
+@click.option("--offset", type=click.IntRange(min=0), help="Take apart the batch or index entry for this offset.")
+@json_option
+def command(file: Path, position: int | None, offset: int | None, as_json: bool) -> int:
+    """Show what is in FILE, byte by byte: a log, an index, a transaction index or a producer snapshot.
+
+    With --position or --offset: each field of one batch, message or entry with its position, its bytes in hex, its
+    value and what it means, down to the varints of a batch's records; a compressed batch is unpacked. With neither: a
+    line a batch or entry, and why a log's batches end where they end. The exit code is 1 when what is shown is
+    damaged.
+    """
+    if position is not None and offset is not None:
+        raise UsageError("--position and --offset exclude each other; see `octavo explain --help`")
+    kind = _kind(file)
+    try:
+        if kind is FileKind.LOG:
+            from octavo.cli.explain.log import explain_log
+
+            return explain_log(str(file), position, offset, as_json)
+        from octavo.cli.explain.entries import explain_entries
+
+        return explain_entries(file, kind, position, offset, as_json)
+    except CorruptionError as error:
+        raise error.at(path=str(file)) from None
+
+
+def _kind(file: Path) -> FileKind:
+    name = file.name
+    for transient in Transient:
+        name = name.removesuffix(transient)
+    for kind in FileKind:
+        if name.endswith(kind):
+            return kind
+    if name.endswith(_CHECKPOINT):
+        return FileKind.LOG
+    known = ", ".join([*FileKind, _CHECKPOINT])
+    raise OctavoError(f"{file}: not a file that explain can read; it reads {known}")

@@ -1,0 +1,57 @@
+"""Logs: an overview, or the anatomy of one batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from octavo.cli.explain.locate import Place, Tail, batch_with_byte, batch_with_offset, is_zero, tail_text
+from octavo.cli.explain.overview import Overview
+from octavo.cli.explain.show import show_anatomy, show_overview
+from octavo.cli.log_file import LogFile
+from octavo.errors import OctavoError
+from octavo.format.anatomy import Node, describe_batch, describe_incomplete
+from octavo.kernels.layout import Stop
+
+_SHOWN_OF_A_TAIL = 61  # bytes: as many as a header has
+
+
+def explain_log(path: str, position: int | None, offset: int | None, as_json: bool) -> int:
+    with LogFile(path) as log:
+        if position is not None:
+            return show_anatomy(_at_position(log, position), as_json)
+        if offset is not None:
+            return show_anatomy(_at_offset(log, offset), as_json)
+        return show_overview(Overview(log), as_json)
+
+
+def _at_position(log: LogFile, position: int) -> Node:
+    if position >= log.size:
+        raise OctavoError(f"{log.path}: position {position} lies behind the end of the file of {log.size} bytes")
+    found = batch_with_byte(log, position)
+    return _tail_node(log, found) if isinstance(found, Tail) else _batch_node(log, found)
+
+
+def _at_offset(log: LogFile, offset: int) -> Node:
+    found = batch_with_offset(log, offset)
+    if isinstance(found, Tail):
+        reason = f"its batches end at position {found.position}: {tail_text(log, found)}"
+        raise OctavoError(f"{log.path}: no batch reaches to offset {offset}; {reason}")
+    return _without_other_records(_batch_node(log, found), offset)
+
+
+def _batch_node(log: LogFile, place: Place) -> Node:
+    return describe_batch(memoryview(log.read_at(place.position, place.size)), place.position)
+
+
+def _tail_node(log: LogFile, tail: Tail) -> Node:
+    node = describe_incomplete(memoryview(log.read_at(tail.position, _SHOWN_OF_A_TAIL)), tail.position)
+    text = tail_text(log, tail)
+    is_damage = tail.stop is Stop.SIZE_TOO_SMALL and not is_zero(log, tail.position)
+    return replace(node, problem=text) if is_damage else replace(node, meaning=text)
+
+
+def _without_other_records(node: Node, offset: int) -> Node:
+    """The records but the wanted one without their fields."""
+    if node.offset is not None and node.offset != offset:
+        return replace(node, children=())
+    return replace(node, children=tuple(_without_other_records(child, offset) for child in node.children))

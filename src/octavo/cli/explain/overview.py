@@ -1,0 +1,77 @@
+"""A line a batch, and why the file's batches end where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from octavo.cli.explain.locate import Tail, is_zero, last_offsets, tail_text
+from octavo.cli.log_file import LogFile
+from octavo.format.anatomy.meanings import attribute_flags, codec_text
+from octavo.format.walker import Chunk, walk_chunks
+from octavo.kernels import layout
+from octavo.kernels.layout import Flaw, Stop
+
+
+class Summary(NamedTuple):
+    """One batch. A compressed v0/v1 message does not say how many it holds, nor the first of their offsets."""
+
+    position: int
+    baseOffset: int | None
+    lastOffset: int
+    records: int | None
+    size: int
+    magic: int
+    codec: str
+    flags: list[str]
+    problems: list[str]
+
+
+class Overview:
+    """The batches of a file; once they are through, `tail` says where and why they ended."""
+
+    def __init__(self, log: LogFile) -> None:
+        self.tail = Tail(0, Stop.END)
+        self.has_problems = False
+        self._log = log
+
+    def __iter__(self) -> Iterator[Summary]:
+        for chunk in walk_chunks(self._log.reader(0, self._log.size)):
+            yield from self._summaries(chunk)
+            if chunk.stop is not None:
+                self.tail = Tail(chunk.stop_position, chunk.stop)
+        if self.tail.stop is Stop.SIZE_TOO_SMALL and not is_zero(self._log, self.tail.position):
+            self.has_problems = True
+
+    def tail_text(self) -> str:
+        return tail_text(self._log, self.tail)
+
+    def _summaries(self, chunk: Chunk) -> Iterator[Summary]:
+        names = ("position", "base_offset", "count", "size", "magic", "attributes", "flaws")
+        columns = [chunk.table[name].tolist() for name in names]
+        for last_offset, position, base_offset, count, size, magic, attributes, flaws in zip(
+            last_offsets(chunk.table).tolist(), *columns, strict=True
+        ):
+            wrapped = magic < 2 and attributes & layout.CODEC_MASK
+            codec = codec_text(attributes)
+            problems = [text for flaw, text in _PROBLEMS.items() if flaws & flaw]
+            problems += [] if codec else [f"unknown codec {attributes & layout.CODEC_MASK}"]
+            self.has_problems = self.has_problems or bool(problems)
+            yield Summary(
+                chunk.file_position + position,
+                None if wrapped else base_offset,
+                last_offset,
+                None if wrapped else count,
+                size,
+                magic,
+                codec,
+                attribute_flags(attributes, magic),
+                problems,
+            )
+
+
+_PROBLEMS = {
+    Flaw.CRC_MISMATCH: "wrong CRC",
+    Flaw.TOO_SHORT: "shorter than a header",
+    Flaw.UNKNOWN_MAGIC: "unknown magic",
+}

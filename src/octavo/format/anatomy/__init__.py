@@ -1,0 +1,6 @@
+"""The anatomy of log bytes: each piece with its place, name, value and meaning, nested down to a record's varints."""
+
+from octavo.format.anatomy.batch import describe_batch, describe_incomplete
+from octavo.format.anatomy.node import Node, Value
+
+__all__ = ["Node", "Value", "describe_batch", "describe_incomplete"]

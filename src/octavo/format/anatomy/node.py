@@ -1,0 +1,63 @@
+"""A piece of bytes and what it says."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+Value = int | str | bytes | None
+
+Meanings = Mapping[str, Callable[[Mapping[str, int]], str]]
+"""Field name to what a field means, told from the values of all fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A piece of bytes. `position` counts in the file, inside an unpacked stream in that stream.
+
+    `problem` says what is wrong with it; `offset` is that of a record or message.
+    """
+
+    name: str
+    position: int
+    raw: bytes = field(repr=False)
+    value: Value = None
+    meaning: str = ""
+    problem: str = ""
+    children: tuple[Node, ...] = ()
+    offset: int | None = None
+
+    @property
+    def length(self) -> int:
+        return len(self.raw)
+
+    def problems(self) -> Iterator[Node]:
+        """The nodes in which something is wrong, from the outside in."""
+        if self.problem:
+            yield self
+        for child in self.children:
+            yield from child.problems()
+
+
+def unpack_fields(fields: Mapping[str, str], data: memoryview) -> dict[str, int]:
+    """The values of as many fields as the data has whole."""
+    values, at = {}, 0
+    for name, form in fields.items():
+        size = struct.calcsize(f">{form}")
+        if at + size > len(data):
+            break
+        values[name] = struct.unpack_from(f">{form}", data, at)[0]
+        at += size
+    return values
+
+
+def field_nodes(fields: Mapping[str, str], data: memoryview, position: int, meanings: Meanings) -> list[Node]:
+    """A node for each field that the data has whole."""
+    values, at, nodes = unpack_fields(fields, data), 0, []
+    for name, value in values.items():
+        size = struct.calcsize(f">{fields[name]}")
+        meaning = meanings[name](values) if name in meanings else ""
+        nodes.append(Node(name, position + at, bytes(data[at : at + size]), value, meaning))
+        at += size
+    return nodes

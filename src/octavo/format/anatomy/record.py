@@ -1,0 +1,110 @@
+"""The anatomy of v2 records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from octavo.errors import CorruptionError
+from octavo.format.anatomy.control import control_nodes
+from octavo.format.anatomy.meanings import time_text
+from octavo.format.anatomy.node import Node
+from octavo.format.record_parts import Part, record_parts, signed64
+from octavo.format.sequence import record_sequence
+from octavo.kernels import layout
+
+_MEANINGS = {
+    "length": "varint: bytes of the record behind this field",
+    "attributes": "not used",
+    "keyLength": "varint",
+    "valueLength": "varint",
+    "headersCount": "varint",
+    "headerKeyLength": "varint",
+    "headerValueLength": "varint",
+}
+
+
+def describe_records(data: memoryview, position: int, fields: Mapping[str, int]) -> tuple[tuple[Node, ...], str]:
+    """The records of a batch with these header fields, and what is wrong with them as a whole.
+
+    They are followed as far as they can be read; the last one shown may be damaged.
+    """
+    nodes: list[Node] = []
+    count, at = fields["recordsCount"], 0
+    if count < 0:
+        return (), f"the header counts {count} records, expected 0 or more"
+    for number in range(count):
+        if at == len(data):
+            return tuple(nodes), f"{number} records, expected the {count} that the header counts"
+        node = _record_node(data, at, position, number, fields)
+        nodes.append(node)
+        if node.problem:
+            return tuple(nodes), ""
+        at += node.length
+    # Kafka does not look behind the header of a batch that counts no records.
+    trailing = len(data) - at if count else 0
+    return tuple(nodes), f"{trailing} bytes are left after the last record, expected none" if trailing else ""
+
+
+def _record_node(data: memoryview, start: int, position: int, number: int, fields: Mapping[str, int]) -> Node:
+    parts: list[Part] = []
+    problem = ""
+    try:
+        parts.extend(record_parts(data, start, len(data)))
+    except CorruptionError as error:
+        problem = error.problem
+    end = parts[-1].end if parts else len(data)
+    meaning, offset = "", None
+    children = [_part_node(part, data, position, fields) for part in parts if part.value is not None]
+    delta = next((part.value for part in parts if part.name == "offsetDelta"), None)
+    if isinstance(delta, int):
+        offset = signed64(fields["baseOffset"] + delta)
+        meaning = f"offset {offset}"
+        if fields["baseSequence"] >= 0:
+            meaning += f", sequence {record_sequence(fields['baseSequence'], delta)}"
+    if fields["attributes"] & layout.CONTROL:
+        children = _with_control(children)
+    nested = tuple(_grouped(children))
+    raw = bytes(data[start:end])
+    return Node(f"record {number}", position + start, raw, None, meaning, problem, nested, offset)
+
+
+def _part_node(part: Part, data: memoryview, position: int, fields: Mapping[str, int]) -> Node:
+    node = Node(part.name, position + part.start, bytes(data[part.start : part.end]), part.value)
+    if part.name == "offsetDelta" and isinstance(part.value, int):
+        return replace(node, meaning=f"varint: offset {signed64(fields['baseOffset'] + part.value)}")
+    if part.name == "timestampDelta" and isinstance(part.value, int):
+        own = signed64(fields["baseTimestamp"] + part.value)
+        overruled = fields["attributes"] & layout.LOG_APPEND_TIME
+        end = ", overruled by LogAppendTime" if overruled else ""
+        return replace(node, meaning=f"varlong: timestamp {own}, {time_text(own)}{end}")
+    meaning = _MEANINGS.get(part.name, "")
+    if isinstance(part.value, int) and part.name.endswith("Length") and part.value < 0:
+        meaning += ": null"
+    return replace(node, meaning=meaning)
+
+
+def _with_control(parts: list[Node]) -> list[Node]:
+    """Key and value of a control record taken apart."""
+    contents = {node.name: node for node in parts if node.name in ("key", "value")}
+    if "key" not in contents:
+        return parts
+    described = control_nodes(contents["key"], contents.get("value"))
+    return [described.get(node.name, node) for node in parts]
+
+
+def _grouped(parts: list[Node]) -> list[Node]:
+    """The parts of each header as one node."""
+    grouped: list[Node] = []
+    headers: list[list[Node]] = []
+    for node in parts:
+        if node.name == "headerKeyLength":
+            headers.append([])
+        if node.name.startswith("header") and headers:
+            headers[-1].append(node)
+        else:
+            grouped.append(node)
+    for number, nodes in enumerate(headers):
+        raw = b"".join(node.raw for node in nodes)
+        grouped.append(Node(f"header {number}", nodes[0].position, raw, None, "", "", tuple(nodes)))
+    return grouped
