@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class OctavoError(Exception):
     """The root: `except OctavoError` catches whatever this library raises on purpose."""
@@ -58,3 +60,38 @@ class ScanError(OctavoError):
 
 class ConfigError(OctavoError, ValueError):
     """A config that Kafka does not know, or a value that it may not have."""
+
+
+class AppendRejected(OctavoError):
+    """Batches that Kafka would not append either, for a reason that its clients know: nothing was written."""
+
+    kafka_name: ClassVar[str]
+    code: ClassVar[int]
+
+
+class OutOfOrderSequenceError(AppendRejected):
+    """A producer's batch that does not follow its last one."""
+
+    kafka_name = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    code = 45
+
+
+class InvalidProducerEpochError(AppendRejected):
+    """A batch or marker of an epoch that the producer has left behind."""
+
+    kafka_name = "INVALID_PRODUCER_EPOCH"
+    code = 47
+
+
+class InvalidTxnStateError(AppendRejected):
+    """A batch outside the transaction that its producer has open, or that it would have to begin first."""
+
+    kafka_name = "INVALID_TXN_STATE"
+    code = 48
+
+
+class TransactionCoordinatorFencedError(AppendRejected):
+    """A marker of a transaction coordinator that another one has replaced."""
+
+    kafka_name = "TRANSACTION_COORDINATOR_FENCED"
+    code = 52
