@@ -1,16 +1,19 @@
 """Write the records of three published experiments with Kafka's log, and compare them with what the brokers wrote.
 
 The documents give size and checksum of single records and of three records in one batch (format v2, Kafka 1.0), and of
-one message in format v0 (Kafka 0.8.2). Exit code 1 if a figure differs.
+one message in format v0 (Kafka 0.8.2). The bytes are shown, and written as segment files to the folder given as
+argument (default: build/demo). Exit code 1 if a figure differs.
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from octavo.format.batch import build_batch, read_header
 from octavo.format.message_set import encode_message
+from octavo.format.names import FileKind, SegmentFile
 from octavo.format.record import Record
 
 VALUE = b"this is for test partition log format"
@@ -76,11 +79,21 @@ def show_bytes(data: bytes) -> None:
         print(f"  {start:>4}  {row.hex(' '):<47}  {text}")
 
 
+def write(written: list[Experiment], folder: Path) -> None:
+    """One partition folder for the messages, one for the batches, each with a first segment."""
+    for partition, facts in (("message-v0-0", {"F7"}), ("log-format-0", {"F12", "F13"})):
+        segment = folder / partition / SegmentFile(0, FileKind.LOG).name
+        segment.parent.mkdir(parents=True, exist_ok=True)
+        segment.write_bytes(b"".join(experiment.data for experiment in written if experiment.fact in facts))
+        print(f"{segment}: {segment.stat().st_size} bytes")
+
+
 def main() -> int:
     written = experiments()
     show(written)
     different = sum(not experiment.agrees for experiment in written)
     print(f"{len(written) - different} of {len(written)} as the documents have them.")
+    write(written, Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo"))
     return 1 if different else 0
 
 

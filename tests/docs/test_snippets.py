@@ -18,7 +18,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Where no compiler was, a process says so on stderr; the pages show what the others see.
 QUIET = {**os.environ, "PYTHONWARNINGS": "ignore"}
 # What a target does once it is set up: a test does not call make again.
-MAKE = {"make demo": "python examples/seed_experiment.py"}
+MAKE = {"make demo": f"python {ROOT / 'examples' / 'seed_experiment.py'}"}
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -29,22 +29,23 @@ def with_blocks(language: str) -> list[Path]:
     return [page for page in PAGES if blocks(page, language)]
 
 
-def run(line: str) -> str:
-    """What a command line prints, stdout and stderr together, run from the root with this environment's commands."""
+def run(line: str, folder: Path) -> str:
+    """What a command line prints, stdout and stderr together, run in the folder with this environment's commands."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    words = shlex.split(MAKE.get(line, line).replace(".venv/bin/", ""))
     done = subprocess.run(
-        shlex.split(MAKE.get(line, line)), cwd=ROOT, env={**QUIET, "PATH": path}, check=False,
+        words, cwd=folder, env={**QUIET, "PATH": path}, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
     )  # fmt: skip
     return done.stdout
 
 
 @pytest.mark.parametrize("page", with_blocks("console"), ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_print_what_the_page_shows(page: Path) -> None:
+def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "console"):
         for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, _, expected = shown.partition("\n")
-            found = run(line)
+            found = run(line, tmp_path)
             assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), f"{line}\n{found}"
 
 
@@ -56,6 +57,8 @@ def test_python_prints_what_the_page_shows(page: Path) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_runs(example: Path) -> None:
-    done = subprocess.run([sys.executable, example], cwd=ROOT, env=QUIET, capture_output=True, text=True, check=False)
+def test_an_example_runs(example: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, example], cwd=tmp_path, env=QUIET, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
