@@ -26,6 +26,7 @@ Wanted = Callable[[TopicPartition], bool]
 class Directory:
     """One listing of a place. Its memory is in proportion to the partitions that were wanted."""
 
+    place: Location  # as it was given
     root: Root
     partitions: dict[TopicPartition, PartitionFiles]
     leaving: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
@@ -48,7 +49,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
     if entry.is_folder and not _is_partition(location.name, entries):
         return _log_directory(location, entries, wanted)
     place = location if entry.is_folder else location.parent
-    directory = Directory(Root(place.parent), {})
+    directory = Directory(location, Root(place.parent), {})
     folder = _folder(place, directory.notes)
     if entry.is_folder:
         files = from_entries(directory.root, place, folder, entries)
@@ -66,7 +67,7 @@ def _is_partition(name: str, entries: list[Entry]) -> bool:
 
 
 def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | None) -> Directory:
-    directory = Directory(Root(location), {})
+    directory = Directory(location, Root(location), {})
     for entry in sorted(entries):
         if not entry.is_folder:
             directory.files[entry.name] = FileStat(entry.size, entry.mtime_ms)

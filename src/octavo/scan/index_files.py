@@ -1,0 +1,109 @@
+"""Index files as hints: their used entries, without the zeros of a pre-sized file, and which of them can be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.names import FileKind
+from octavo.format.offset_index import OffsetIndex
+from octavo.format.time_index import TimeIndex
+from octavo.scan.location import Location, ReadableFile, read_fully
+from octavo.scan.segment_log import batch_at
+
+if TYPE_CHECKING:
+    from octavo.format.offset_index import OffsetPosition
+    from octavo.scan.files import PartitionFiles, SegmentFiles
+
+Index = TypeVar("Index", OffsetIndex, TimeIndex)
+
+# An active segment's index is 10 MB of which most is unused: its end is searched for by blocks, not read.
+_BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
+_TRIES = 4
+
+
+def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetIndex:
+    """The used entries of a segment's offset index; none where the file is absent or out of order."""
+    if segment.offset_index is None:
+        return OffsetIndex.decode(b"", segment.base_offset)
+    index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
+    return index if _ascends(index, index.positions()) else OffsetIndex.decode(b"", segment.base_offset)
+
+
+def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
+    """The used entries of a segment's time index; none where the file is absent or out of order."""
+    if segment.time_index is None:
+        return TimeIndex.decode(b"", segment.base_offset)
+    index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
+    return index if _ascends(index, index.timestamps()) else TimeIndex.decode(b"", segment.base_offset)
+
+
+def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile) -> OffsetPosition | None:
+    """The last entry of the offset index at whose position a sound batch begins; None where none of the last few is."""
+    if segment.offset_index is None:
+        return None
+    location = files.path(segment, FileKind.OFFSET_INDEX)
+    tail = _read_used(location, OffsetIndex, segment.base_offset, tail_only=True)
+    end = log.size()
+    for slot in range(len(tail) - 1, max(len(tail) - 1 - _TRIES, -1), -1):
+        entry = tail[slot]
+        if is_sound(entry, segment.base_offset, log, end):
+            return entry
+    return None
+
+
+def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:
+    """A position at or before the batch that holds the offset: by the index where it can be trusted, else the start."""
+    if offset <= segment.base_offset:
+        return 0
+    entry = read_offset_index(files, segment).lookup(offset)
+    return entry.position if is_sound(entry, segment.base_offset, log, log.size()) else 0
+
+
+def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
+    """Whether a batch begins where the entry says, and its offsets fit: the entry may name its first or last offset.
+
+    Up to Kafka 4.0.0 it may name the last offset of an append of several batches, too.
+    """
+    found = batch_at(log, entry.position, end)
+    return found is not None and base_offset <= found.first_offset <= entry.offset
+
+
+def _ascends(index: OffsetIndex | TimeIndex, keys: NDArray[np.int64]) -> bool:
+    offsets = index.offsets()
+    return bool(np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1]))
+
+
+def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:
+    try:
+        with location.open() as file:
+            size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size
+            end = _used_end(file, size, kind.LAYOUT.size)
+            start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
+            data = memoryview(bytearray(end - start))
+            filled = read_fully(file, data, start)
+    except FileNotFoundError:
+        return kind.decode(b"", base_offset)
+    return kind.decode(data[:filled], base_offset).used()
+
+
+def _used_end(file: ReadableFile, size: int, entry_bytes: int) -> int:
+    """A position behind the last used entry, and not a block's length further."""
+    if size == 0 or _has_entry(file, size - entry_bytes, entry_bytes):
+        return size
+    low, high = 0, -(-size // _BLOCK_BYTES)  # blocks from `high` on begin with an unused entry
+    while low < high:
+        middle = (low + high) // 2
+        if _has_entry(file, middle * _BLOCK_BYTES, entry_bytes):
+            low = middle + 1
+        else:
+            high = middle
+    return min(low * _BLOCK_BYTES, size)
+
+
+def _has_entry(file: ReadableFile, position: int, entry_bytes: int) -> bool:
+    entry = memoryview(bytearray(entry_bytes))
+    read_fully(file, entry, position)
+    return any(entry)

@@ -1,0 +1,65 @@
+"""Several places read as one: a cluster's disks. Of a partition found twice, the copy that reaches furthest is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from octavo.errors import ScanError
+from octavo.format.names import TopicPartition
+from octavo.scan.directory import Directory, Wanted, read_directory
+from octavo.scan.files import PartitionFiles
+from octavo.scan.location import Location, locate
+from octavo.scan.notes import Note
+from octavo.scan.partition import take_snapshot
+
+Place = str | os.PathLike[str] | Location
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    """All partitions of the given places, sorted by topic and partition."""
+
+    directories: tuple[Directory, ...]
+    partitions: dict[TopicPartition, PartitionFiles]
+    notes: tuple[Note, ...]
+
+    def shown(self) -> str:
+        """The places, as a message names them."""
+        return ", ".join(str(directory.place) for directory in self.directories)
+
+
+def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None) -> LogDirs:
+    """List one or several log directories, partition folders or segment files."""
+    given: Sequence[Place] = [places] if isinstance(places, str | os.PathLike | Location) else list(places)
+    if not given:
+        raise ScanError("no place to read from, expected at least one")
+    return merge([read_directory(locate(place), wanted) for place in given])
+
+
+def merge(directories: Sequence[Directory]) -> LogDirs:
+    """The partitions of all directories; for one that several have, the furthest copy and a note that says so."""
+    copies: dict[TopicPartition, list[PartitionFiles]] = {}
+    notes = [note for directory in directories for note in directory.notes]
+    for directory in directories:
+        for topic_partition, files in directory.partitions.items():
+            copies.setdefault(topic_partition, []).append(files)
+    chosen = {}
+    for topic_partition in sorted(copies):
+        chosen[topic_partition], *_ = files = copies[topic_partition]
+        if len(files) > 1:
+            chosen[topic_partition], note = _furthest(files)
+            notes.append(note)
+    return LogDirs(tuple(directories), chosen, tuple(notes))
+
+
+def _furthest(copies: list[PartitionFiles]) -> tuple[PartitionFiles, Note]:
+    """The copy with the largest log end offset; of equal ones that which was given first."""
+    ends = [take_snapshot(files).log_end_offset for files in copies]
+    best = ends.index(max(ends))
+    others = [
+        f"{files.location} (to {end})" for files, end in zip(copies, ends, strict=True) if files is not copies[best]
+    ]
+    sentence = f"read up to offset {ends[best]}; the partition is found again in {', '.join(others)}"
+    return copies[best], Note(str(copies[best].location), sentence)

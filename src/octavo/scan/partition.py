@@ -1,0 +1,125 @@
+"""A snapshot of one partition: which segments hold it, from which offset on it may be read, and where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from octavo.errors import ScanError
+from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
+from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segment
+from octavo.scan.notes import Note
+from octavo.scan.tail import Tail, read_tail
+
+# How often a listing is taken anew when files of the last one are gone: a broker deletes many at once, but seldom.
+_LISTINGS = 5
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSnapshot:
+    """A partition as it was at one moment. What a broker appends later lies above `log_end_offset`."""
+
+    files: PartitionFiles
+    segments: tuple[SegmentFiles, ...]  # those that a broker would read, by base offset
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int | None  # from its checkpoint, between the two; None where that does not name the partition
+    tail: Tail | None  # of the last segment; None without a segment
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.files.topic_partition
+
+    def end_of(self, slot: int) -> int:
+        """The offset at which the segment in this slot ends: where the next begins, or the log's end."""
+        if slot + 1 < len(self.segments):
+            return min(self.segments[slot + 1].base_offset, self.log_end_offset)
+        return self.log_end_offset
+
+    def first_slot(self) -> int:
+        """The slot of the segment that holds the log start offset."""
+        below = sum(segment.base_offset <= self.log_start_offset for segment in self.segments)
+        return max(below - 1, 0)
+
+
+def take_snapshot(files: PartitionFiles) -> PartitionSnapshot:
+    """Look at a partition. Files that went away since they were listed are looked for in a new listing."""
+    return retrying(files, look_at)
+
+
+def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:
+    """What `look` finds, with a new listing each time when a listed file is gone."""
+    for _ in range(_LISTINGS - 1):
+        try:
+            return look(files)
+        except FileNotFoundError:
+            files = relisted(files)
+    try:
+        return look(files)
+    except FileNotFoundError as error:
+        raise ScanError(f"{files.location}: {error.filename} went away while it was read, {_LISTINGS} times") from error
+
+
+def relisted(files: PartitionFiles) -> PartitionFiles:
+    """The same place, listed anew."""
+    try:
+        if files.whole:
+            return read_partition(files.root, files.location, files.folder)
+        segment = files.segments[0]
+        return read_segment(
+            files.root, files.location, files.folder, SegmentFile(segment.base_offset, FileKind.LOG, segment.transient)
+        )
+    except (FileNotFoundError, NotADirectoryError, IndexError):
+        raise ScanError(f"{files.location}: it was deleted or renamed while it was read") from None
+
+
+def look_at(files: PartitionFiles) -> PartitionSnapshot:
+    """A snapshot of these files; FileNotFoundError where one of them is gone."""
+    segments = effective_segments(files)
+    first = segments[0].base_offset if segments else 0
+    checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
+    log_start_offset = max(checkpointed, first)
+    tail = read_tail(files, segments[-1]) if segments else None
+    # A log that ends below its checkpointed start has nothing to read: a broker would begin it anew there.
+    log_end_offset = max(tail.next_offset if tail else 0, log_start_offset)
+    high_watermark = files.root.high_watermarks().get(files.topic_partition)
+    if high_watermark is not None:
+        high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)
+    return PartitionSnapshot(
+        files, segments, log_start_offset, log_end_offset, high_watermark, tail, _tail_note(files, segments, tail)
+    )
+
+
+def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
+    """The segments that a broker would have after its start: complete `.swap` files take the place of their range.
+
+    A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished.
+    """
+    swaps = files.transient_segments(Transient.SWAP)
+    if not swaps or not files.whole:
+        return files.segments
+    cleaned = files.transient_segments(Transient.CLEANED)
+    swaps = tuple(swap for swap in swaps if not cleaned or swap.base_offset < cleaned[0].base_offset)
+    if not swaps:
+        return files.segments
+    start = swaps[0].base_offset
+    end = max(read_tail(files, swap).next_offset for swap in swaps)
+    kept = [segment for segment in files.segments if not start <= segment.base_offset < end]
+    # An empty swap ends where it begins; a plain segment of the same name gives way to it all the same.
+    bases = {swap.base_offset for swap in swaps}
+    kept = [segment for segment in kept if segment.base_offset not in bases]
+    return tuple(sorted([*kept, *swaps], key=lambda segment: segment.base_offset))
+
+
+def _tail_note(files: PartitionFiles, segments: tuple[SegmentFiles, ...], tail: Tail | None) -> tuple[Note, ...]:
+    problem = tail.problem() if tail is not None else None
+    if tail is None or problem is None:
+        return ()
+    where = (
+        f"the log ends at position {tail.position}, offset {tail.next_offset}; {tail.unread_bytes} bytes are not read"
+    )
+    return (Note(str(files.path(segments[-1])), f"{problem}: {where}"),)
