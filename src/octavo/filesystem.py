@@ -1,0 +1,234 @@
+"""The writing side's only door to the operating system.
+
+Tests put another `FileSystem` in its place: one that stops at a chosen write, sync, rename or unlink and forgets
+what was not synced.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class File(Protocol):
+    """An open file, read and written by position: threads may share it."""
+
+    def pread(self, length: int, position: int) -> bytes:
+        """The bytes from the position on; fewer than `length` only at the file's end."""
+        ...
+
+    def pread_into(self, buffer: memoryview, position: int) -> int:
+        """Fill the buffer from the position on; returns how many bytes there were."""
+        ...
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        """Write all of the data at the position."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut the file, or let it grow by zeros."""
+        ...
+
+    def size(self) -> int: ...
+
+    def fsync(self) -> None: ...
+
+    def fileno(self) -> int:
+        """The descriptor, for sendfile; it is open as long as this object lives."""
+        ...
+
+
+class Mapping(Protocol):
+    """A file's first bytes in memory, readable and writable."""
+
+    def view(self) -> memoryview:
+        """Of all mapped bytes, to read. It must be released before `close`."""
+        ...
+
+    def write(self, data: bytes, position: int) -> None: ...
+
+    def flush(self) -> None:
+        """Sync what was written to the disk."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class FileSystem(Protocol):
+    """What a log needs of an operating system. Failures are OSError, as Python has them."""
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        """Open for reading and writing."""
+        ...
+
+    def map(self, path: Path, size: int) -> Mapping:
+        """Map the first `size` bytes, at least 1; the file must have them."""
+        ...
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file, or let it grow by zeros; one that is missing is created."""
+        ...
+
+    def names(self, folder: Path) -> list[str]:
+        """The names of a folder's regular files, sorted."""
+        ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def size(self, path: Path) -> int: ...
+
+    def mtime_ms(self, path: Path) -> int: ...
+
+    def set_mtime_ms(self, path: Path, mtime_ms: int) -> None: ...
+
+    def read_bytes(self, path: Path) -> bytes: ...
+
+    def rename(self, path: Path, target: Path) -> None:
+        """Rename; a file at the target is replaced."""
+        ...
+
+    def unlink(self, path: Path) -> bool:
+        """Remove a file; says whether there was one."""
+        ...
+
+    def mkdir(self, path: Path) -> None:
+        """Create a folder and its parents, where missing."""
+        ...
+
+    def rmdir(self, path: Path) -> None: ...
+
+    def fsync_folder(self, path: Path) -> None:
+        """Sync a folder's entries: names created, renamed and removed in it."""
+        ...
+
+
+class LocalFile:
+    """A descriptor that is closed when the last holder lets go.
+
+    There is no `close`: a reader may be between taking the object and reading from it, and the number of a closed
+    descriptor soon belongs to another file.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self._descriptor = -1
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def pread(self, length: int, position: int) -> bytes:
+        data = os.pread(self._descriptor, length, position)
+        while len(data) < length:
+            more = os.pread(self._descriptor, length - len(data), position + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def pread_into(self, buffer: memoryview, position: int) -> int:
+        filled = 0
+        while filled < len(buffer):
+            got = os.preadv(self._descriptor, [buffer[filled:]], position + filled)
+            if not got:
+                break
+            filled += got
+        return filled
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        written = os.pwrite(self._descriptor, data, position)
+        length = memoryview(data).nbytes
+        while written < length:
+            written += os.pwrite(self._descriptor, memoryview(data).cast("B")[written:], position + written)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def fsync(self) -> None:
+        os.fsync(self._descriptor)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+
+class LocalMapping:
+    """An mmap."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), size)
+
+    def view(self) -> memoryview:
+        return memoryview(self._map)
+
+    def write(self, data: bytes, position: int) -> None:
+        self._map[position : position + len(data)] = data
+
+    def flush(self) -> None:
+        self._map.flush()
+
+    def close(self) -> None:
+        self._map.close()
+
+
+class LocalFileSystem:
+    """This machine's files."""
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        return LocalFile(path, create=create)
+
+    def map(self, path: Path, size: int) -> Mapping:
+        return LocalMapping(path, size)
+
+    def truncate(self, path: Path, size: int) -> None:
+        LocalFile(path, create=True).truncate(size)
+
+    def names(self, folder: Path) -> list[str]:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_file())
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def size(self, path: Path) -> int:
+        return path.stat().st_size
+
+    def mtime_ms(self, path: Path) -> int:
+        return path.stat().st_mtime_ns // 1_000_000
+
+    def set_mtime_ms(self, path: Path, mtime_ms: int) -> None:
+        os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
+
+    def read_bytes(self, path: Path) -> bytes:
+        return path.read_bytes()
+
+    def rename(self, path: Path, target: Path) -> None:
+        path.replace(target)
+
+    def unlink(self, path: Path) -> bool:
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def mkdir(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+
+    def rmdir(self, path: Path) -> None:
+        path.rmdir()
+
+    def fsync_folder(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

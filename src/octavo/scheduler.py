@@ -1,0 +1,154 @@
+"""Background work: tasks that run once after a delay, or again and again.
+
+Retention, flushes, checkpoints and delayed deletions go through a `Scheduler`, so that tests run them by hand.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from octavo.clock import ManualClock
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(order=True)
+class Task:
+    """Work that waits for its time; order is that of due times, then of scheduling."""
+
+    due_ms: int
+    number: int
+    name: str = field(compare=False)
+    run: Callable[[], None] = field(compare=False)
+    period_ms: int | None = field(compare=False)
+    cancelled: bool = field(default=False, compare=False)
+
+    def cancel(self) -> None:
+        """Never run it (again); a run that has begun goes on."""
+        self.cancelled = True
+
+
+class Scheduler(Protocol):
+    """Runs tasks. An exception of a task is logged and ends that run, not the task's next ones."""
+
+    def schedule(
+        self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
+    ) -> Task: ...
+
+    def shutdown(self) -> None:
+        """Run nothing more; returns when the last run has ended."""
+        ...
+
+
+class ThreadScheduler:
+    """Runs tasks on a few threads of its own. Many tasks may be due at once, so runs may be late."""
+
+    def __init__(self, threads: int = 2) -> None:
+        self._tasks: list[Task] = []
+        self._numbers = itertools.count()
+        self._changed = threading.Condition()
+        self._ended = False
+        self._threads = [
+            threading.Thread(target=self._work, name=f"octavo-scheduler-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
+        task = Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        with self._changed:
+            heapq.heappush(self._tasks, task)
+            self._changed.notify()
+        return task
+
+    def shutdown(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            _run(task)
+            if task.period_ms is not None:
+                task.due_ms = _monotonic_ms() + task.period_ms
+                with self._changed:
+                    heapq.heappush(self._tasks, task)
+                    self._changed.notify()
+
+    def _next(self) -> Task | None:
+        """Wait for a due task; None when there is nothing more to run."""
+        with self._changed:
+            while not self._ended:
+                if self._tasks and self._tasks[0].cancelled:
+                    heapq.heappop(self._tasks)
+                elif not self._tasks:
+                    self._changed.wait()
+                elif (wait_ms := self._tasks[0].due_ms - _monotonic_ms()) > 0:
+                    self._changed.wait(min(wait_ms / 1000, threading.TIMEOUT_MAX))
+                else:
+                    return heapq.heappop(self._tasks)
+        return None
+
+
+class ManualScheduler:
+    """Runs tasks only when told to, in the order of their times, on the caller's thread."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self._tasks: list[Task] = []
+        self._numbers = itertools.count()
+
+    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
+        task = Task(self._clock.time_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        heapq.heappush(self._tasks, task)
+        return task
+
+    def advance(self, by_ms: int) -> None:
+        """Move the clock, stopping at each task that comes due on the way to run it."""
+        end_ms = self._clock.time_ms() + by_ms
+        while self._tasks and self._tasks[0].due_ms <= end_ms:
+            task = heapq.heappop(self._tasks)
+            if task.cancelled:
+                continue
+            self._clock.now_ms = max(self._clock.now_ms, task.due_ms)
+            task.run()
+            if task.period_ms is not None:
+                task.due_ms = self._clock.now_ms + max(task.period_ms, 1)
+                heapq.heappush(self._tasks, task)
+        self._clock.now_ms = end_ms
+
+    def run_due(self) -> None:
+        """Run what is due now."""
+        self.advance(0)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The names of the tasks to come, the next first."""
+        return [task.name for task in sorted(self._tasks) if not task.cancelled]
+
+    def shutdown(self) -> None:
+        self._tasks.clear()
+
+
+def _run(task: Task) -> None:
+    if task.cancelled:
+        return
+    try:
+        task.run()
+    except Exception:
+        _log.exception("background task %s failed", task.name)
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

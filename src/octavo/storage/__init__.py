@@ -1,0 +1,1 @@
+"""The writing side: partition logs that a Python program owns, byte for byte Kafka's."""

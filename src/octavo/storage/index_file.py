@@ -1,0 +1,173 @@
+"""The two indexes of a segment as files: pre-sized and mapped while written, trimmed when done.
+
+Entry layouts and search are those of `format.offset_index` and `format.time_index`; this module owns the files.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from octavo.filesystem import FileSystem, Mapping
+from octavo.format.index import SparseIndex
+
+Index = TypeVar("Index", bound=SparseIndex[Any])
+
+
+class IndexFile(ABC, Generic[Index]):
+    """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
+
+    A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
+    until recovery rebuilds the file.)
+    """
+
+    INDEX: ClassVar[type[SparseIndex[Any]]]
+
+    def __init__(self, filesystem: FileSystem, path: Path, base_offset: int, max_bytes: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self._filesystem = filesystem
+        self._entry_bytes = self.INDEX.LAYOUT.size
+        self._max_entries = max_bytes // self._entry_bytes
+        self._lock = threading.RLock()
+        self._mapping: Mapping | None = None
+        self._mapped_bytes = 0
+        self._count: int | None = None
+
+    def __len__(self) -> int:
+        """The number of entries."""
+        with self._lock:
+            if self._count is None:
+                self._open()
+            return self._count or 0
+
+    @property
+    @abstractmethod
+    def is_full(self) -> bool:
+        """Whether the segment must be rolled before more is appended to it."""
+
+    @property
+    def room(self) -> int:
+        """How many entries can still be appended."""
+        return max(self._max_entries - len(self), 0)
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries with this offset or a larger one."""
+        with self._lock:
+            with self._index() as index:
+                kept = index.slots_below(offset)
+            self._drop_from(kept)
+
+    def reset(self) -> None:
+        """Drop all entries."""
+        with self._lock:
+            self._unmap()
+            self._filesystem.truncate(self.path, 0)
+            self._count = 0
+
+    def trim(self) -> None:
+        """Cut the file to its entries; a file that is missing is created empty."""
+        with self._lock:
+            used = len(self) * self._entry_bytes
+            if not self._filesystem.exists(self.path) or self._filesystem.size(self.path) != used:
+                self._unmap()
+                self._filesystem.truncate(self.path, used)
+
+    def flush(self) -> None:
+        """Sync the entries to the disk."""
+        with self._lock:
+            if self._mapping is not None:
+                self._mapping.flush()
+            elif self._filesystem.exists(self.path):
+                self._filesystem.open(self.path).fsync()
+
+    def release(self) -> None:
+        """Give the mapping back; the next use maps the file again."""
+        with self._lock:
+            self._unmap()
+
+    def rename(self, path: Path) -> None:
+        """Move the file, if there is one."""
+        with self._lock:
+            if self._filesystem.exists(self.path):
+                self._filesystem.rename(self.path, path)
+            self.path = path
+
+    def unlink(self) -> None:
+        """Remove the file, if there is one."""
+        with self._lock:
+            self._unmap()
+            self._filesystem.unlink(self.path)
+
+    def _append(self, entries: bytes) -> None:
+        with self._lock:
+            position = len(self) * self._entry_bytes
+            mapping = self._writable(position + len(entries))
+            mapping.write(entries, position)
+            self._count = (position + len(entries)) // self._entry_bytes
+
+    @contextmanager
+    def _index(self) -> Iterator[Index]:
+        """The entries, for as long as the lock is held."""
+        with self._lock:
+            count = len(self)
+            if not count:
+                yield self._decode(b"")
+                return
+            view = self._readable().view()
+            used = view[: count * self._entry_bytes]
+            index = self._decode(used)
+            try:
+                yield index
+            finally:
+                index.slots = index.slots[:0].copy()  # lets the mapping go, which could not be closed otherwise
+                used.release()
+                view.release()
+
+    def _decode(self, data: bytes | memoryview) -> Index:
+        index: Index = self.INDEX.decode(data, self.base_offset)  # type: ignore[assignment]
+        return index
+
+    def _open(self) -> None:
+        size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
+        self._count = size // self._entry_bytes
+        if self._count:
+            with self._index() as index:
+                self._count = self._count - index.zero_tail()
+
+    def _readable(self) -> Mapping:
+        if self._mapping is None:
+            self._map(len(self) * self._entry_bytes)
+        assert self._mapping is not None
+        return self._mapping
+
+    def _writable(self, needed_bytes: int) -> Mapping:
+        """A mapping of the file at its full size: entries are written without a system call."""
+        full_bytes = max(self._max_entries * self._entry_bytes, needed_bytes)
+        if self._mapping is None or self._mapped_bytes < full_bytes:
+            self._unmap()
+            self._filesystem.truncate(self.path, full_bytes)
+            self._map(full_bytes)
+        assert self._mapping is not None
+        return self._mapping
+
+    def _map(self, size: int) -> None:
+        self._mapping = self._filesystem.map(self.path, size)
+        self._mapped_bytes = size
+
+    def _unmap(self) -> None:
+        if self._mapping is not None:
+            self._mapping.close()
+            self._mapping = None
+            self._mapped_bytes = 0
+
+    def _drop_from(self, kept: int) -> None:
+        # Zeros, so that a file left by a crash does not show the dropped entries again.
+        dropped = len(self) - kept
+        if dropped > 0:
+            self._readable().write(bytes(dropped * self._entry_bytes), kept * self._entry_bytes)
+            self._count = kept

@@ -1,0 +1,37 @@
+"""A segment's `.index`: appended to while the segment is active, searched by readers."""
+
+from __future__ import annotations
+
+from octavo.format import offset_index
+from octavo.format.entry_layout import Integers
+from octavo.format.offset_index import OffsetIndex, OffsetPosition
+from octavo.storage.index_file import IndexFile
+
+
+class OffsetIndexFile(IndexFile[OffsetIndex]):
+    """Offset to position in the log file."""
+
+    INDEX = OffsetIndex
+
+    @property
+    def is_full(self) -> bool:
+        return len(self) >= self._max_entries
+
+    def extend(self, offsets: Integers, positions: Integers) -> None:
+        """Append entries, ascending and behind the last one, of which there is room for."""
+        self._append(offset_index.encode(offsets, positions, self.base_offset))
+
+    def last(self) -> OffsetPosition:
+        """The last entry; of an empty index the segment's start."""
+        with self._index() as index:
+            return index.last()
+
+    def lookup(self, offset: int) -> OffsetPosition:
+        """The entry with the largest offset up to this one; before all of them the segment's start."""
+        with self._index() as index:
+            return index.lookup(offset)
+
+    def upper_bound(self, position: int) -> OffsetPosition | None:
+        """The first entry at or behind a position."""
+        with self._index() as index:
+            return index.upper_bound(position)

@@ -1,0 +1,206 @@
+"""A segment: appends that keep its indexes, what a roll asks of it, its truncation and its end as the active one.
+
+Lookup and reads over it are in `lookup` and `read`, rebuilding it in `recover`.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.clock import Clock
+from octavo.config import LogConfig
+from octavo.errors import OctavoError
+from octavo.filesystem import FileSystem
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.names import Transient
+from octavo.format.time_index import TimestampOffset
+from octavo.kernels.layout import NO_TIMESTAMP
+from octavo.storage.index_rule import IndexState, index_entries
+from octavo.storage.log_file import SHORT_CHUNK_BYTES
+from octavo.storage.segment_files import SegmentFiles
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class SegmentOffsetOverflowError(OctavoError):
+    """An offset that lies too far behind the segment's base offset for an index entry."""
+
+    def __init__(self, base_offset: int, offset: int) -> None:
+        super().__init__(f"offset {offset} does not fit into the segment with base offset {base_offset}")
+        self.base_offset = base_offset
+        self.offset = offset
+
+
+class BatchPlace(NamedTuple):
+    """A batch in a segment's log file."""
+
+    base_offset: int
+    position: int
+    size: int
+
+
+class Segment:
+    """One segment. Writes come from one thread at a time (the log's lock sees to that); reads from any."""
+
+    def __init__(
+        self,
+        folder: Path,
+        base_offset: int,
+        config: LogConfig,
+        filesystem: FileSystem,
+        clock: Clock,
+        *,
+        transient: Transient = Transient.NONE,
+        create: bool = False,
+    ) -> None:
+        self.base_offset = base_offset
+        self.files = SegmentFiles(filesystem, folder, base_offset, config, transient=transient, create=create)
+        self.jitter_ms = _jitter_ms(config)
+        self._interval_bytes = config.index_interval_bytes
+        self._clock = clock
+        self.created_ms = clock.time_ms()
+        self._bytes_since_last_entry = 0
+        self._max_so_far: TimestampOffset | None = None
+        self._first_timestamp: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of batches."""
+        return self.files.log.size
+
+    def append(self, largest_offset: int, data: Buffer, table: NDArray[np.void]) -> None:
+        """Write whole batches with one write, then add the index entries that they give."""
+        if not len(table):
+            return
+        self.check_offset(largest_offset)
+        position = self.size
+        self.files.log.append(data)
+        self.index(table, position)
+
+    def index(self, table: NDArray[np.void], position: int) -> None:
+        """Count batches that lie at the position, and add the entries that they give.
+
+        A set of many batches may give more entries than an index has room for: it is full then, and the segment is
+        rolled before the next append. (Kafka fails in the middle of such an append.)
+        """
+        offset_index, time_index = self.files.offset_index, self.files.time_index
+        state = IndexState(self._bytes_since_last_entry, self.max_so_far)
+        entries = index_entries(table, position, state, self._interval_bytes, time_index.last().timestamp)
+        self._bytes_since_last_entry, self._max_so_far = entries.state
+        if len(entries.offsets):
+            room = offset_index.room
+            offset_index.extend(entries.offsets[:room], entries.positions[:room])
+        if len(entries.timestamps):
+            room = time_index.room
+            time_index.extend(entries.timestamps[:room], entries.timestamp_offsets[:room])
+
+    def check_offset(self, offset: int) -> None:
+        """Refuse an offset that index entries could not name."""
+        if not self.holds_offset(offset):
+            raise SegmentOffsetOverflowError(self.base_offset, offset)
+
+    def holds_offset(self, offset: int) -> bool:
+        return 0 <= offset - self.base_offset <= INT32_MAX
+
+    @property
+    def max_so_far(self) -> TimestampOffset:
+        """The largest timestamp, -1 for none, and the last offset of the first batch that has it."""
+        if self._max_so_far is None:
+            self._max_so_far = self.files.time_index.last()
+        return self._max_so_far
+
+    @property
+    def largest_timestamp(self) -> int:
+        """By which retention judges the segment's age: that of its records or, where they have none, its file's."""
+        timestamp = self.max_so_far.timestamp
+        return timestamp if timestamp >= 0 else self.files.log.mtime_ms
+
+    @property
+    def first_timestamp(self) -> int:
+        """The max timestamp of the first batch, -1 for none: from it a roll by time counts."""
+        if self._first_timestamp is None:
+            first = next(self.files.log.chunks(chunk_bytes=SHORT_CHUNK_BYTES))
+            if not len(first.table):
+                return NO_TIMESTAMP
+            self._first_timestamp = int(first.table[0]["max_timestamp"])
+        return self._first_timestamp
+
+    @property
+    def is_index_full(self) -> bool:
+        return self.files.offset_index.is_full or self.files.time_index.is_full
+
+    def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
+        """The first batch whose last offset is not below this offset, None when there is none."""
+        position = max(self.files.offset_index.lookup(offset).position, start_position)
+        for chunk in self.files.log.chunks(position, chunk_bytes=SHORT_CHUNK_BYTES):
+            table = chunk.table
+            reached = np.flatnonzero(table["base_offset"] + table["last_offset_delta"] >= offset)
+            if len(reached):
+                row = table[reached[0]]
+                return BatchPlace(int(row["base_offset"]), chunk.file_position + int(row["position"]), int(row["size"]))
+        return None
+
+    def next_offset(self) -> int:
+        """The offset behind the last whole batch; the base offset of an empty segment."""
+        next_offset = self.base_offset
+        for chunk in self.files.log.chunks(self.files.offset_index.last().position):
+            if len(chunk.table):
+                last = chunk.table[-1]
+                next_offset = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
+        return next_offset
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop all batches from the first that reaches the offset on, and their entries; returns the bytes cut.
+
+        1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash between
+        them leaves a log that is longer than its indexes say: recovery, due after a crash, rebuilds those.
+        """
+        place = self.find_batch(offset)
+        self.files.offset_index.truncate_to(offset)
+        self.files.time_index.truncate_to(offset)
+        self.files.txn_index.truncate_to(offset)
+        cut = 0 if place is None else self.files.log.truncate_to(place.position)
+        if self.size == 0:
+            self.created_ms = self._clock.time_ms()
+            self._first_timestamp = None
+        self._bytes_since_last_entry = 0
+        if self.max_so_far.timestamp >= 0:
+            self._max_so_far = self._read_max_timestamp()
+        return cut
+
+    def reset_index(self) -> None:
+        """Forget all entries and counts, before the batches are counted anew."""
+        for index in (self.files.offset_index, self.files.time_index, self.files.txn_index):
+            index.reset()
+        self._bytes_since_last_entry = 0
+        self._max_so_far = None
+
+    def close_out(self) -> None:
+        """End as the active segment: write the closing time index entry, cut indexes and log to what is used."""
+        self.files.time_index.maybe_append(self.max_so_far)
+        self.files.offset_index.trim()
+        self.files.time_index.trim()
+        self.files.log.trim()
+
+    def _read_max_timestamp(self) -> TimestampOffset:
+        """The time index's last entry, or what the batches behind it have."""
+        found = self.files.time_index.last()
+        for chunk in self.files.log.chunks(self.files.offset_index.lookup(found.offset).position):
+            if len(chunk.table):
+                row = chunk.table[int(np.argmax(chunk.table["max_timestamp"]))]
+                if int(row["max_timestamp"]) > found.timestamp:
+                    last_offset = int(row["base_offset"]) + int(row["last_offset_delta"])
+                    found = TimestampOffset(int(row["max_timestamp"]), last_offset)
+        return found
+
+
+def _jitter_ms(config: LogConfig) -> int:
+    """What this segment takes off segment.ms, so that segments of many partitions do not roll all at once."""
+    limit = min(config.segment_jitter_ms, config.segment_ms)
+    return random.randrange(limit) if limit else 0

@@ -1,0 +1,43 @@
+"""A segment's `.timeindex`: entries of ascending timestamps, the last one the segment's largest."""
+
+from __future__ import annotations
+
+from octavo.format import time_index
+from octavo.format.entry_layout import Integers
+from octavo.format.time_index import TimeIndex, TimestampOffset
+from octavo.storage.index_file import IndexFile
+
+
+class TimeIndexFile(IndexFile[TimeIndex]):
+    """Timestamp to offset. One slot is kept for the closing entry, which names the segment's largest timestamp."""
+
+    INDEX = TimeIndex
+
+    @property
+    def is_full(self) -> bool:
+        return len(self) >= self._max_entries - 1
+
+    @property
+    def room(self) -> int:
+        return max(super().room - 1, 0)
+
+    def extend(self, timestamps: Integers, offsets: Integers) -> None:
+        """Append entries of ascending timestamps, all larger than the last one, of which there is room for."""
+        self._append(time_index.encode(timestamps, offsets, self.base_offset))
+
+    def maybe_append(self, entry: TimestampOffset) -> bool:
+        """Append the closing entry if its timestamp is larger than the last one; the kept slot takes it."""
+        if not time_index.takes(self.last(), entry):
+            return False
+        self._append(time_index.encode_entry(entry, self.base_offset))
+        return True
+
+    def last(self) -> TimestampOffset:
+        """The last entry; of an empty index no timestamp at the base offset."""
+        with self._index() as index:
+            return index.last()
+
+    def lookup(self, timestamp: int) -> TimestampOffset:
+        """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
+        with self._index() as index:
+            return index.lookup(timestamp)
