@@ -14,7 +14,7 @@ from octavo.format.names import (
     SegmentFile,
     TopicPartition,
 )
-from octavo.scan.files import FileStat, PartitionFiles, from_entries, read_partition, read_segment
+from octavo.scan.files import FileStat, PartitionFiles, from_entries, read_partition, read_segments
 from octavo.scan.location import Entry, Location
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
@@ -54,7 +54,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
     if entry.is_folder:
         files = from_entries(directory.root, place, folder, entries)
     else:
-        files = read_segment(directory.root, place, folder, _segment_name(location))
+        files = read_segments(directory.root, place, folder, [_segment_name(location)])
     directory.partitions[files.topic_partition] = files
     return directory
 

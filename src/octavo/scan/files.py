@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.format import leader_epochs, partition_metadata
@@ -108,12 +108,18 @@ def from_entries(root: Root, location: Location, folder: PartitionFolder, entrie
     return PartitionFiles(root, location, folder, segments, dict(sorted(snapshots.items())), others)
 
 
-def read_segment(root: Root, location: Location, folder: PartitionFolder, file: SegmentFile) -> PartitionFiles:
-    """A partition of which one segment file alone was asked for, which may be on its way in or out."""
+def read_segments(
+    root: Root, location: Location, folder: PartitionFolder, names: Sequence[SegmentFile]
+) -> PartitionFiles:
+    """A partition of which single segment files were asked for, which may be on their way in or out."""
     files = read_partition(root, location, folder)
-    found = files.segments if file.transient is Transient.NONE else files.transient_segments(file.transient)
-    chosen = tuple(segment for segment in found if segment.base_offset == file.base_offset)
-    return PartitionFiles(root, location, folder, chosen, files.snapshots, files.others, whole=False)
+    listed = {Transient.NONE: files.segments}
+    found = []
+    for name in names:
+        if name.transient not in listed:
+            listed[name.transient] = files.transient_segments(name.transient)
+        found += [segment for segment in listed[name.transient] if segment.base_offset == name.base_offset]
+    return replace(files, segments=tuple(found), whole=False)
 
 
 def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[SegmentFiles, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
@@ -41,25 +41,38 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
 def merge(directories: Sequence[Directory]) -> LogDirs:
     """The partitions of all directories; for one that several have, the furthest copy and a note that says so."""
     copies: dict[TopicPartition, list[PartitionFiles]] = {}
-    notes = [note for directory in directories for note in directory.notes]
     for directory in directories:
         for topic_partition, files in directory.partitions.items():
-            copies.setdefault(topic_partition, []).append(files)
-    chosen = {}
-    for topic_partition in sorted(copies):
-        chosen[topic_partition], *_ = files = copies[topic_partition]
-        if len(files) > 1:
-            chosen[topic_partition], note = _furthest(files)
-            notes.append(note)
+            _add(copies.setdefault(topic_partition, []), files)
+    notes = [note for directory in directories for note in directory.notes]
+    chosen = {topic_partition: _furthest(copies[topic_partition], notes) for topic_partition in sorted(copies)}
     return LogDirs(tuple(directories), chosen, tuple(notes))
 
 
-def _furthest(copies: list[PartitionFiles]) -> tuple[PartitionFiles, Note]:
+def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:
+    """Add a copy; single segment files of one folder make one copy together."""
+    for slot, known in enumerate(copies):
+        if known.location == files.location and not known.whole and not files.whole:
+            segments = {segment.base_offset: segment for segment in (*files.segments, *known.segments)}
+            copies[slot] = replace(known, segments=tuple(segments[base] for base in sorted(segments)))
+            return
+    copies.append(files)
+
+
+def _furthest(copies: list[PartitionFiles], notes: list[Note]) -> PartitionFiles:
     """The copy with the largest log end offset; of equal ones that which was given first."""
-    ends = [take_snapshot(files).log_end_offset for files in copies]
+    if len(copies) == 1:
+        return copies[0]
+    ends = [_end_of(files) for files in copies]
     best = ends.index(max(ends))
-    others = [
-        f"{files.location} (to {end})" for files, end in zip(copies, ends, strict=True) if files is not copies[best]
-    ]
+    others = [f"{files.location} (to {ends[slot]})" for slot, files in enumerate(copies) if slot != best]
     sentence = f"read up to offset {ends[best]}; the partition is found again in {', '.join(others)}"
-    return copies[best], Note(str(copies[best].location), sentence)
+    notes.append(Note(str(copies[best].location), sentence))
+    return copies[best]
+
+
+def _end_of(files: PartitionFiles) -> int:
+    try:
+        return take_snapshot(files).log_end_offset
+    except ScanError:
+        return -1  # it went away meanwhile

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
-from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segment
+from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segments
 from octavo.scan.notes import Note
 from octavo.scan.tail import Tail, read_tail
 
@@ -69,11 +69,9 @@ def relisted(files: PartitionFiles) -> PartitionFiles:
     try:
         if files.whole:
             return read_partition(files.root, files.location, files.folder)
-        segment = files.segments[0]
-        return read_segment(
-            files.root, files.location, files.folder, SegmentFile(segment.base_offset, FileKind.LOG, segment.transient)
-        )
-    except (FileNotFoundError, NotADirectoryError, IndexError):
+        names = [SegmentFile(segment.base_offset, FileKind.LOG, segment.transient) for segment in files.segments]
+        return read_segments(files.root, files.location, files.folder, names)
+    except (FileNotFoundError, NotADirectoryError):
         raise ScanError(f"{files.location}: it was deleted or renamed while it was read") from None
 
 
