@@ -1,8 +1,8 @@
-"""The errors that Octavo raises on purpose, under one root."""
+"""The errors that Octavo raises on purpose, under one root; Kafka's names and codes for them are in the class lines."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 
 class OctavoError(Exception):
@@ -62,36 +62,126 @@ class ConfigError(OctavoError, ValueError):
     """A config that Kafka does not know, or a value that it may not have."""
 
 
-class AppendRejected(OctavoError):
+class KafkaError(OctavoError):
+    """What Kafka answers with an error of its own: its exception `kafka_name`, on the wire `error` and `code`."""
+
+    kafka_name: ClassVar[str] = "UnknownServerException"
+    error: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
+    code: ClassVar[int] = -1
+
+    def __init_subclass__(cls, kafka_name: str = "", error: str = "", code: int | None = None) -> None:
+        super().__init_subclass__()
+        cls.kafka_name = kafka_name or cls.kafka_name
+        cls.error = error or cls.error
+        cls.code = cls.code if code is None else code
+
+
+class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", error="OFFSET_OUT_OF_RANGE", code=1):
+    """An offset that a log does not have; carries the range that it has."""
+
+    def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
+        super().__init__(offset, log_start_offset, log_end_offset)
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+    def __str__(self) -> str:
+        return f"offset {self.offset}, expected {self.log_start_offset} to {self.log_end_offset}"
+
+
+class PolicyViolationError(KafkaError, kafka_name="PolicyViolationException", error="POLICY_VIOLATION", code=44):
+    """A request that the topic's configs forbid, such as deleting records where cleanup.policy has no delete."""
+
+
+class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="KAFKA_STORAGE_ERROR", code=56):
+    """A log whose directory went offline when its disk failed."""
+
+
+class AppendRejected(KafkaError):
     """Batches that Kafka would not append either, for a reason that its clients know: nothing was written."""
 
-    kafka_name: ClassVar[str]
-    code: ClassVar[int]
+
+class RecordError(NamedTuple):
+    """What is wrong with one record of a rejected batch."""
+
+    batch_index: int  # the record's place in its batch
+    problem: str
 
 
-class OutOfOrderSequenceError(AppendRejected):
+class RecordsRejected(AppendRejected):
+    """Rejected for what its records say; `record_errors` has each one that is at fault, where single ones are."""
+
+    def __init__(self, problem: str, record_errors: tuple[RecordError, ...] = ()) -> None:
+        super().__init__(problem)
+        self.record_errors = record_errors
+
+
+class InvalidBatchError(RecordsRejected, kafka_name="InvalidRecordException", error="INVALID_RECORD", code=87):
+    """A batch that breaks a rule of the format or of the topic."""
+
+
+class InvalidTimestampError(
+    RecordsRejected, kafka_name="InvalidTimestampException", error="INVALID_TIMESTAMP", code=32
+):
+    """Records beyond the topic's limits of time, or a producer's batch that claims LogAppendTime.
+
+    Its `record_errors` has the records with other faults too.
+    """
+
+
+class CorruptBatchError(AppendRejected, kafka_name="CorruptRecordException", error="CORRUPT_MESSAGE", code=2):
+    """A batch whose length, magic or checksum is wrong."""
+
+
+class RecordTooLargeError(AppendRejected, kafka_name="RecordTooLargeException", error="MESSAGE_TOO_LARGE", code=10):
+    """A batch of more than max.message.bytes."""
+
+
+class RecordBatchTooLargeError(
+    AppendRejected, kafka_name="RecordBatchTooLargeException", error="RECORD_LIST_TOO_LARGE", code=18
+):
+    """A set of batches that is larger than a segment may be."""
+
+
+class OutOfOrderSequenceError(
+    AppendRejected, kafka_name="OutOfOrderSequenceException", error="OUT_OF_ORDER_SEQUENCE_NUMBER", code=45
+):
     """A producer's batch that does not follow its last one."""
 
-    kafka_name = "OUT_OF_ORDER_SEQUENCE_NUMBER"
-    code = 45
 
-
-class InvalidProducerEpochError(AppendRejected):
+class InvalidProducerEpochError(
+    AppendRejected, kafka_name="InvalidProducerEpochException", error="INVALID_PRODUCER_EPOCH", code=47
+):
     """A batch or marker of an epoch that the producer has left behind."""
 
-    kafka_name = "INVALID_PRODUCER_EPOCH"
-    code = 47
 
-
-class InvalidTxnStateError(AppendRejected):
+class InvalidTxnStateError(AppendRejected, kafka_name="InvalidTxnStateException", error="INVALID_TXN_STATE", code=48):
     """A batch outside the transaction that its producer has open, or that it would have to begin first."""
 
-    kafka_name = "INVALID_TXN_STATE"
-    code = 48
 
-
-class TransactionCoordinatorFencedError(AppendRejected):
+class TransactionCoordinatorFencedError(
+    AppendRejected, kafka_name="TransactionCoordinatorFencedException", error="TRANSACTION_COORDINATOR_FENCED", code=52
+):
     """A marker of a transaction coordinator that another one has replaced."""
 
-    kafka_name = "TRANSACTION_COORDINATOR_FENCED"
-    code = 52
+
+class OffsetsOutOfOrderError(AppendRejected, kafka_name="OffsetsOutOfOrderException"):
+    """Batches that keep their offsets, which do not increase."""
+
+
+class UnexpectedAppendOffsetError(AppendRejected, kafka_name="UnexpectedAppendOffsetException"):
+    """Batches that keep their offsets, the first of which lies before the log's end."""
+
+    def __init__(self, first_offset: int, last_offset: int, log_end_offset: int) -> None:
+        super().__init__(first_offset, last_offset, log_end_offset)
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.log_end_offset = log_end_offset
+
+    def __str__(self) -> str:
+        found = f"offsets {self.first_offset} to {self.last_offset}"
+        return f"{found} in an append to a log that ends at {self.log_end_offset}, expected none before its end"
+
+
+class UnforeseenBatchError(AppendRejected):
+    """A batch on which Kafka's own code fails, so that its clients get the server's unknown error."""
