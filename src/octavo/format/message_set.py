@@ -80,6 +80,9 @@ def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
     """Where in `view` the value of the wrapper message at start..end lies: its compressed message set."""
     header = layout.MESSAGE_V0 if view[start + layout.MAGIC_POSITION] == 0 else layout.MESSAGE_V1
     key_length, at = _length(view, start + header.size, end)
+    if key_length > end - at:
+        sentence = f"a key of {key_length} bytes in a message that has {end - at} left"
+        raise InvalidRecordError(sentence, position=at - 4)
     value_length, at = _length(view, at + max(key_length, 0), end)
     if value_length < 0:
         raise InvalidRecordError("a compressed message with a null value, expected a message set", position=at - 4)
