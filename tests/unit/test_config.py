@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, LogConfig, as_text, parse
-from octavo.config.key import Unit
+from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, LogConfig, as_text, find, parse
 from octavo.errors import ConfigError, OctavoError
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "v431-config-defaults.json"
@@ -44,8 +43,9 @@ class TestTheTableIsABrokers:
             dict.fromkeys(described["synonyms"])
         )
         if described["source"] == "STATIC_BROKER_CONFIG":  # retention.ms, whose default is described in hours
-            synonym = next(synonym for synonym in key.synonyms if synonym.name == described["synonyms"][-1])
-            assert key.parse_synonym(synonym, described["default"]) == key.default
+            assert (
+                getattr(LogConfig.of({}, {"log.retention.hours": described["default"]}), key.attribute) == key.default
+            )
         else:
             assert key.parse(described["value"]) == key.default
 
@@ -58,9 +58,13 @@ class TestTheTableIsABrokers:
     @pytest.mark.parametrize("name", SYNONYMS)
     def test_a_synonym(self, name: str) -> None:
         (key, synonym), described = SYNONYMS[name], DESCRIBED["BROKER"][name]
-        assert described["type"] == (key.kind.name if synonym.unit is Unit.SAME else "INT")
-        if described["default"] is not None and name != "log.retention.ms":  # described by the default of its hours
-            assert key.parse_synonym(synonym, described["default"]) == key.default
+        broker_key = key.of_synonym(synonym)
+        assert (broker_key.name, broker_key.kind.name) == (name, described["type"])
+        if name != "log.retention.ms":  # described by the default of its hours
+            assert broker_key.default == (
+                None if described["default"] is None else broker_key.parse(described["default"])
+            )
+            assert broker_key.default is None or synonym.convert(broker_key.default) == key.default
 
 
 class TestDefaults:
@@ -143,7 +147,7 @@ class TestResolution:
     @pytest.mark.parametrize("name", ["log.retention.ms", "log.retention.minutes", "log.retention.hours"])
     def test_a_brokers_retention_below_0_has_no_limit_and_0_is_refused(self, name: str) -> None:
         assert LogConfig.of({}, {name: "-5"}).retention_ms == -1
-        with pytest.raises(ConfigError, match=f"^{name} is '0', expected ≥ 1 or -1$"):
+        with pytest.raises(ConfigError, match=f"^{name} is '0', expected ≥ 1 or negative$"):
             LogConfig.of({}, {name: "0"})
 
     def test_the_documents_segment_size_is_accepted_under_both_names(self) -> None:
@@ -181,9 +185,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("topic", "message"),
         [
-            ({"segmnt.bytes": "1"}, "segmnt.bytes is no topic config; did you mean segment.bytes?"),
-            ({"Segment.bytes": "1"}, "Segment.bytes is no topic config; did you mean segment.bytes?"),
-            ({"zzz": "1"}, "zzz is no topic config; `octavo config` lists them"),
+            ({"segmnt.bytes": "1"}, "segmnt.bytes is no topic config (nearest: segment.bytes)"),
+            ({"Segment.bytes": "1"}, "Segment.bytes is no topic config (nearest: segment.bytes)"),
+            ({"zzz": "1"}, "zzz is no topic config (`octavo config` lists them)"),
             ({"log.roll.hours": "1"}, "log.roll.hours is a broker config, expected a topic config: segment.ms"),
             ({"message.format.version": "2.0"}, "message.format.version is no topic config: Kafka 4.0 removed it"),
             ({"segment.ms": "0"}, "segment.ms is '0', expected ≥ 1"),
@@ -210,8 +214,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("broker", "message"),
         [
-            ({"log.retention.hour": "1"}, "log.retention.hour is no broker config; did you mean log.retention.hours?"),
-            ({"segment.bytes": "1"}, "segment.bytes is no broker config; did you mean log.segment.bytes?"),
+            ({"log.retention.hour": "1"}, "log.retention.hour is no broker config (nearest: log.retention.hours)"),
+            ({"segment.bytes": "1"}, "segment.bytes is no broker config (nearest: log.segment.bytes)"),
             ({"log.roll.ms": "9", "log.roll.hours": "0"}, "log.roll.hours is '0', expected ≥ 1"),
             ({"log.roll.hours": "2147483648"}, "log.roll.hours is '2147483648', expected an integer of 32 bits"),
             ({"log.cleaner.threads": "0"}, "log.cleaner.threads is '0', expected ≥ 1"),
@@ -228,13 +232,31 @@ class TestRefusals:
         assert str(refused.value).startswith(message)
 
 
+class TestFind:
+    def test_a_synonym_is_described_as_the_broker_config_that_it_is(self) -> None:
+        key = find("log.retention.hours")
+        assert (key.kind.name, key.default_text, str(key.valid)) == ("INT", "168", "≥ 1 or negative")
+        assert key.summary == (
+            "Gives retention.ms its default, in hours, where log.retention.ms and log.retention.minutes are not set."
+        )
+        assert find("log.roll.ms").summary == "Gives segment.ms its default."
+        assert find("log.roll.ms").default_text == "null"
+
+    def test_a_name_of_both_is_the_topics(self) -> None:
+        assert find("compression.type") is TOPIC_CONFIGS["compression.type"]
+        assert find("log.flush.scheduler.interval.ms") is BROKER_CONFIGS["log.flush.scheduler.interval.ms"]
+
+    def test_an_empty_default_is_said(self) -> None:
+        assert find("cordoned.log.dirs").default_text == "(empty)"
+
+
 class TestParse:
     def test_each_kind_of_name(self) -> None:
         assert parse("segment.bytes", " 5120 ") == 5120
         assert parse("log.dirs", "a,b") == ("a", "b")
-        assert parse("log.retention.hours", "2") == 7200000
+        assert parse("log.retention.hours", "2") == 2
         assert parse("compression.type", "zstd") == "zstd"
-        with pytest.raises(ConfigError, match=r"^log\.roll\.hour is no config; did you mean log\.roll\.hours\?$"):
+        with pytest.raises(ConfigError, match=r"^log\.roll\.hour is no config \(nearest: log\.roll\.hours\)$"):
             parse("log.roll.hour", "2")
 
     @given(st.sampled_from([*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS]), st.text())

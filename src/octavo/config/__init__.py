@@ -6,7 +6,7 @@
 from octavo.config.key import ConfigKey, Synonym, Unit
 from octavo.config.kinds import Given, Kind, Value, as_text
 from octavo.config.resolved import BrokerConfig, LogConfig
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, parse
+from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, find, parse
 
 __all__ = [
     "BROKER_CONFIGS",
@@ -21,5 +21,6 @@ __all__ = [
     "Unit",
     "Value",
     "as_text",
+    "find",
     "parse",
 ]

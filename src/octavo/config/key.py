@@ -27,8 +27,18 @@ class Synonym:
 
     name: str
     unit: Unit = Unit.SAME
-    valid: Range | None = None  # of the topic's value, where the broker's differs from the topic's
-    least: int | None = None  # anything lower means this
+    valid: Range | None = None  # where the broker's range is not the topic's
+    least: int | None = None  # anything lower means this to the topic
+
+    def __str__(self) -> str:
+        return self.name if self.unit is Unit.SAME else f"{self.name} ({self.unit.name.lower()})"
+
+    def convert(self, value: Value) -> Value:
+        """The topic's value for the broker's."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return value
+        value *= self.unit.value
+        return value if self.least is None else max(value, self.least)
 
 
 @dataclass(frozen=True)
@@ -52,19 +62,36 @@ class ConfigKey:
         """The first sentence of `doc`."""
         return self.doc.split(". ")[0].rstrip(".") + "."
 
+    @property
+    def default_text(self) -> str:
+        """The default as people read it."""
+        return as_text(self.default) or "(empty)"
+
     def parse(self, given: Given) -> Value:
         """The value of this text, inside the range; ConfigError if it is none."""
-        return _parse(self.name, self.kind, self.valid, given)
+        try:
+            value = self.kind.parse(given)
+        except ValueError as error:
+            raise ConfigError(f"{self.name} is {as_text(given)!r}, expected {self.kind.expected}") from error
+        if value not in self.valid:
+            raise ConfigError(f"{self.name} is {as_text(given)!r}, expected {self.valid}")
+        return value
 
-    def parse_synonym(self, synonym: Synonym, given: Given) -> Value:
-        """The value of this config, in its own unit, that a broker gives it by this text under the synonym's name."""
-        valid = self.valid if synonym.valid is None else synonym.valid
-        if synonym.unit is Unit.SAME and synonym.least is None:
-            return _parse(synonym.name, self.kind, valid, given)
-        number = _parse(synonym.name, self.kind if synonym.unit is Unit.SAME else INT, ANYTHING, given)
-        assert isinstance(number, int), "units and least values are for whole numbers"
-        value = number * synonym.unit.value
-        return _inside(synonym.name, valid, value if synonym.least is None else max(value, synonym.least), given)
+    def of_synonym(self, synonym: Synonym) -> ConfigKey:
+        """The broker config behind a synonym; of several the last one has the default."""
+        default = None if synonym != self.synonyms[-1] else self.default
+        if isinstance(default, int) and synonym.unit is not Unit.SAME:
+            default //= synonym.unit.value
+        before = [other.name for other in self.synonyms[: self.synonyms.index(synonym)]]
+        unit = "" if synonym.unit is Unit.SAME else f", in {synonym.unit.name.lower()}"
+        unset = f", where {' and '.join(before)} {'are' if before[1:] else 'is'} not set" if before else ""
+        return ConfigKey(
+            name=synonym.name,
+            kind=self.kind if synonym.unit is Unit.SAME else INT,
+            default=default,
+            valid=self.valid if synonym.valid is None else synonym.valid,
+            doc=f"Gives {self.name} its default{unit}{unset}. {self.doc}",
+        )
 
 
 def config(
@@ -85,17 +112,3 @@ def keys_of(table: type) -> Mapping[str, ConfigKey]:
     """The configs that a dataclass declares, by name."""
     keys = [ConfigKey(name=row.name.replace("_", "."), **row.metadata) for row in fields(table)]
     return MappingProxyType({key.name: key for key in sorted(keys, key=lambda key: key.name)})
-
-
-def _parse(name: str, kind: Kind, valid: Range, given: Given) -> Value:
-    try:
-        value = kind.parse(given)
-    except ValueError as error:
-        raise ConfigError(f"{name} is {as_text(given)!r}, expected {kind.expected}") from error
-    return _inside(name, valid, value, given)
-
-
-def _inside(name: str, valid: Range, value: Value, given: Given) -> Value:
-    if value not in valid:
-        raise ConfigError(f"{name} is {as_text(given)!r}, expected {valid}")
-    return value

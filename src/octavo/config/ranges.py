@@ -47,6 +47,17 @@ class Between:
 
 
 @dataclass(frozen=True)
+class NotZero:
+    """A broker's retention: any negative number, in any unit, is no limit."""
+
+    def __contains__(self, value: Value) -> bool:
+        return value != 0
+
+    def __str__(self) -> str:
+        return "≥ 1 or negative"
+
+
+@dataclass(frozen=True)
 class OneOf:
     """One of these texts or numbers, exactly as spelled."""
 

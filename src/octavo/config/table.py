@@ -25,18 +25,20 @@ REMOVED = {
 }
 
 
-def parse(name: str, given: Given) -> Value:
-    """The value of a config of a topic or a broker; ConfigError on an unknown name or a value that is none.
-
-    A broker's synonym means its topic config: `log.retention.hours` of 1 is 3600000.
-    """
+def find(name: str) -> ConfigKey:
+    """The config of this name, a topic's or else a broker's; ConfigError with the nearest name if there is none."""
     key = TOPIC_CONFIGS.get(name) or BROKER_CONFIGS.get(name)
     if key is not None:
-        return key.parse(given)
+        return key
     if name in SYNONYMS:
         key, synonym = SYNONYMS[name]
-        return key.parse_synonym(synonym, given)
+        return key.of_synonym(synonym)
     raise unknown("config", name, [*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS])
+
+
+def parse(name: str, given: Given) -> Value:
+    """The value of a config in its own unit; ConfigError on an unknown name or a value that it may not have."""
+    return find(name).parse(given)
 
 
 def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
@@ -61,7 +63,7 @@ def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dic
     broker = {key.attribute: key.parse(properties[name]) for name, key in BROKER_CONFIGS.items() if name in properties}
     # The last first, so that of several synonyms the first one stands.
     topic = {
-        key.attribute: key.parse_synonym(synonym, properties[synonym.name])
+        key.attribute: synonym.convert(key.of_synonym(synonym).parse(properties[synonym.name]))
         for key in TOPIC_CONFIGS.values()
         for synonym in reversed(key.synonyms)
         if synonym.name in properties
@@ -76,5 +78,5 @@ def unknown(what: str, name: str, known: Iterable[str]) -> ConfigError:
     if name in SYNONYMS and what == "topic config":
         return ConfigError(f"{name} is a broker config, expected a topic config: {SYNONYMS[name][0].name}")
     nearest = get_close_matches(name, list(known), n=1)
-    hint = f"did you mean {nearest[0]}?" if nearest else "`octavo config` lists them"
-    return ConfigError(f"{name} is no {what}; {hint}")
+    hint = f"nearest: {nearest[0]}" if nearest else "`octavo config` lists them"
+    return ConfigError(f"{name} is no {what} ({hint})")

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from octavo.config.key import Synonym, Unit, config
 from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, STRING
-from octavo.config.ranges import ANYTHING, AnyOf, Between, OneOf, Replicas
+from octavo.config.ranges import ANYTHING, AnyOf, Between, NotZero, OneOf, Replicas
 
 MAX_LONG = (1 << 63) - 1
 DAY_MS = 86_400_000
-# A broker knows no retention of 0, and takes every negative one as "no limit", whatever the unit.
-_BROKER_RETENTION = Between(1, others=(-1,))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,9 +59,9 @@ class TopicTable:
     )  # fmt: skip
     retention_ms: int = config(
         LONG, 7 * DAY_MS, Between(-1),
-        Synonym("log.retention.ms", valid=_BROKER_RETENTION, least=-1),
-        Synonym("log.retention.minutes", Unit.MINUTES, _BROKER_RETENTION, least=-1),
-        Synonym("log.retention.hours", Unit.HOURS, _BROKER_RETENTION, least=-1),
+        Synonym("log.retention.ms", valid=NotZero(), least=-1),
+        Synonym("log.retention.minutes", Unit.MINUTES, NotZero(), least=-1),
+        Synonym("log.retention.hours", Unit.HOURS, NotZero(), least=-1),
         doc="How long a segment is kept after its largest timestamp, where cleanup.policy has delete. -1: for ever.",
     )  # fmt: skip
     retention_bytes: int = config(
