@@ -16,6 +16,8 @@ from typing import cast
 from octavo.cli.commands import COMMANDS
 from octavo.errors import OctavoError
 
+COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the command's
+
 
 @dataclass
 class Settings:
@@ -65,6 +67,10 @@ def _report(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str], settings: Settings) -> int:
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        from octavo.cli.group import complete
+
+        return complete(instruction)
     while arguments[:1] == ["--debug"]:
         settings.debug = True
         del arguments[0]

@@ -5,7 +5,8 @@ Listing a command imports nothing; running one imports its module, which has eit
 - `command`: a click command made with `@octavo.cli.options.command(…)`. Its function returns the exit code, or None
   for 0.
 - `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as they were typed. Click
-  never sees them: a tool that promises Kafka's flags parses them by Kafka's rules.
+  never sees them: a tool that promises Kafka's flags parses them by Kafka's rules. Its `completion` names a module
+  with a click `command` of the same flags, for shell completion alone.
 """
 
 from __future__ import annotations
@@ -20,11 +21,16 @@ class Command:
     module: str
     summary: str
     verbatim: bool = False
+    completion: str | None = None
 
 
 COMMANDS: dict[str, Command] = {
+    "config": Command("octavo.cli.config", "Show the configs of topics and of log directories."),
     "dump-log": Command(
-        "octavo.cli.dump_log.command", "Dump files of a log directory as kafka-dump-log does.", verbatim=True
+        "octavo.cli.dump_log.command",
+        "Dump files of a log directory as kafka-dump-log does.",
+        verbatim=True,
+        completion="octavo.cli.dump_log.completion",
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
 }

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import cast
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from octavo import __version__
-from octavo.cli.app import Settings, UsageError
+from octavo.cli.app import COMPLETION_VARIABLE, Settings, UsageError
 from octavo.cli.commands import COMMANDS
 from octavo.cli.options import debug_option
 from octavo.errors import OctavoError
@@ -21,9 +22,19 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        row = COMMANDS.get(cmd_name)
+        if row is None:
             return None
-        return cast("click.Command", import_module(COMMANDS[cmd_name].module).command)
+        # A verbatim command runs without click; click knows it only while a line is being completed.
+        module = row.module if not row.verbatim else row.completion if ctx.resilient_parsing else None
+        return cast("click.Command", import_module(module).command) if module else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands by their rows, which click would import to ask for their help; then options."""
+        names = [
+            CompletionItem(name, help=row.summary) for name, row in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if COMMANDS:
@@ -51,6 +62,11 @@ def octavo() -> None:
 
     Results go to stdout, the rest to stderr. Exit code 0: fine; 1: problems found, or the work failed; 2: wrong usage.
     """
+
+
+def complete(instruction: str) -> int:
+    """Answer a shell that asks how the line goes on, or for the script that asks (`bash_complete`, `bash_source`)."""
+    return shell_complete(octavo, {}, "octavo", COMPLETION_VARIABLE, instruction)
 
 
 def run_group(arguments: list[str], settings: Settings) -> int:

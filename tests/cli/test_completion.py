@@ -1,0 +1,99 @@
+"""Shell completion: what bash, zsh and fish are answered, and how little that takes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from octavo.cli.commands import COMMANDS
+from octavo.cli.dump_log.options import FLAGS
+from octavo.config import SYNONYMS
+
+
+def ask(instruction: str, line: str = "", code: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Ask as a shell does when Tab is pressed at the end of the line."""
+    words = line.split(" ")
+    # fish gives the word that is being completed, the others its number.
+    current = words[-1] if instruction.startswith("fish") else str(len(words) - 1)
+    return subprocess.run(
+        [sys.executable, *(["-c", code] if code else ["-m", "octavo"])],
+        env={**os.environ, "_OCTAVO_COMPLETE": instruction, "COMP_WORDS": line, "COMP_CWORD": current},
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+
+
+def completions(line: str) -> list[str]:
+    done = ask("bash_complete", line)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+def test_commands() -> None:
+    assert completions("octavo ") == [f"plain,{name}" for name in COMMANDS]
+    assert completions("octavo conf") == ["plain,config"]
+    assert completions("octavo --debug conf") == ["plain,config"]
+
+
+def test_options() -> None:
+    assert "plain,--version" in completions("octavo --")
+    assert completions("octavo config --d") == ["plain,--debug", "plain,--describe"]
+
+
+def test_names_of_configs() -> None:
+    expected = [f"plain,{name}" for name in sorted(SYNONYMS) if name.startswith("log.roll.")]
+    assert completions("octavo config --describe log.roll.") == expected
+
+
+def test_flags_and_files_of_a_verbatim_command() -> None:
+    assert completions("octavo dump-log --") == [f"plain,--{name}" for name in FLAGS]
+    assert completions("octavo dump-log --files 0000") == ["file,0000"]
+
+
+def test_zsh_and_fish_show_what_a_command_does() -> None:
+    summary = COMMANDS["config"].summary
+    assert ask("zsh_complete", "octavo conf").stdout.splitlines() == ["plain", "config", summary]
+    fish = ask("fish_complete", "octavo conf").stdout
+    assert "config" in fish
+    assert summary in fish
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_script(shell: str) -> None:
+    done = ask(f"{shell}_source")
+    assert done.returncode == 0
+    assert f"_OCTAVO_COMPLETE={shell}_complete" in done.stdout
+
+
+def test_an_unknown_shell_gets_nothing() -> None:
+    done = ask("tcsh_source")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this system")
+def test_bash_takes_the_script_and_completes_with_it() -> None:
+    line = (
+        f"octavo() {{ '{sys.executable}' -m octavo \"$@\"; }}; export -f octavo\n"
+        'eval "$(_OCTAVO_COMPLETE=bash_source octavo)"\n'
+        "COMP_WORDS=(octavo config --desc) COMP_CWORD=2\n"
+        # The script calls the command through env, which knows no functions.
+        "env() { local -x COMP_WORDS=${1#*=} COMP_CWORD=${2#*=} _OCTAVO_COMPLETE=${3#*=}; $4; }\n"
+        '_octavo_completion octavo; echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", line], capture_output=True, encoding="utf-8", check=False)
+    assert (done.stdout, done.stderr) == ("--describe\n", "")
+
+
+def test_completing_a_command_imports_none() -> None:
+    code = (
+        "import sys; from octavo.cli import main; main()\n"
+        "heavy = {'numpy', 'pyarrow', 'pyspark', 'rich', 'cramjam'} & set(sys.modules)\n"
+        "print(sorted(heavy), sorted(name for name in sys.modules if name.startswith('octavo.')), file=sys.stderr)"
+    )
+    assert ask("bash_complete", "octavo ", code).stderr.strip() == (
+        "[] ['octavo.cli', 'octavo.cli.app', 'octavo.cli.commands', 'octavo.cli.group', 'octavo.cli.options', "
+        "'octavo.errors']"
+    )

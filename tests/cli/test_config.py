@@ -1,0 +1,111 @@
+"""`octavo config`: the table in a pipe, on a terminal and as JSON; one config in full."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS
+
+CONFIG = [sys.executable, "-m", "octavo", "config"]
+NAMES = [*TOPIC_CONFIGS, *BROKER_CONFIGS]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*CONFIG, *arguments], capture_output=True, encoding="utf-8", check=False)
+
+
+def run_on_terminal(columns: int, *arguments: str) -> str:
+    """What a terminal of this width gets to see."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*CONFIG, *arguments], stdout=theirs, env={**os.environ, "COLUMNS": str(columns), "LINES": "50"}
+    ):
+        os.close(theirs)
+        seen = b""
+        try:
+            while part := os.read(ours, 65536):
+                seen += part
+        except OSError:  # what Linux says at the end
+            pass
+    os.close(ours)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_in_a_pipe_a_config_is_a_line() -> None:
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    head, *lines = done.stdout.splitlines()
+    assert head.split() == ["name", "of", "type", "default", "range", "broker", "synonyms", "meaning"]
+    assert [line.split()[0] for line in lines] == NAMES
+    retention = next(line for line in lines if line.startswith("retention.ms "))
+    assert retention.split("  ")[0] == "retention.ms"
+    assert "log.retention.ms, log.retention.minutes (minutes), log.retention.hours (hours)" in retention
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_on_a_terminal_the_table_fits(columns: int) -> None:
+    seen = run_on_terminal(columns)
+    plain = seen.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert max(map(len, plain.splitlines())) <= columns
+    assert [line.split()[0] for line in plain.splitlines() if not line.startswith(" ")] == NAMES
+    assert "\x1b[1mretention.ms\x1b[0m  (topic)\n    LONG, default 604800000, ≥ -1\n" in seen
+
+
+def test_as_json_a_config_is_an_object() -> None:
+    done = run("--json")
+    rows = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert list(rows) == NAMES
+    assert rows["retention.ms"] == {
+        "name": "retention.ms",
+        "scope": "topic",
+        "type": "LONG",
+        "default": "604800000",
+        "range": "≥ -1",
+        "meaning": TOPIC_CONFIGS["retention.ms"].doc,
+        "brokerSynonyms": [
+            {"name": "log.retention.ms", "unit": None},
+            {"name": "log.retention.minutes", "unit": "minutes"},
+            {"name": "log.retention.hours", "unit": "hours"},
+        ],
+        "internal": False,
+    }
+    assert rows["log.dirs"]["default"] is None
+    assert rows["cordoned.log.dirs"]["default"] == ""
+    assert rows["internal.segment.bytes"]["internal"] is True
+
+
+def test_one_in_full() -> None:
+    done = run("--describe", "segment.bytes")
+    assert done.returncode == 0
+    text = " ".join(done.stdout.split())
+    assert TOPIC_CONFIGS["segment.bytes"].doc in text
+    assert "config of a topic type INT default 1073741824 range ≥ 14 broker log.segment.bytes" in text
+
+
+def test_an_internal_one_says_so() -> None:
+    assert "a topic (internal: brokers accept it and do not list it)" in run(
+        "--describe", "internal.segment.bytes"
+    ).stdout.replace("\n", " ")
+
+
+def test_a_synonym_is_a_brokers_config() -> None:
+    (row,) = run("--describe", "log.roll.hours", "--json").stdout.splitlines()
+    described = json.loads(row)
+    assert (described["scope"], described["type"], described["default"]) == ("broker", "INT", "168")
+    assert described["meaning"].startswith("Gives segment.ms its default, in hours, where log.roll.ms is not set. ")
+
+
+def test_an_unknown_one_is_wrong_usage_and_the_nearest_is_named() -> None:
+    done = run("--describe", "segment.bites")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "octavo: Invalid value for '--describe': segment.bites is no config (nearest: segment.bytes); "
+        "see `octavo config --help`\n"
+    )
