@@ -56,6 +56,7 @@ check: lint test ## do what .ci/run does: lint, then test
 
 docs: setup ## write the generated parts of docs/ anew
 	$(BIN)/python -m tests.docs.facts
+	$(BIN)/python -m tests.docs.generated
 
 bench: setup ## measure each job beside its physical limit (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

@@ -1,0 +1,95 @@
+"""Write the generated parts of docs/configuration.md and docs/command-reference.md from the code.
+
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `python -m tests.docs.generated` (`make docs`)
+writes the parts anew; a test fails when a page differs from what is written.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import click
+
+from octavo.cli.commands import COMMANDS
+from octavo.cli.group import octavo
+from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / "configuration.md", DOCS / "command-reference.md"]
+PART = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z ]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def table(*rows: Iterable[str]) -> str:
+    """A table in Markdown; the first row is its head."""
+    head, *body = ([f" {cell} ".replace("|", r"\|") if cell else " " for cell in row] for row in rows)
+    return "".join(f"|{'|'.join(row)}|\n" for row in (head, ["---"] * len(head), *body))
+
+
+def configs(keys: Mapping[str, ConfigKey], *, with_synonyms: bool) -> str:
+    head = ["config", "type", "default", "range", "meaning", *(["broker synonyms"] if with_synonyms else [])]
+    rows = []
+    for key in keys.values():
+        synonyms = [", ".join(f"`{synonym.name}`{str(synonym)[len(synonym.name) :]}" for synonym in key.synonyms)]
+        doc = f"{key.doc} (internal)" if key.internal else key.doc
+        cells = [f"`{key.name}`", key.kind.name, key.default_text, str(key.valid), doc]
+        rows.append([*cells, *(synonyms if with_synonyms else [])])
+    return table(head, *rows)
+
+
+def click_command(name: str) -> click.Command:
+    """A command as click knows it; a verbatim one as completion does."""
+    row = COMMANDS[name]
+    return cast("click.Command", import_module(row.completion or row.module).command)
+
+
+def options(command: click.Command, context: click.Context, prefix: str = "") -> list[tuple[str, str]]:
+    """Each option with what it does; those that every command has are said once."""
+    told = [] if command is octavo else ["--debug", "--help"]
+    records = [
+        param.get_help_record(context)
+        for param in command.get_params(context)
+        if isinstance(param, click.Option) and not set(param.opts) & set(told)
+    ]
+    return [(f"`{prefix}{names}`", meaning) for names, meaning in filter(None, records)]
+
+
+def sections() -> Iterator[str]:
+    """A section a command: usage, help, options."""
+    for name, row in COMMANDS.items():
+        command = click_command(name)
+        context = click.Context(command, info_name=f"octavo {name}")
+        usage = " ".join([f"octavo {name}", *command.collect_usage_pieces(context)])
+        text = inspect.cleandoc(command.help or row.summary)
+        listed = table(("option", "meaning"), *options(command, context))
+        yield f"## octavo {name}\n\n```\n{usage}\n```\n\n{text}\n\n{listed}"
+
+
+def overview() -> str:
+    commands = [(f"[`octavo {name}`](#octavo-{name})", row.summary) for name, row in COMMANDS.items()]
+    everywhere = options(octavo, click.Context(octavo, info_name="octavo"), "octavo ")
+    return table(("command", "does"), *commands, *everywhere)
+
+
+def parts() -> dict[str, str]:
+    return {
+        "topic configs": configs(TOPIC_CONFIGS, with_synonyms=True),
+        "broker configs": configs(BROKER_CONFIGS, with_synonyms=False),
+        "overview": overview(),
+        "commands": "\n".join(sections()),
+    }
+
+
+def written(page: str) -> str:
+    """The page with its generated parts as they should be."""
+    found = parts()
+    return PART.sub(lambda part: f"{part['name']}{part[2]}\n{found[part['name']]}\n", page)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
