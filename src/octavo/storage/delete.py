@@ -1,0 +1,47 @@
+"""Delayed deletion: files are renamed to `.deleted` at once, so that readers can finish, and removed later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from octavo.filesystem import FileSystem
+from octavo.format.names import Transient
+from octavo.scheduler import Scheduler
+from octavo.storage.segment import Segment
+
+
+class Deleter:
+    """Deletes segments and snapshots of one log after file.delete.delay.ms.
+
+    1. The caller takes the segments out of its map. 2. Their files are renamed to `.deleted`, the log first: an index
+    that a crash leaves behind without its log is removed when the log is loaded. 3. After the delay the files are
+    removed; after a crash they are when the log is loaded.
+    """
+
+    def __init__(self, filesystem: FileSystem, scheduler: Scheduler) -> None:
+        self._filesystem = filesystem
+        self._scheduler = scheduler
+
+    def delete_segments(self, segments: Sequence[Segment], delay_ms: int) -> None:
+        """Steps 2 and 3 for segments that are in no map any more."""
+        for segment in segments:
+            if segment.files.transient is not Transient.DELETED:
+                segment.files.rename(Transient.DELETED)
+
+        def remove() -> None:
+            for segment in segments:
+                segment.files.unlink()
+
+        if segments:
+            self._scheduler.schedule("delete-file", remove, delay_ms=delay_ms)
+
+    def delete_paths(self, paths: Sequence[Path], delay_ms: int) -> None:
+        """Step 3 for files that bear the suffix already."""
+
+        def remove() -> None:
+            for path in paths:
+                self._filesystem.unlink(path)
+
+        if paths:
+            self._scheduler.schedule("delete-producer-snapshot", remove, delay_ms=delay_ms)

@@ -1,0 +1,113 @@
+"""Offsets for timestamps (Kafka's ListOffsets): through the time index, the offset index and the batches behind."""
+
+from __future__ import annotations
+
+import threading
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from octavo.format.decoder import Decoder
+from octavo.format.offset_index import OffsetPosition
+from octavo.format.time_index import TimestampOffset
+from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP, Column
+from octavo.storage.log_file import SHORT_CHUNK_BYTES
+from octavo.storage.segment import Segment
+from octavo.storage.segments import Segments
+
+
+class SpecialTimestamp(IntEnum):
+    """Timestamps that ask for something else than a time."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+    EARLIEST_PENDING_UPLOAD = -6
+
+
+class FoundOffset(NamedTuple):
+    """The answer: offset -1 where no record fits."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int = NO_LEADER_EPOCH
+
+
+NOT_FOUND = FoundOffset(NO_TIMESTAMP, -1)
+
+
+class Found(NamedTuple):
+    """A record by its time, and the way to it."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+    segment_base_offset: int
+    time_index_entry: TimestampOffset
+    offset_index_entry: OffsetPosition
+    batch_position: int
+
+
+def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> Found | None:
+    """The first record from the log's start on whose timestamp is not smaller, None when there is none.
+
+    Only one segment is looked at, the first whose largest timestamp is not smaller, as in Kafka.
+    """
+    segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
+    return None if segment is None else in_segment(segment, timestamp, log_start_offset)
+
+
+def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | None:
+    """The segment's first record from the offset on whose timestamp is not smaller."""
+    time_entry = segment.files.time_index.lookup(timestamp)
+    offset_entry = segment.files.offset_index.lookup(max(time_entry.offset, start_offset))
+    return _scan(segment, time_entry, offset_entry, timestamp, start_offset)
+
+
+def of_max_timestamp(segments: Segments) -> Found | None:
+    """The first record that has the log's largest timestamp, None in a log without timestamps."""
+    segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
+    if segment is None or segment.max_so_far.timestamp < 0:
+        return None
+    largest = segment.max_so_far
+    entry = segment.files.offset_index.lookup(largest.offset)
+    return _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
+
+
+def _scan(
+    segment: Segment, time_entry: TimestampOffset, offset_entry: OffsetPosition, timestamp: int, start_offset: int
+) -> Found | None:
+    for chunk in segment.files.log.chunks(offset_entry.position, chunk_bytes=SHORT_CHUNK_BYTES):
+        for number in np.flatnonzero(chunk.table["max_timestamp"] >= timestamp):
+            row = chunk.table[number]
+            columns = _decoder().decode_one(chunk.data, row)
+            timestamps, offsets = columns.timestamp[: columns.rows], columns.offset[: columns.rows]
+            fits = np.flatnonzero((timestamps >= timestamp) & (offsets >= start_offset))
+            if len(fits):
+                return Found(
+                    int(timestamps[fits[0]]),
+                    int(offsets[fits[0]]),
+                    int(row["partition_leader_epoch"]),
+                    segment.base_offset,
+                    time_entry,
+                    offset_entry,
+                    chunk.file_position + int(row["position"]),
+                )
+    return None
+
+
+class _Decoders(threading.local):
+    """A decoder a thread: its buffers are reused, so it cannot be shared."""
+
+    def __init__(self) -> None:
+        self.decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
+
+
+_decoders = _Decoders()
+
+
+def _decoder() -> Decoder:
+    return _decoders.decoder

@@ -1,0 +1,106 @@
+"""Which segments retention drops: a decision over plain values, with its reason for each segment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from octavo.config import LogConfig
+
+
+class RetentionReason(StrEnum):
+    """By which limit a segment goes."""
+
+    START_OFFSET = "log start offset"
+    SIZE = "retention.bytes"
+    TIME = "retention.ms"
+
+
+class SegmentFacts(NamedTuple):
+    """What of a segment counts."""
+
+    base_offset: int
+    end_offset: int  # the next segment's base offset; of the last one the log's end
+    size: int
+    largest_timestamp: int  # its records', or where they have none its file's last change
+    is_active: bool
+
+
+class LogFacts(NamedTuple):
+    """What of the log counts."""
+
+    log_start_offset: int
+    high_watermark: int
+    now_ms: int
+
+
+class Verdict(NamedTuple):
+    """What becomes of a segment, and why."""
+
+    base_offset: int
+    reason: RetentionReason | None  # None: it stays
+    detail: str
+
+
+def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> list[Verdict]:
+    """A verdict on each segment, oldest first.
+
+    The limits apply one after the other, each to what the one before has left; each takes segments from the oldest
+    on and stops at the first that stays. Without `delete` in cleanup.policy only the log start offset counts.
+    """
+    remaining, found = list(segments), list[Verdict]()
+    for reason, judge in _limits(config):
+        judged = judge(remaining, log, config)
+        for facts in list(remaining):
+            detail = judged(facts)
+            if detail is None or facts.end_offset > log.high_watermark or (facts.is_active and facts.size == 0):
+                break
+            found.append(Verdict(facts.base_offset, reason, detail))
+            remaining.pop(0)
+    return found + [Verdict(facts.base_offset, None, "within all limits") for facts in remaining]
+
+
+# Why a segment goes by this limit, None if it stays. It is asked for the segments in order.
+_Judged = Callable[[SegmentFacts], str | None]
+_Limit = Callable[[Sequence[SegmentFacts], LogFacts, LogConfig], _Judged]
+
+
+def _limits(config: LogConfig) -> list[tuple[RetentionReason, _Limit]]:
+    by_start: list[tuple[RetentionReason, _Limit]] = [(RetentionReason.START_OFFSET, _by_start_offset)]
+    if "delete" not in config.cleanup_policy:
+        return by_start
+    return [*by_start, (RetentionReason.SIZE, _by_size), (RetentionReason.TIME, _by_time)]
+
+
+def _by_start_offset(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> _Judged:
+    def judged(facts: SegmentFacts) -> str | None:
+        if facts.is_active or facts.end_offset > log.log_start_offset:
+            return None
+        return f"ends at offset {facts.end_offset}, the log starts at {log.log_start_offset}"
+
+    return judged
+
+
+def _by_size(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> _Judged:
+    total = sum(facts.size for facts in segments)
+    excess = total - config.retention_bytes
+
+    def judged(facts: SegmentFacts) -> str | None:
+        nonlocal excess
+        if config.retention_bytes < 0 or excess < facts.size:
+            return None
+        excess -= facts.size
+        return f"the log has {total} bytes, retention.bytes is {config.retention_bytes}"
+
+    return judged
+
+
+def _by_time(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> _Judged:
+    def judged(facts: SegmentFacts) -> str | None:
+        age_ms = log.now_ms - facts.largest_timestamp
+        if config.retention_ms < 0 or age_ms <= config.retention_ms:
+            return None
+        return f"its largest timestamp is {age_ms} ms old, retention.ms is {config.retention_ms}"
+
+    return judged
