@@ -1,0 +1,154 @@
+"""The segments of a log as one sequence: its end, its rolls, what is flushed of it, and cuts at both ends.
+
+Producers, epochs and watermarks are `partition_log`'s business; every method but `flush` expects its lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.config import LogConfig
+from octavo.errors import OctavoError
+from octavo.format.names import SegmentFile
+from octavo.storage.delete import Deleter
+from octavo.storage.environment import Environment
+from octavo.storage.read import OffsetMetadata
+from octavo.storage.roll import ActiveSegment, Incoming, RollReason, roll_reason
+from octavo.storage.segment import Segment
+from octavo.storage.segment_files import KINDS
+from octavo.storage.segments import Segments
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class LocalLog:
+    """Segments without gaps in ownership: each offset from the first base on belongs to one of them."""
+
+    def __init__(
+        self, folder: Path, config: LogConfig, environment: Environment, segments: Segments, recovery_point: int
+    ) -> None:
+        self.folder = folder
+        self.config = config
+        self.segments = segments
+        self.recovery_point = recovery_point
+        self._environment = environment
+        self._deleter = Deleter(environment.filesystem, environment.scheduler)
+        self.log_end = OffsetMetadata(0, 0, 0)
+        self.set_log_end(segments.active.next_offset())
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.log_end.offset
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def set_log_end(self, offset: int) -> None:
+        """Move the log's end; the recovery point never lies behind it."""
+        active = self.segments.active
+        self.log_end = OffsetMetadata(offset, active.base_offset, active.size)
+        self.recovery_point = min(self.recovery_point, offset)
+
+    def append(self, last_offset: int, data: Buffer, table: NDArray[np.void]) -> None:
+        """Append to the active segment and move the end."""
+        active = self.segments.active
+        active.append(last_offset, data, table)
+        self.log_end = OffsetMetadata(last_offset + 1, active.base_offset, active.size)
+
+    def roll_reason(self, incoming: Incoming) -> RollReason | None:
+        """Why the active segment must be rolled before this is appended."""
+        active = self.segments.active
+        facts = ActiveSegment(
+            active.base_offset,
+            active.size,
+            active.first_timestamp,
+            active.created_ms,
+            active.jitter_ms,
+            active.is_index_full,
+        )
+        return roll_reason(facts, incoming, self.config, self._environment.clock.time_ms())
+
+    def roll(self, base_offset: int) -> Segment:
+        """Close the active segment and begin another at the offset, or at the log's end if that is larger.
+
+        1. Remove files of that base offset that a crash may have left. 2. Close the old segment: closing time index
+        entry, files trimmed. 3. Create the new log file. 4. Take it into the map and move the end. A crash before 4
+        leaves an empty segment that loading finds, or none; the old one is whole either way.
+        """
+        base_offset = max(base_offset, self.log_end.offset)
+        active = self.segments.active
+        if base_offset == active.base_offset and active.size == 0:
+            # An index without room is full from the start: the segment makes way for a fresh one.
+            self._deleter.delete_segments([active], self.config.file_delete_delay_ms)
+        elif base_offset <= active.base_offset:
+            raise OctavoError(
+                f"{self.folder}: cannot roll to offset {base_offset}, "
+                f"the active segment with base offset {active.base_offset} has {active.size} bytes"
+            )
+        else:
+            for kind in KINDS:
+                self._environment.filesystem.unlink(self.folder / SegmentFile(base_offset, kind).name)
+            active.close_out()
+        segment = self.new_segment(base_offset)
+        self.segments.add(segment)
+        self.set_log_end(self.log_end.offset)
+        return segment
+
+    def new_segment(self, base_offset: int) -> Segment:
+        """An empty segment, not yet in the map."""
+        world = self._environment
+        return Segment(self.folder, base_offset, self.config, world.filesystem, world.clock, create=True)
+
+    def flush(self, up_to: int) -> None:
+        """Sync what lies between the recovery point and an offset. Needs no lock: appends go on meanwhile.
+
+        1. Sync log and indexes of each segment concerned. 2. Sync the folder if one of them is new, for its name.
+        The caller moves the recovery point after that.
+        """
+        segments = self.segments.overlapping(self.recovery_point, up_to)
+        for segment in segments:
+            segment.files.flush()
+        if any(segment.base_offset >= self.recovery_point for segment in segments):
+            self._environment.filesystem.fsync_folder(self.folder)
+
+    def delete_segments(self, segments: Sequence[Segment]) -> None:
+        """Take segments out of the map and delete their files after a delay."""
+        self.segments.remove(segments)
+        self._deleter.delete_segments(segments, self.config.file_delete_delay_ms)
+
+    def delete_paths(self, paths: Sequence[Path]) -> None:
+        """Delete other files, renamed to `.deleted` already, after the same delay."""
+        self._deleter.delete_paths(paths, self.config.file_delete_delay_ms)
+
+    def truncate_to(self, offset: int) -> list[Segment]:
+        """Cut the log's end down to an offset that lies in it; returns the segments that went."""
+        gone = [segment for segment in self.segments if segment.base_offset > offset]
+        self.delete_segments(gone)
+        self.segments.active.truncate_to(offset)
+        self.set_log_end(offset)
+        return gone
+
+    def truncate_fully(self, offset: int) -> list[Segment]:
+        """Drop everything and begin anew at the offset; returns the segments that went."""
+        gone = list(self.segments)
+        self._deleter.delete_segments(gone, self.config.file_delete_delay_ms)
+        self.segments.replace(gone, [self.new_segment(offset)])
+        self.set_log_end(offset)
+        return gone
+
+    def close(self) -> None:
+        """Close out the active segment and give all descriptors back."""
+        self.segments.active.close_out()
+        self.release()
+
+    def release(self) -> None:
+        """Give all descriptors and mappings back; the next use opens them again."""
+        for segment in self.segments:
+            segment.files.release()

@@ -1,0 +1,57 @@
+"""What loading makes of files that a crash left on their way in or out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.filesystem import LocalFileSystem
+from octavo.format.names import FileKind, SegmentFile
+from octavo.storage.transient_files import settle_transient_files
+
+
+def name(base_offset: int, suffix: str) -> str:
+    return SegmentFile(base_offset, FileKind.LOG).name.removesuffix(".log") + suffix
+
+
+def settle(folder: Path, *names: str, next_offsets: dict[int, int] | None = None) -> list[str]:
+    for each in names:
+        (folder / each).write_bytes(b"")
+    settle_transient_files(LocalFileSystem(), folder, (next_offsets or {}).__getitem__)
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_deleted_files_go_but_not_the_metadata_logs(tmp_path: Path) -> None:
+    kept = "00000000000000000007-0000000001.checkpoint.deleted"
+    left = settle(tmp_path, name(0, ".log"), name(0, ".log.deleted"), name(5, ".snapshot.deleted"), kept)
+    assert left == sorted([name(0, ".log"), kept])
+
+
+def test_unfinished_cleaning_goes(tmp_path: Path) -> None:
+    left = settle(tmp_path, name(0, ".log"), name(0, ".log.cleaned"), name(0, ".index.cleaned"))
+    assert left == [name(0, ".log")]
+
+
+def test_swap_that_was_not_decided_goes(tmp_path: Path) -> None:
+    left = settle(tmp_path, name(0, ".log"), name(0, ".log.cleaned"), name(9, ".log.swap"), name(9, ".index.swap"))
+    assert left == [name(0, ".log")]
+
+
+def test_decided_swap_is_finished(tmp_path: Path) -> None:
+    old = [name(base, suffix) for base in (0, 10, 20) for suffix in (".log", ".index", ".snapshot")]
+    left = settle(tmp_path, *old, name(0, ".log.swap"), name(0, ".index.swap"), next_offsets={0: 20})
+    assert left == sorted([name(0, ".log"), name(0, ".index"), *old[6:]])
+
+
+def test_swap_of_several_segments_covers_all_between(tmp_path: Path) -> None:
+    swaps = [name(0, ".log.swap"), name(15, ".log.swap")]
+    left = settle(tmp_path, name(0, ".log"), name(40, ".log"), *swaps, next_offsets={0: 15, 15: 40})
+    assert left == [name(0, ".log"), name(15, ".log"), name(40, ".log")]
+
+
+def test_rest_of_a_swap_is_renamed(tmp_path: Path) -> None:
+    assert settle(tmp_path, name(0, ".log"), name(0, ".timeindex.swap")) == [name(0, ".log"), name(0, ".timeindex")]
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    others = ["leader-epoch-checkpoint", "partition.metadata", "staged.octavo", "no-dot"]
+    assert settle(tmp_path, *others, name(0, ".log.swap"), next_offsets={0: 5}) == sorted([name(0, ".log"), *others])
