@@ -30,7 +30,7 @@ class JavaFile(NamedTuple):
     def suffix(self) -> str:
         """From the last dot of the name; empty without a dot."""
         _, dot, after = self.name.rpartition(".")
-        return dot + after
+        return dot + after if dot else ""
 
     @property
     def absolute(self) -> str:

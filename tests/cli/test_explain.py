@@ -1,0 +1,208 @@
+"""`octavo explain`: overviews, anatomies, tails, and how it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.format import offset_index
+from octavo.format.batch import build_batch
+from octavo.format.compression import Codec
+from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.record import Record
+from tests.cli.runs import Run, octavo
+from tests.golden import archives
+
+RECORDS = [Record(offset, 1700000000000, b"k", b"v%d" % offset) for offset in range(3)]
+BATCH = build_batch(RECORDS)
+SECOND = build_batch([record._replace(offset=record.offset + 3) for record in RECORDS], codec=Codec.GZIP)
+MESSAGE = encode_message(Record(6, 5, None, b"six"), 1)
+WRAPPER = encode_message_set([Record(7, 5, None, b"a"), Record(8, 5, None, b"b")], 1, codec=Codec.SNAPPY)
+LOG = BATCH + SECOND + MESSAGE + WRAPPER
+
+
+def explain(folder: Path, content: bytes, *options: str, name: str = "00000000000000000000.log") -> Run:
+    (folder / name).write_bytes(content)
+    return octavo("explain", name, *options, folder=folder)
+
+
+def objects(run: Run) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def test_an_overview(tmp_path: Path) -> None:
+    run = explain(tmp_path, LOG)
+    heading, *lines = run.stdout.splitlines()
+    assert heading.split() == [
+        "position",
+        "base",
+        "offset",
+        "last",
+        "offset",
+        "records",
+        "size",
+        "magic",
+        "codec",
+        "flags",
+    ]
+    assert [line.split() for line in lines[:4]] == [
+        ["0", "0", "2", "3", str(len(BATCH)), "2", "none"],
+        [str(len(BATCH)), "3", "5", "3", str(len(SECOND)), "2", "gzip"],
+        [str(len(BATCH + SECOND)), "6", "6", "1", str(len(MESSAGE)), "1", "none"],
+        [str(len(BATCH + SECOND + MESSAGE)), "?", "8", "?", str(len(WRAPPER)), "1", "snappy"],
+    ]
+    assert lines[4].split(maxsplit=1) == [str(len(LOG)), "the file ends with its last batch"]
+    assert (run.exit, run.stderr) == (0, "")
+
+
+def test_an_overview_as_json(tmp_path: Path) -> None:
+    first, *_, last = objects(explain(tmp_path, LOG, "--json"))
+    assert first == {
+        "position": 0, "baseOffset": 0, "lastOffset": 2, "records": 3, "size": len(BATCH), "magic": 2, "codec": "none",
+        "flags": [], "problems": [],
+    }  # fmt: skip
+    assert last == {"position": len(LOG), "stop": "END", "meaning": "the file ends with its last batch"}
+
+
+@pytest.mark.parametrize(
+    ("tail", "meaning", "exit_code"),
+    [
+        (bytes(500), "500 zero bytes to the end: a preallocated file", 0),
+        (BATCH[:17], "17 bytes are left, a batch begins with at least 18", 0),
+        (BATCH[:-1], f"the batch here takes {len(BATCH)} bytes and {len(BATCH) - 1} are left", 0),
+        (bytes(30) + b"x" * 10, "a size of 0 here, expected at least 14: 40 bytes to the end cannot be followed", 1),
+        (b"\xff" * 40, "a size of -1 here", 1),
+    ],
+)
+def test_why_the_batches_end(tmp_path: Path, tail: bytes, meaning: str, exit_code: int) -> None:
+    run = explain(tmp_path, BATCH + tail)
+    assert run.stdout.splitlines()[-1].split(maxsplit=1)[1].startswith(meaning)
+    assert run.exit == exit_code
+    anatomy = explain(tmp_path, BATCH + tail, "--position", str(len(BATCH) + 1))
+    assert meaning in anatomy.stdout
+    assert "baseOffset" in anatomy.stdout or "offset" in anatomy.stdout
+    assert anatomy.exit == exit_code
+
+
+def test_flaws_of_batches(tmp_path: Path) -> None:
+    damaged = bytearray(BATCH + SECOND)
+    damaged[30] ^= 1
+    damaged[len(BATCH) + 16] = 77
+    run = explain(tmp_path, bytes(damaged))
+    assert run.exit == 1
+    assert [line.partition("WRONG: ")[2] for line in run.stdout.splitlines()[1:3]] == ["wrong CRC", "unknown magic"]
+
+
+@pytest.mark.parametrize("position", [0, 1, 61, len(BATCH) - 1])
+def test_the_batch_that_has_a_byte(tmp_path: Path, position: int) -> None:
+    run = explain(tmp_path, LOG, "--position", str(position))
+    heading, first, *lines = run.stdout.splitlines()
+    assert heading.split() == ["position", "bytes", "field", "value", "meaning"]
+    assert first.split() == ["0", f"({len(BATCH)}", "bytes)", "batch", "v2,", "offsets", "0", "to", "2"]
+    fields = [line.split()[2] for line in lines if "(" not in line]
+    assert fields[:5] == ["baseOffset", "batchLength", "partitionLeaderEpoch", "magic", "crc"]
+    assert fields.count("timestampDelta") == 3
+    assert run.exit == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "position"), [(2, 0), (3, len(BATCH)), (6, len(BATCH + SECOND)), (8, len(LOG) - len(WRAPPER))]
+)
+def test_the_batch_that_reaches_an_offset(tmp_path: Path, offset: int, position: int) -> None:
+    (node,) = objects(explain(tmp_path, LOG, "--offset", str(offset), "--json"))
+    assert node["position"] == position
+
+    def offsets(piece: dict[str, Any]) -> list[int]:
+        """Of the records that are taken apart."""
+        own = [piece["offset"]] if "offset" in piece and "children" in piece else []
+        return own + [found for child in piece.get("children", []) for found in offsets(child)]
+
+    assert offsets(node) == ([offset] if offset != 6 else [])
+
+
+def test_json_has_every_byte_once(tmp_path: Path) -> None:
+    (node,) = objects(explain(tmp_path, BATCH, "--position", "0", "--json"))
+
+    def content(piece: dict[str, Any]) -> str:
+        if "bytes" in piece:
+            return str(piece["bytes"])
+        return "".join(content(child) for child in piece["children"])
+
+    assert content(node) == BATCH.hex()
+    assert node["field"] == "batch"
+    crc = node["children"][4]
+    assert (crc["position"], crc["length"], crc["field"]) == (17, 4, "crc")
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    batch = build_batch([Record(0, 5, b"\xff\xfe", b"")])
+    assert '{"base64":"//4="}' in explain(tmp_path, batch, "--position", "0", "--json").stdout
+    assert "not UTF-8" in explain(tmp_path, batch, "--position", "0").stdout
+
+
+def test_damage_is_shown_with_what_was_expected(tmp_path: Path) -> None:
+    damaged = BATCH[:-1] + b"\x01"
+    run = explain(tmp_path, damaged, "--offset", "0")
+    stored = int.from_bytes(BATCH[17:21])
+    assert f"WRONG: stored {stored}, computed " in run.stdout
+    assert run.exit == 1
+
+
+def test_an_index(tmp_path: Path) -> None:
+    index = offset_index.encode([20, 33], [519, 2623], 0) + bytes(16)
+    name = "00000000000000000000.index.deleted"
+    run = explain(tmp_path, index, name=name)
+    assert [line.split(maxsplit=2)[2] for line in run.stdout.splitlines()] == [
+        "offset 20 is at or behind the batch at position 519",
+        "offset 33 is at or behind the batch at position 2623",
+        "bytes)  2 entries of zeros: a file keeps its full size until it is closed",
+    ]
+    assert "2623" in explain(tmp_path, index, "--offset", "40", name=name).stdout
+    assert "relativeOffset" in explain(tmp_path, index, "--position", "7", name=name).stdout
+    assert explain(tmp_path, index, "--offset", "40", "--json", name=name).stdout.startswith('{"position":8,')
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--position", "9999"), "position 9999 lies behind the end of the file"),
+        (("--offset", "9"), "no batch reaches to offset 9; its batches end at position"),
+    ],
+)
+def test_what_is_not_there(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
+    run = explain(tmp_path, LOG, *options)
+    assert (run.exit, run.stdout) == (1, "")
+    assert sentence in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [("--position", "-1"), ("--offset", "x"), ("--position", "1", "--offset", "2")])
+def test_wrong_usage(tmp_path: Path, options: tuple[str, ...]) -> None:
+    run = explain(tmp_path, LOG, *options)
+    assert (run.exit, run.stdout) == (2, "")
+    assert run.stderr.endswith("see `octavo explain --help`\n")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    missing = octavo("explain", "0.log", folder=tmp_path)
+    assert missing == Run(1, "", "octavo: 0.log: No such file or directory\n")
+    unknown = explain(tmp_path, b"", name="notes.txt")
+    assert unknown.exit == 1
+    assert "not a file that explain can read" in unknown.stderr
+    nameless = explain(tmp_path, bytes(8), name="x.index")
+    assert nameless.exit == 1
+    (tmp_path / "1.log").mkdir()
+    assert octavo("explain", "1.log", folder=tmp_path).exit == 1
+
+
+@pytest.mark.parametrize("archive", ["v431-corrupt", "v0901-compacted"])
+def test_every_file_of_real_brokers_can_be_explained(archive: str) -> None:
+    root = archives.unpack(archive)
+    for kind in ("*.log", "*.index", "*.timeindex", "*.snapshot", "*.txnindex"):
+        for path in archives.files(archive, kind):
+            run = octavo("explain", str(path), folder=root)
+            assert run.exit in (0, 1)
+            assert not run.stderr
