@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ScanError,
         UnsupportedCompressionTypeError,
     )
+    from octavo.scan.api import scan
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ __all__ = [
     "ScanError",
     "UnsupportedCompressionTypeError",
     "__version__",
+    "scan",
 ]
 
 _HOMES = {
@@ -55,8 +57,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'octavo' has no attribute {name!r}")
+    if name == "scan":  # a package that can be called as the function is
+        return import_module("octavo.scan")
     value: object = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

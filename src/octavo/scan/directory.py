@@ -31,6 +31,7 @@ class Directory:
     partitions: dict[TopicPartition, PartitionFiles]
     leaving: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
     files: dict[str, FileStat] = field(default_factory=dict)  # in the root
+    topics: set[str] = field(default_factory=set)  # of all current partitions, wanted or not
     unknown: list[str] = field(default_factory=list)  # folders in the root that are no partition's
     notes: list[Note] = field(default_factory=list)
 
@@ -56,6 +57,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
     else:
         files = read_segments(directory.root, place, folder, [_segment_name(location)])
     directory.partitions[files.topic_partition] = files
+    directory.topics.add(folder.topic)
     return directory
 
 
@@ -77,6 +79,8 @@ def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | No
             if entry.name != REMOTE_LOG_INDEX_CACHE:
                 directory.unknown.append(entry.name)
             continue
+        if folder.state is FolderState.CURRENT:
+            directory.topics.add(folder.topic)
         if wanted is not None and not wanted(folder.topic_partition):
             continue
         try:

@@ -62,6 +62,15 @@ def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, of
     return entry.position if is_sound(entry, segment.base_offset, log, log.size()) else 0
 
 
+def sound_position_behind(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, position: int) -> int | None:
+    """The first position behind this one at which, by the index, a batch begins, and one does."""
+    index, end = read_offset_index(files, segment), log.size()
+    for slot in range(int(np.searchsorted(index.positions(), position, "right")), len(index)):
+        if is_sound(index[slot], segment.base_offset, log, end):
+            return index[slot].position
+    return None
+
+
 def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
     """Whether a batch begins where the entry says, and its offsets fit: the entry may name its first or last offset.
 

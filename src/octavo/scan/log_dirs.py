@@ -25,6 +25,10 @@ class LogDirs:
     partitions: dict[TopicPartition, PartitionFiles]
     notes: tuple[Note, ...]
 
+    def topics(self) -> set[str]:
+        """All topics that are there, whether their partitions were wanted or not."""
+        return {topic for directory in self.directories for topic in directory.topics}
+
     def shown(self) -> str:
         """The places, as a message names them."""
         return ", ".join(str(directory.place) for directory in self.directories)

@@ -1,0 +1,178 @@
+"""`octavo.scan`: what to read, and the forms in which it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from octavo.errors import ScanError
+from octavo.scan.bounds import Bounds, Offsets, resolve
+from octavo.scan.files import PartitionFiles
+from octavo.scan.findings import Findings, OnDamage
+from octavo.scan.log_dirs import Place, open_log_dirs
+from octavo.scan.notes import Note
+from octavo.scan.partition import look_at, retrying
+from octavo.scan.plan import SPLIT_BYTES, ReadTask, plan_partition
+from octavo.scan.read import COLUMNS
+from octavo.scan.records import ConsumerRecord, read_records
+from octavo.scan.selection import Selection, Topics
+from octavo.scan.timestamps import Timestamp, to_milliseconds
+from octavo.scan.transactions import read_transactions
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to read of each partition."""
+
+    bounds: Bounds
+    isolation_level: IsolationLevel
+    columns: tuple[str, ...]
+    split_bytes: int
+
+
+def scan(
+    paths: Place | Iterable[Place],
+    topics: Topics = None,
+    partitions: int | Iterable[int] | None = None,
+    *,
+    from_offset: Offsets = "earliest",
+    to_offset: Offsets = "latest",
+    from_timestamp: Timestamp | None = None,
+    to_timestamp: Timestamp | None = None,
+    isolation_level: IsolationLevel = "read_uncommitted",
+    columns: Iterable[str] | None = None,
+    split_bytes: int = SPLIT_BYTES,
+    on_damage: OnDamage = "raise",
+) -> Scan:
+    """A read-only view of log directories, partition folders or segment files.
+
+    `topics`: names, or a compiled pattern; None is all but Kafka's internal ones. Offsets: a number, "earliest",
+    "latest", "highWatermark", or a mapping from (topic, partition) to these; ends are not included. A timestamp
+    (milliseconds, ISO 8601, datetime) stands for the first offset from that time on. `on_damage`: raise the error that
+    a damaged batch is, or "skip" it and say so in `notes`.
+    """
+    if isolation_level not in ("read_uncommitted", "read_committed"):
+        raise ScanError(f"isolation level {isolation_level!r}, expected read_uncommitted or read_committed")
+    if on_damage not in ("raise", "skip"):
+        raise ScanError(f"on_damage {on_damage!r}, expected raise or skip")
+    bounds = Bounds(
+        from_offset,
+        to_offset,
+        None if from_timestamp is None else to_milliseconds(from_timestamp),
+        None if to_timestamp is None else to_milliseconds(to_timestamp),
+    )
+    selection = Selection.of(topics, partitions)
+    log_dirs = open_log_dirs(paths, selection.wants)
+    selection.check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
+    wanted = {name: files for name, files in log_dirs.partitions.items() if selection.wants(name)}
+    request = Request(bounds, isolation_level, _columns(columns), split_bytes)
+    return Scan(wanted.values(), request, Findings(on_damage), log_dirs.notes)
+
+
+class Scan:
+    """The records of some partitions, in several forms. What it reads is fixed when it is first planned.
+
+    `notes` says what was not as expected, up to now. Iterating over it gives its records.
+    """
+
+    def __init__(
+        self, partitions: Iterable[PartitionFiles], request: Request, findings: Findings, notes: Iterable[Note] = ()
+    ) -> None:
+        self._partitions = list(partitions)
+        self._request = request
+        self._findings = findings
+        self._findings.notes.extend(notes)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return tuple(self._findings.notes)
+
+    @property
+    def damages(self) -> int:
+        """How many damaged places were passed over."""
+        return self._findings.damages
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self._request.columns
+
+    def plan(self) -> list[ReadTask]:
+        """Independent, picklable tasks, by topic, partition and offset; `octavo.scan.arrow.read_tasks` runs them."""
+        return list(self._tasks)
+
+    @cached_property
+    def _tasks(self) -> list[ReadTask]:
+        tasks = []
+        for files in self._partitions:
+            planned, notes = retrying(files, self._plan)
+            tasks += planned
+            self._findings.notes += notes
+        for root in {id(files.root): files.root for files in self._partitions}.values():
+            self._findings.notes += root.notes
+        return tasks
+
+    def _plan(self, files: PartitionFiles) -> tuple[list[ReadTask], list[Note]]:
+        request = self._request
+        snapshot = look_at(files)
+        transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
+        offsets = resolve(request.bounds, snapshot, transactions)
+        aborted = () if transactions is None else transactions.aborted
+        tasks = plan_partition(snapshot, offsets, aborted, request.columns, request.split_bytes)
+        return tasks, [*snapshot.notes, *(transactions.notes if transactions else ()), *offsets.notes]
+
+    def to_reader(self) -> pyarrow.RecordBatchReader:
+        """Arrow record batches, read as they are asked for: memory stays flat. They are the caller's to keep."""
+        from octavo.scan.arrow import to_reader
+
+        return to_reader(self._tasks, self.columns, self._findings)
+
+    def to_table(self) -> pyarrow.Table:
+        """All of it in memory, as an Arrow table."""
+        return self.to_reader().read_all()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All of it in memory, as a pandas data frame."""
+        return self.to_table().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """All of it in memory, as a Polars data frame."""
+        try:
+            import polars
+        except ImportError:
+            raise ScanError("to_polars needs the package polars, which is not installed") from None
+        frame = polars.from_arrow(self.to_table())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def records(self) -> Iterator[ConsumerRecord]:
+        """The records one by one, with all their fields."""
+        return read_records(self._tasks, self._findings)
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        return self.records()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """Arrow's exchange protocol: DuckDB, Polars and others take a scan as it is."""
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _columns(columns: Iterable[str] | None) -> tuple[str, ...]:
+    if columns is None:
+        return tuple(COLUMNS)
+    if isinstance(columns, str):
+        columns = [columns]
+    chosen = tuple(dict.fromkeys(columns))
+    unknown = [name for name in chosen if name not in COLUMNS]
+    if unknown or not chosen:
+        found = repr(unknown[0]) if unknown else "none"
+        raise ScanError(f"column {found}, expected some of {', '.join(COLUMNS)}")
+    return chosen

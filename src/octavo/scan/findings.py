@@ -1,0 +1,30 @@
+"""What a reader meets on its way: damage, which it raises or passes over as it was told, and notes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from octavo.errors import CorruptionError
+from octavo.scan.notes import Note
+
+OnDamage = Literal["raise", "skip"]
+
+
+class Findings:
+    """Collects the notes of one reading; `damages` counts those that say what could not be read."""
+
+    def __init__(self, on_damage: OnDamage = "raise") -> None:
+        self.on_damage = on_damage
+        self.notes: list[Note] = []
+        self.damages = 0
+
+    def note(self, path: object, sentence: str) -> None:
+        self.notes.append(Note(str(path), sentence))
+
+    def damage(self, error: CorruptionError) -> None:
+        """Raise the error, which has its path and position, or note it: the reader goes on behind it."""
+        if self.on_damage == "raise":
+            raise error
+        self.damages += 1
+        place = "" if error.position is None else f"position {error.position}: "
+        self.note(error.path, f"{place}{error.problem}; passed over")

@@ -1,0 +1,71 @@
+"""Columns that are lent to consumers and used again once nobody holds them.
+
+Who reads record batches may keep them for as long as they like (a table keeps all), so the memory under a batch must
+not be filled anew while one is there. Fresh memory for each batch would be safe, but costs three to four times as
+much as memory that is in use already. So batches are made over views of the columns' arrays: Arrow's buffers keep
+the views alive, the pool has weak references to them, and columns whose views are all gone are free again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from octavo.kernels.columns import BinaryColumn, RecordColumns, Scalar
+from octavo.kernels.layout import Column
+
+# A consumer that works on one batch while the next is made holds two; more than so many are its own to keep.
+_REMEMBERED = 4
+
+_Views = list[weakref.ref[Any]]
+
+
+class ColumnPool:
+    """Columns for one reader. Not thread-safe, but batches may be dropped in any thread."""
+
+    def __init__(self, wanted: Column) -> None:
+        self._wanted = wanted
+        self._lent: deque[tuple[RecordColumns, _Views]] = deque()
+
+    def take(self) -> RecordColumns:
+        """Columns that nobody holds: lent ones that came back, or new ones."""
+        for slot, (columns, views) in enumerate(self._lent):
+            if all(view() is None for view in views):
+                del self._lent[slot]
+                return columns
+        if len(self._lent) > _REMEMBERED:
+            self._lent.popleft()
+        return RecordColumns.empty(0, 0, columns=self._wanted)
+
+    def lend(self, columns: RecordColumns) -> RecordColumns:
+        """The same columns as views, to build a record batch on; they come back when the batch is dropped."""
+        views: _Views = []
+        lent = replace(
+            columns,
+            offset=_view(columns.offset, views),
+            timestamp=_view(columns.timestamp, views),
+            key=_binary(columns.key, views),
+            value=_binary(columns.value, views),
+            header_offsets=None if columns.header_offsets is None else _view(columns.header_offsets, views),
+            header_key=_binary(columns.header_key, views),
+            header_value=_binary(columns.header_value, views),
+        )
+        self._lent.append((columns, views))
+        return lent
+
+
+def _view(array: NDArray[Scalar], views: _Views) -> NDArray[Scalar]:
+    view = array.view()
+    views.append(weakref.ref(view))
+    return view
+
+
+def _binary(column: BinaryColumn | None, views: _Views) -> BinaryColumn | None:
+    if column is None:
+        return None
+    validity = None if column.validity is None else _view(column.validity, views)
+    return BinaryColumn(_view(column.offsets, views), _view(column.data, views), validity, column.nulls)

@@ -1,0 +1,127 @@
+"""A task's records as columns: batches decoded, and cut to the offsets that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
+from octavo.format.decoder import Decoder
+from octavo.format.record import TimestampType
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Column, Flaw
+from octavo.scan.findings import Findings
+from octavo.scan.plan import ReadTask
+from octavo.scan.rows import AbortedRanges, delivered, needs_offsets, timestamp_types
+from octavo.scan.source import Source, SourceChunk
+
+# Column names of a scan to what the kernel builds for them; the others are the same in a whole batch.
+COLUMNS: dict[str, Column] = {
+    "topic": Column(0),
+    "partition": Column(0),
+    "offset": Column.OFFSET,
+    "timestamp": Column.TIMESTAMP,
+    "timestampType": Column(0),
+    "key": Column.KEY,
+    "value": Column.VALUE,
+    "headers": Column.HEADERS,
+}
+
+
+class Filling(NamedTuple):
+    """The rows from `start` up to `stop` of columns; `timestamp_type`, if asked for, is that of all of them."""
+
+    columns: RecordColumns
+    start: int
+    stop: int
+    timestamp_type: TimestampType
+
+
+def wanted_columns(names: tuple[str, ...]) -> Column:
+    """What the kernel has to build for these columns."""
+    wanted = Column(0)
+    for name in names:
+        wanted |= COLUMNS[name]
+    return wanted
+
+
+class TaskReader:
+    """Reads one task after the other through the same buffers. Not thread-safe: one a thread.
+
+    A filling is good until the next one is asked for; with `exchange` each is made in the columns that this gives, and
+    then belongs to who asked for it.
+    """
+
+    def __init__(
+        self, columns: tuple[str, ...], findings: Findings, exchange: Callable[[], RecordColumns] | None = None
+    ) -> None:
+        wanted = wanted_columns(columns)
+        self._by_type = "timestampType" in columns
+        self._plain = Decoder(wanted)
+        self._with_offsets = self._plain if wanted & Column.OFFSET else Decoder(wanted | Column.OFFSET)
+        self._findings = findings
+        self._exchange = exchange
+
+    def fillings(self, task: ReadTask) -> Iterator[Filling]:
+        """The task's records in offset order."""
+        aborted = AbortedRanges(task.aborted)
+        source = Source(task, self._findings)
+        for found in source:
+            start = source.next_offset
+            table = delivered(self._sound(found), start, task.end_offset, aborted)
+            sliced = needs_offsets(table, start, task.end_offset)
+            decoder = self._with_offsets if sliced else self._plain
+            for rows, timestamp_type in (
+                timestamp_types(table) if self._by_type else [(table, TimestampType.CREATE_TIME)]
+            ):
+                for columns in self._decode(decoder, found, rows):
+                    first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
+                    if first < last:
+                        yield Filling(columns, first, last, timestamp_type)
+
+    def _sound(self, found: SourceChunk) -> NDArray[np.void]:
+        table = found.chunk.table
+        if not table["flaws"].any():
+            return table
+        for row in table[table["flaws"] != 0]:
+            self._findings.damage(
+                _flaw(row).at(position=found.chunk.file_position + int(row["position"]), path=str(found.location))
+            )
+        sound: NDArray[np.void] = table[table["flaws"] == 0]
+        return sound
+
+    def _decode(self, decoder: Decoder, found: SourceChunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
+        """Decode the batches; a damaged one is passed over where that is wanted."""
+        while len(table):
+            if self._exchange is not None:
+                decoder.columns = self._exchange()
+            try:
+                for columns in decoder.decode(found.chunk.data, table):
+                    yield columns
+                    if self._exchange is not None:
+                        decoder.columns = self._exchange()
+                return
+            except CorruptionError as error:
+                position = error.position or 0
+                damaged = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
+                self._findings.damage(error.at(position=found.chunk.file_position + position, path=str(found.location)))
+                table = table[damaged + 1 :]
+
+
+def _bounds(columns: RecordColumns, start: int, end: int) -> tuple[int, int]:
+    offsets = columns.offset[: columns.rows]
+    first, last = np.searchsorted(offsets, [start, end]).tolist()
+    return first, last
+
+
+def _flaw(row: np.void) -> CorruptionError:
+    flaws = Flaw(int(row["flaws"]))
+    offset = int(row["base_offset"])
+    if flaws & Flaw.UNKNOWN_MAGIC:
+        return InvalidRecordError(f"a batch of magic {row['magic']} at offset {offset}, expected 0, 1 or 2")
+    if flaws & Flaw.TOO_SHORT:
+        return CorruptRecordError(f"a batch of {row['size']} bytes at offset {offset}, too short for its header")
+    return CorruptRecordError(f"a batch at offset {offset} whose CRC is not the stored {row['crc']}")

@@ -1,0 +1,76 @@
+"""Which batches of a table are delivered: a consumer's rules, over the table's columns at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.record import TimestampType
+from octavo.format.txn_index import AbortedTxn
+from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
+from octavo.scan.segment_log import last_offsets
+
+
+class AbortedRanges:
+    """The aborted transactions by producer: from its first offset up to its ABORT marker all of them is left out.
+
+    A consumer does the same with a set of producer ids that markers end.
+    """
+
+    def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
+        self._ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for txn in aborted:
+            self._ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
+        self._producers = np.array(sorted(self._ranges), np.int64)
+
+    def mask(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
+        """True for the batches of aborted transactions."""
+        masked: NDArray[np.bool_] = np.isin(table["producer_id"], self._producers)
+        masked &= table["attributes"] & TRANSACTIONAL != 0
+        for row in np.flatnonzero(masked).tolist():
+            base_offset, delta = int(table[row]["base_offset"]), int(table[row]["last_offset_delta"])
+            ranges = self._ranges[int(table[row]["producer_id"])]
+            masked[row] = any(first <= base_offset + delta and base_offset <= last for first, last in ranges)
+        return masked
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
+
+
+def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRanges) -> NDArray[np.void]:
+    """The sound data batches that may hold offsets from `start` up to, not including, `end`."""
+    last = last_offsets(table)
+    keep = (last >= start) & (table["base_offset"] < end)
+    keep[1:] &= last[1:] > np.maximum.accumulate(last)[:-1]  # a consumer does not go back
+    beyond = np.flatnonzero(table["base_offset"] >= end)
+    if len(beyond) and is_wrapper(table[beyond[0]]):
+        keep[beyond[0]] = True  # a wrapper has the offset of its last message: the first may lie before the end
+    flags = int(np.bitwise_or.reduce(table["attributes"])) if len(table) else 0
+    if flags & CONTROL:
+        keep &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)
+    if flags & TRANSACTIONAL and aborted:
+        keep &= ~aborted.mask(table)
+    return table if keep.all() else table[keep]
+
+
+def needs_offsets(table: NDArray[np.void], start: int, end: int) -> bool:
+    """Whether the batches may hold records outside the bounds, so that these must be told apart by offset."""
+    if not len(table):
+        return False
+    first = table[0]
+    return bool(first["base_offset"] < start or is_wrapper(first) or last_offsets(table[-1:])[0] >= end)
+
+
+def is_wrapper(row: np.void) -> bool:
+    return bool(row["magic"] < 2 and row["attributes"] & CODEC_MASK)
+
+
+def timestamp_types(table: NDArray[np.void]) -> list[tuple[NDArray[np.void], TimestampType]]:
+    """Neighbouring batches of one timestamp type together."""
+    ids = np.where(table["magic"] == 0, -1, (table["attributes"] & LOG_APPEND_TIME != 0).astype(np.int8))
+    bounds = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
+    return [(table[start:end], TimestampType(int(ids[start]))) for start, end in pairwise(bounds) if start < end]

@@ -1,0 +1,59 @@
+"""Which topics and partitions are wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from octavo.errors import ScanError
+from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
+
+Topics = str | Iterable[str] | re.Pattern[str] | None
+
+_INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """By name, by a pattern that the whole name matches, or all; partitions by number, or all.
+
+    As with a consumer's subscription, Kafka's internal topics are read only when they are named.
+    """
+
+    topics: frozenset[str] | re.Pattern[str] | None = None
+    partitions: frozenset[int] | None = None
+
+    @classmethod
+    def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> Selection:
+        if isinstance(topics, str):
+            topics = [topics]
+        names = topics if topics is None or isinstance(topics, re.Pattern) else frozenset(topics)
+        if isinstance(partitions, int):
+            partitions = [partitions]
+        return cls(names, None if partitions is None else frozenset(partitions))
+
+    def wants(self, topic_partition: TopicPartition) -> bool:
+        return self._wants_topic(topic_partition.topic) and (
+            self.partitions is None or topic_partition.partition in self.partitions
+        )
+
+    def _wants_topic(self, topic: str) -> bool:
+        if isinstance(self.topics, frozenset):
+            return topic in self.topics
+        return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
+
+    def check(self, found: Collection[TopicPartition], topics: Collection[str], place: str) -> None:
+        """Refuse a name for which nothing was found; `topics` are all that are there."""
+        if not isinstance(self.topics, frozenset):
+            return
+        for topic in sorted(self.topics):
+            there = {partition for name, partition in found if name == topic}
+            if not there and topic not in topics:
+                near = get_close_matches(topic, topics, 1)
+                hint = f"; is {near[0]!r} meant?" if near else ""
+                raise ScanError(f"{place}: there is no topic {topic!r}{hint}")
+            missing = sorted((self.partitions or frozenset()) - there)
+            if missing:
+                raise ScanError(f"{place}: there is no partition {missing[0]} of topic {topic!r}")

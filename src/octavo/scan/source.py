@@ -1,0 +1,168 @@
+"""The batches of a task, chunk by chunk, from wherever its files are by now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from octavo.errors import CorruptRecordError, ScanError
+from octavo.format.names import PartitionFolder
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import Stop
+from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition
+from octavo.scan.findings import Findings
+from octavo.scan.index_files import hint_for, sound_position_behind
+from octavo.scan.location import Location, ReadableFile
+from octavo.scan.partition import effective_segments
+from octavo.scan.plan import FileRange, ReadTask
+from octavo.scan.root import Root
+from octavo.scan.segment_log import batch_at, follow, last_offsets, walk_file
+
+_LISTINGS = 5
+
+_STOPS = {
+    Stop.INCOMPLETE_HEADER: "an incomplete batch header",
+    Stop.INCOMPLETE_BATCH: "a batch that reaches beyond the end of the file",
+    Stop.SIZE_TOO_SMALL: "bytes that are no batch",
+}
+
+
+class SourceChunk(NamedTuple):
+    """Whole batches, and the file that they are from."""
+
+    chunk: Chunk
+    location: Location
+
+
+@dataclass(slots=True)
+class _Span:
+    """What is to be read of an open file: up to an end, or up to an offset if that comes first."""
+
+    log: ReadableFile
+    location: Location
+    start: int
+    end: int
+    size: int  # what the file's is expected to be
+    end_offset: int
+
+
+class Source:
+    """Reads a task's ranges in order; `next_offset` is where the reading stands.
+
+    A file that was renamed on its way out is read under its new name. Where a file is gone, or is not the one that
+    was planned (compaction puts another in its place), the reading goes on by offset in a new listing.
+    """
+
+    def __init__(self, task: ReadTask, findings: Findings) -> None:
+        self.task = task
+        self.next_offset = task.start_offset
+        self._findings = findings
+
+    def __iter__(self) -> Iterator[SourceChunk]:
+        for part in self.task.ranges:
+            if self.next_offset < part.end_offset:
+                yield from self._part(part)
+
+    def _part(self, part: FileRange) -> Iterator[SourceChunk]:
+        location = self.task.folder.child(part.name)
+        try:
+            log = follow(location)
+        except FileNotFoundError:
+            yield from self._relocated(part.end_offset)
+            return
+        with log:
+            span = _Span(log, location, part.start, part.end, part.size, part.end_offset)
+            if not _is_planned(log, part):
+                span.start, span.end = self._hint(part.name, log), log.size()
+                span.size = span.end
+            yield from self._walk(span)
+
+    def _walk(self, span: _Span) -> Iterator[SourceChunk]:
+        while True:
+            stop, stop_position = Stop.END, span.end
+            for chunk in walk_file(span.log, span.start, span.end):
+                yield SourceChunk(chunk, span.location)
+                self._pass(chunk)
+                if self.next_offset >= span.end_offset:
+                    return
+                if chunk.stop is not None:
+                    stop, stop_position = chunk.stop, chunk.stop_position
+            size = span.log.size()
+            if stop is Stop.END and size == span.size:
+                return  # after compaction the last offsets of a range may have no batch
+            if size > span.end and stop is not Stop.SIZE_TOO_SMALL:
+                span.start, span.end, span.size = stop_position, size, size  # another file than planned, or it grew
+            elif size < span.size:
+                self._findings.note(span.location, f"truncated while it was read, at offset {self.next_offset}")
+                return
+            else:
+                resumed = self._resumed(span, stop, stop_position)
+                if resumed is None:
+                    return
+                span.start = resumed
+
+    def _pass(self, chunk: Chunk) -> None:
+        sound = chunk.table[chunk.table["flaws"] == 0]
+        if len(sound):
+            self.next_offset = max(self.next_offset, int(last_offsets(sound).max()) + 1)
+
+    def _resumed(self, span: _Span, stop: Stop, position: int) -> int | None:
+        """Tell the damage that ended a walk; a position behind it where a batch begins, by the index."""
+        found = f"{_STOPS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
+        expected = f"expected batches up to offset {span.end_offset - 1}"
+        self._findings.damage(CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location)))
+        files, segment = self._listed(span.location.name)
+        return None if segment is None else sound_position_behind(files, segment, span.log, position)
+
+    def _hint(self, name: str, log: ReadableFile) -> int:
+        files, segment = self._listed(name)
+        return 0 if segment is None else hint_for(files, segment, log, self.next_offset)
+
+    def _listed(self, name: str) -> tuple[PartitionFiles, SegmentFiles | None]:
+        files = self._listing()
+        return files, next((segment for segment in files.segments if segment.name() == name), None)
+
+    def _listing(self) -> PartitionFiles:
+        folder = self.task.folder
+        try:
+            return read_partition(Root(folder.parent), folder, PartitionFolder(self.task.topic, self.task.partition))
+        except (FileNotFoundError, NotADirectoryError):
+            raise ScanError(f"{folder}: it was deleted or renamed while it was read") from None
+
+    def _relocated(self, end_offset: int) -> Iterator[SourceChunk]:
+        """The batches up to an offset from the segments that are there now."""
+        for _ in range(_LISTINGS):
+            try:
+                yield from self._from_listing(self._listing(), end_offset)
+                return
+            except FileNotFoundError:
+                continue
+        raise ScanError(f"{self.task.folder}: files went away while they were read, {_LISTINGS} times")
+
+    def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[SourceChunk]:
+        segments = effective_segments(files)
+        first = segments[0].base_offset if segments else end_offset
+        if first > self.next_offset:
+            lost = f"offsets {self.next_offset} to {min(first, end_offset) - 1} were deleted while they were read"
+            self._findings.note(self.task.folder, lost)
+            self.next_offset = first
+        for slot, segment in enumerate(segments):
+            following = segments[slot + 1].base_offset if slot + 1 < len(segments) else end_offset
+            if following <= self.next_offset or segment.base_offset >= end_offset:
+                continue
+            location = files.path(segment)
+            with location.open() as log:
+                start, size = hint_for(files, segment, log, self.next_offset), log.size()
+                yield from self._walk(_Span(log, location, start, size, size, min(following, end_offset)))
+
+
+def _is_planned(log: ReadableFile, part: FileRange) -> bool:
+    """Whether the file can be the one that was planned with: no shorter, and the same batch at the same place."""
+    size = log.size()
+    if size < part.size:
+        return False
+    if part.start == 0:
+        return True
+    found = batch_at(log, part.start, size)
+    return found is not None and found.first_offset == part.first_offset
