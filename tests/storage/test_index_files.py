@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from octavo.errors import CorruptionError
@@ -26,10 +28,14 @@ def time_index(folder: Path, max_bytes: int = 67, base_offset: int = 10) -> Time
     return TimeIndexFile(FILES, folder / "00000000000000000010.timeindex", base_offset, max_bytes)
 
 
+def extend(index: OffsetIndexFile, offsets: Iterable[int], positions: Iterable[int]) -> None:
+    index.extend(np.array(list(offsets)), np.array(list(positions)))
+
+
 # I6: preallocated to whole entries (67 → 64 and 60), cut to the real size when done
 def test_files_are_pre_sized_and_trimmed(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
-    offsets.extend([12, 15], [100, 200])
+    extend(offsets, [12, 15], [100, 200])
     times.extend([1000], [12])
     assert (offsets.path.stat().st_size, times.path.stat().st_size) == (64, 60)
     offsets.trim()
@@ -40,9 +46,9 @@ def test_files_are_pre_sized_and_trimmed(tmp_path: Path) -> None:
 
 def test_full_when_no_slot_is_left_and_for_times_when_one_is(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
-    offsets.extend(range(11, 18), range(7))
+    extend(offsets, range(11, 18), range(7))
     assert (offsets.is_full, offsets.room) == (False, 1)
-    offsets.extend([20], [900])
+    extend(offsets, [20], [900])
     assert (offsets.is_full, offsets.room) == (True, 0)
     times.extend([1, 2, 3], [11, 12, 13])
     assert (times.is_full, times.room) == (False, 1)
@@ -56,7 +62,7 @@ def test_lookup_before_during_and_after_the_entries(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
     assert offsets.lookup(17) == OffsetPosition(10, 0)
     assert times.lookup(1000) == TimestampOffset(-1, 10)
-    offsets.extend([12, 15], [100, 200])
+    extend(offsets, [12, 15], [100, 200])
     times.extend([1000, 2000], [12, 15])
     assert offsets.lookup(11) == OffsetPosition(10, 0)
     assert offsets.lookup(14) == OffsetPosition(12, 100)
@@ -67,26 +73,26 @@ def test_lookup_before_during_and_after_the_entries(tmp_path: Path) -> None:
 
 
 def test_file_that_was_never_trimmed_shows_its_entries_only(tmp_path: Path) -> None:
-    offset_index(tmp_path).extend([12, 15], [100, 200])
+    extend(offset_index(tmp_path), [12, 15], [100, 200])
     reopened = offset_index(tmp_path)
     assert (len(reopened), reopened.last()) == (2, OffsetPosition(15, 200))
-    reopened.extend([18], [300])
+    extend(reopened, [18], [300])
     assert len(offset_index(tmp_path)) == 3
 
 
 def test_trimmed_file_grows_again_for_the_next_entry(tmp_path: Path) -> None:
     offsets = offset_index(tmp_path)
-    offsets.extend([12], [100])
+    extend(offsets, [12], [100])
     offsets.trim()
     offsets.release()
-    offsets.extend([15], [200])
+    extend(offsets, [15], [200])
     assert offsets.path.stat().st_size == 64
     assert offsets.lookup(20) == OffsetPosition(15, 200)
 
 
 def test_truncation_drops_entries_from_the_offset_on(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
-    offsets.extend([12, 15, 18], [100, 200, 300])
+    extend(offsets, [12, 15, 18], [100, 200, 300])
     times.extend([1, 2, 3], [12, 15, 18])
     offsets.truncate_to(15)
     times.truncate_to(16)
@@ -95,6 +101,14 @@ def test_truncation_drops_entries_from_the_offset_on(tmp_path: Path) -> None:
     assert len(offset_index(tmp_path)) == 1  # a crash does not bring the others back
     offsets.reset()
     assert (len(offsets), offsets.path.stat().st_size) == (0, 0)
+
+
+def test_offsets_that_go_back_get_no_entry(tmp_path: Path) -> None:
+    offsets = offset_index(tmp_path)
+    extend(offsets, [12, 11, 12, 15], [100, 200, 300, 400])
+    extend(offsets, [14, 15, 16], [500, 600, 700])
+    assert [offsets.lookup(offset).position for offset in (12, 15, 16)] == [100, 400, 700]
+    assert len(offsets) == 3
 
 
 def test_closing_entry_needs_a_larger_timestamp(tmp_path: Path) -> None:
@@ -115,7 +129,7 @@ def test_rename_and_unlink_pass_over_a_missing_file(tmp_path: Path) -> None:
     offsets = offset_index(tmp_path)
     offsets.rename(tmp_path / "gone")
     offsets.unlink()
-    offsets.extend([12], [100])
+    extend(offsets, [12], [100])
     offsets.rename(tmp_path / "00000000000000000010.index.deleted")
     assert offsets.lookup(12) == OffsetPosition(12, 100)
     offsets.unlink()

@@ -83,9 +83,9 @@ def test_find_batch_and_next_offset(tmp_path: Path, world: World) -> None:
     assert segment.find_batch(0) == BatchPlace(0, 0, sizes[0])
     assert segment.find_batch(16) == BatchPlace(15, sum(sizes[:5]), sizes[5])
     assert segment.find_batch(30) is None
-    assert segment.next_offset() == 30
+    assert segment.tail().next_offset == 30
     (tmp_path / "empty").mkdir()
-    assert world.segment(tmp_path / "empty", base_offset=7).next_offset() == 7
+    assert world.segment(tmp_path / "empty", base_offset=7).tail().next_offset == 7
 
 
 def test_find_batch_larger_than_a_chunk(tmp_path: Path, world: World) -> None:
@@ -119,7 +119,7 @@ def test_truncation_takes_the_batch_that_spans_the_offset(tmp_path: Path, world:
     cut = segment.truncate_to(16)
     assert cut == sum(map(len, batches[5:]))
     assert segment.files.log.path.read_bytes() == b"".join(batches[:5])
-    assert segment.next_offset() == 15
+    assert segment.tail().next_offset == 15
     assert segment.max_so_far == TimestampOffset(4002, 14)
     assert segment.files.offset_index.last().offset < 16
     assert segment.truncate_to(100) == 0
@@ -129,7 +129,7 @@ def test_truncation_to_nothing_starts_over(tmp_path: Path, world: World) -> None
     segment = world.segment(tmp_path, *ten_batches(), config=SPARSE)
     world.clock.advance(77)
     segment.truncate_to(0)
-    assert (segment.size, segment.next_offset(), segment.first_timestamp) == (0, 0, -1)
+    assert (segment.size, segment.tail().next_offset, segment.first_timestamp) == (0, 0, -1)
     assert segment.max_so_far == TimestampOffset(-1, 0)
     assert segment.created_ms == world.clock.time_ms()
     assert len(segment.files.offset_index) == len(segment.files.time_index) == 0

@@ -40,7 +40,7 @@ class LocalLog:
         self._environment = environment
         self._deleter = Deleter(environment.filesystem, environment.scheduler)
         self.log_end = OffsetMetadata(0, 0, 0)
-        self.set_log_end(segments.active.next_offset())
+        self.set_log_end(segments.active.tail().next_offset)
 
     @property
     def log_end_offset(self) -> int:

@@ -45,6 +45,13 @@ class BatchPlace(NamedTuple):
     size: int
 
 
+class Tail(NamedTuple):
+    """The end of a segment's whole batches."""
+
+    next_offset: int  # the base offset, where there is none
+    end_position: int
+
+
 class Segment:
     """One segment. Writes come from one thread at a time (the log's lock sees to that); reads from any."""
 
@@ -146,14 +153,15 @@ class Segment:
                 return BatchPlace(int(row["base_offset"]), chunk.file_position + int(row["position"]), int(row["size"]))
         return None
 
-    def next_offset(self) -> int:
-        """The offset behind the last whole batch; the base offset of an empty segment."""
-        next_offset = self.base_offset
+    def tail(self) -> Tail:
+        """Where the whole batches end, found from the last index entry on; their CRCs are not looked at."""
+        tail = Tail(self.base_offset, 0)
         for chunk in self.files.log.chunks(self.files.offset_index.last().position):
+            tail = tail._replace(end_position=chunk.stop_position)
             if len(chunk.table):
                 last = chunk.table[-1]
-                next_offset = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
-        return next_offset
+                tail = tail._replace(next_offset=int(last["base_offset"]) + int(last["last_offset_delta"]) + 1)
+        return tail
 
     def truncate_to(self, offset: int) -> int:
         """Drop all batches from the first that reaches the offset on, and their entries; returns the bytes cut.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.config import LogConfig
-from octavo.errors import OctavoError
+from octavo.errors import CorruptionError, OctavoError
 from octavo.format.decoder import Decoder
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import Transient
@@ -34,7 +34,12 @@ def split(segment: Segment, folder: Path, config: LogConfig, environment: Enviro
             table, first = chunk.table, 0
             while first < len(table):
                 if not made or not made[-1].holds_offset(_last_offset(table, first)):
-                    made.append(_new_segment(_base_offset(chunk, first), folder, config, environment))
+                    base_offset = _base_offset(chunk, first)
+                    if made and base_offset <= made[-1].base_offset:
+                        sentence = f"offset {base_offset} in a batch behind offset {made[-1].base_offset}"
+                        position = chunk.file_position + int(table[first]["position"])
+                        raise CorruptionError(sentence, position=position, path=str(segment.files.log.path))
+                    made.append(_new_segment(base_offset, folder, config, environment))
                 end = _end_of_run(made[-1], table, first)
                 start, stop = int(table[first]["position"]), int(table[end - 1]["position"] + table[end - 1]["size"])
                 made[-1].append(_last_offset(table, end - 1), chunk.data[start:stop], table[first:end])
