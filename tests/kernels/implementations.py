@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-MODULES = ("walk", "decode", "encode", "legacy", "hash")
+MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay")
 PACKAGES = {"compiled": "octavo.kernels", "reference": "octavo.kernels.reference"}
 
 

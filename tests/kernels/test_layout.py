@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import octavo.kernels
-from octavo.kernels import columns, layout
-from octavo.kernels.layout import BATCH
+from octavo.kernels import columns, layout, producers
+from octavo.kernels.layout import BATCH, Code
 
 FOLDER = Path(octavo.kernels.__file__).parent
 C_TYPES = {"int64_t": "<i8", "int32_t": "<i4", "uint32_t": "<u4", "int16_t": "<i2", "uint16_t": "<u2"}
@@ -75,3 +75,32 @@ def test_positions_follow_from_the_formats() -> None:
     assert layout.LOG_OVERHEAD == 12 and layout.BATCH_OVERHEAD == 61
     assert layout.MESSAGE_V0.size == 18 and layout.MESSAGE_V1.size == 26
     assert np.zeros(0, BATCH).itemsize == BATCH.itemsize
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("CachedBatch", producers.CACHED_BATCH),
+        ("Producer", producers.PRODUCER),
+        ("Ongoing", producers.ONGOING),
+        ("Marker", producers.MARKER),
+    ],
+)
+def test_the_rows_of_producers_are_the_structs(name: str, dtype: np.dtype[np.void]) -> None:
+    struct = dict(blocks("producers.pxd"))[f"cdef struct {name}:"]
+    fields = {field.partition("[")[0]: kind for kind, field in (line.split() for line in struct)}
+    assert fields.pop("batches", "CachedBatch") == "CachedBatch"
+    scalars = [field for field in dtype.names or () if field != "batches"]
+    assert [(field, C_TYPES[kind]) for field, kind in fields.items()] == [
+        (field, dtype[field].str) for field in scalars
+    ]
+    assert all(offset % min(kind.base.itemsize, 8) == 0 for kind, offset, *_ in (dtype.fields or {}).values())
+    assert dtype.itemsize % 8 == 0 and dtype.itemsize == sum(dtype[field].itemsize for field in dtype.names or ())
+
+
+def test_numbers_of_producers_are_the_same() -> None:
+    found = dict(blocks("producers.pxd"))
+    assert members(found["cdef enum:"]) == {"CACHED_BATCHES": producers.CACHED_BATCHES, "NONE": producers.NONE}
+    in_c = members(found["cdef enum Replayed:"]) | {"DONE": Code.DONE, "FULL": Code.FULL}
+    assert in_c == dict(producers.Replayed.__members__)
+    assert "CachedBatch batches[5]" in found["cdef struct Producer:"]

@@ -20,6 +20,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.encode import encode_batches, encode_records
         from octavo.kernels.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
         from octavo.kernels.legacy import decode_messages
+        from octavo.kernels.replay import replay
         from octavo.kernels.walk import next_run, walk
     except ImportError:
         _compiled = False
@@ -29,6 +30,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.encode import encode_batches, encode_records
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
     from octavo.kernels.reference.legacy import decode_messages
+    from octavo.kernels.reference.replay import replay
     from octavo.kernels.reference.walk import next_run, walk
 
 COMPILED = _compiled
@@ -46,6 +48,7 @@ __all__ = [
     "murmur2",
     "murmur2_column",
     "next_run",
+    "replay",
     "walk",
     "xxh32",
 ]

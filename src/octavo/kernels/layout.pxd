@@ -33,6 +33,8 @@ cdef enum:
     MIN_RECORD_BYTES = 7
     CODEC_MASK = 0x07
     LOG_APPEND_TIME = 0x08
+    TRANSACTIONAL = 0x10
+    CONTROL = 0x20
 
 cdef enum Flaw:
     CRC_MISMATCH = 1

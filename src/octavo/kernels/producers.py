@@ -1,0 +1,126 @@
+"""What a partition's producers have written, as arrays that the replay of a log updates.
+
+The compiled side repeats the rows as C structs (`producers.pxd`); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+CACHED_BATCHES = 5  # so many requests may a producer have in flight, and each of them be sent again
+NONE = -1
+
+CACHED_BATCH = np.dtype(
+    [("last_offset", "<i8"), ("timestamp", "<i8"), ("last_sequence", "<i4"), ("offset_delta", "<i4")]
+)
+
+# The batches are a ring: the newest lies before `next_batch`.
+PRODUCER = np.dtype(
+    [
+        ("producer_id", "<i8"),
+        ("last_timestamp", "<i8"),
+        ("current_txn_first_offset", "<i8"),
+        ("batches", CACHED_BATCH, (CACHED_BATCHES,)),
+        ("coordinator_epoch", "<i4"),
+        ("epoch", "<i2"),
+        ("batch_count", "u1"),
+        ("next_batch", "u1"),
+    ]
+)
+
+# A transaction without a marker yet.
+ONGOING = np.dtype([("first_offset", "<i8"), ("producer_id", "<i8")])
+
+# A control batch of a producer: what its first record says (type -1: it has none), then what the replay finds out, the
+# transaction that it ended (first offset -1: none was ongoing) and the last stable offset at that moment.
+MARKER = np.dtype(
+    [
+        ("producer_id", "<i8"),
+        ("offset", "<i8"),
+        ("timestamp", "<i8"),
+        ("first_offset", "<i8"),
+        ("last_stable_offset", "<i8"),
+        ("coordinator_epoch", "<i4"),
+        ("type", "<i4"),
+    ]
+)
+
+HASH_MULTIPLIER = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: spreads the dense ids that Kafka gives
+_FIRST_CAPACITY = 8
+
+
+class Replayed(IntEnum):
+    """How a replay ended."""
+
+    DONE = 0
+    FULL = 1  # `producers` must grow before the returned row
+    NOT_TRANSACTIONAL = 2  # the returned row is a plain batch inside its producer's transaction
+
+
+@dataclass(slots=True)
+class ProducerArrays:
+    """The first `count` entries are producers, found through `slots`: an open hash table of their indexes, -1 is free.
+
+    `ongoing` is the transactions among them in the order of their first offsets. Not thread-safe.
+    """
+
+    entries: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PRODUCER))
+    slots: NDArray[np.int32] = field(default_factory=lambda: np.full(1, NONE, np.int32))
+    ongoing: NDArray[np.void] = field(default_factory=lambda: np.empty(0, ONGOING))
+    count: int = 0
+    ongoing_count: int = 0
+
+    def slot_of(self, producer_id: int) -> int:
+        """Where the index of this producer is, or belongs."""
+        mask = len(self.slots) - 1
+        slot = (producer_id * HASH_MULTIPLIER % 2**64) >> 65 - len(self.slots).bit_length() if mask else 0
+        while (index := self.slots.item(slot)) != NONE and self.entries["producer_id"].item(index) != producer_id:
+            slot = slot + 1 & mask
+        return slot
+
+    def find(self, producer_id: int) -> int:
+        """The index of this producer's entry; -1 where it is not known."""
+        return self.slots.item(self.slot_of(producer_id)) if self.count else NONE
+
+    def add(self, producer_id: int) -> int:
+        """The index of a new entry for a producer that is not known; the caller has made room."""
+        self.entries[self.count] = np.zeros((), PRODUCER)
+        entry = self.entries[self.count]
+        entry["producer_id"] = producer_id
+        for name in ("last_timestamp", "current_txn_first_offset", "coordinator_epoch", "epoch"):
+            entry[name] = NONE
+        self.slots[self.slot_of(producer_id)] = self.count
+        self.count += 1
+        return self.count - 1
+
+    def grow(self) -> None:
+        """Make room for twice as many."""
+        capacity = max(2 * len(self.entries), _FIRST_CAPACITY)
+        self.hold(np.concatenate([self.entries[: self.count], np.empty(capacity - self.count, PRODUCER)]), self.count)
+
+    def hold(self, entries: NDArray[np.void], count: int) -> None:
+        """Take the first `count` of these entries for the producers, each with an id of its own."""
+        bits = (2 * len(entries)).bit_length()
+        self.entries, self.count = entries, count
+        self.ongoing, self.ongoing_count = np.empty(len(entries), ONGOING), 0
+        self.slots = np.full(1 << bits, NONE, np.int32)
+        hashes = entries["producer_id"][:count].astype(np.uint64) * np.uint64(HASH_MULTIPLIER)
+        left, slots = np.arange(count, dtype=np.int32), hashes >> np.uint64(64 - bits) if count else hashes
+        while len(left):
+            free = self.slots[slots] == NONE
+            self.slots[slots[free]] = left[free]  # of those that want one slot the last gets it
+            others = self.slots[slots] != left
+            left, slots = left[others], slots[others] + np.uint64(1) & np.uint64(len(self.slots) - 1)
+
+    def find_ongoing(self) -> None:
+        """Fill `ongoing` from the entries."""
+        first_offsets = self.entries["current_txn_first_offset"][: self.count]
+        found = np.flatnonzero(first_offsets != NONE)
+        found = found[np.argsort(first_offsets[found], kind="stable")]
+        self.ongoing_count = len(found)
+        self.ongoing["first_offset"][: len(found)] = first_offsets[found]
+        self.ongoing["producer_id"][: len(found)] = self.entries["producer_id"][found]

@@ -1,0 +1,117 @@
+"""Replay the batches of a log onto the producers' state, in plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.kernels import layout
+from octavo.kernels.producers import CACHED_BATCHES, NONE, ProducerArrays, Replayed
+
+_MAX_INT32 = 2**31 - 1
+
+
+def replay(
+    table: NDArray[np.void], markers: NDArray[np.void], producers: ProducerArrays, row: int = 0, marker: int = 0
+) -> tuple[int, int, int]:
+    """Take in the batches of `table` from `row` on; returns (Replayed, next row, next marker).
+
+    Nothing is checked but what no log may hold: these batches were accepted once. `markers` has a row for each control
+    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over.
+    """
+    if row < 0 or marker < 0:
+        raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
+    ids = table["producer_id"]
+    for at in range(row, len(table)):
+        if ids[at] < 0:
+            continue
+        batch = table[at]
+        is_control = batch["attributes"] & layout.CONTROL
+        if is_control and marker >= len(markers):
+            raise ValueError(f"row {at} is a control batch, but there are {len(markers)} markers")
+        index = producers.find(int(ids[at]))
+        if index == NONE:
+            if producers.count == len(producers.entries):
+                return Replayed.FULL, at, marker
+            index = producers.add(int(ids[at]))
+        entry = producers.entries[index]
+        if is_control:
+            _end_transaction(producers, entry, int(batch["producer_epoch"]), markers[marker])
+            marker += 1
+        elif (code := _add_batch(producers, entry, batch)) != Replayed.DONE:
+            return code, at, marker
+    return Replayed.DONE, len(table), marker
+
+
+def _add_batch(producers: ProducerArrays, entry: np.void, batch: np.void) -> Replayed:
+    """Inside a transaction every batch of its producer is transactional."""
+    base_offset, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
+    is_transactional = batch["attributes"] & layout.TRANSACTIONAL
+    begins = is_transactional and entry["current_txn_first_offset"] == NONE and base_offset != NONE
+    if entry["current_txn_first_offset"] != NONE and not is_transactional:
+        return Replayed.NOT_TRANSACTIONAL
+    if begins and producers.ongoing_count == len(producers.ongoing):
+        return Replayed.FULL
+    _set_epoch(entry, int(batch["producer_epoch"]))
+    last_offset = _wrapped(base_offset + delta, 64)
+    cached = (last_offset, batch["max_timestamp"], _last_sequence(int(batch["base_sequence"]), delta), delta)
+    entry["batches"][entry["next_batch"]] = cached
+    entry["next_batch"] = (entry["next_batch"] + 1) % CACHED_BATCHES
+    entry["batch_count"] = min(entry["batch_count"] + 1, CACHED_BATCHES)
+    entry["last_timestamp"] = batch["max_timestamp"]
+    if begins:
+        entry["current_txn_first_offset"] = base_offset
+        _begin(producers, base_offset, int(entry["producer_id"]))
+    return Replayed.DONE
+
+
+def _end_transaction(producers: ProducerArrays, entry: np.void, epoch: int, marker: np.void) -> None:
+    marker["first_offset"] = NONE
+    if marker["type"] == NONE:
+        return  # compaction has emptied it, after the whole transaction was gone
+    _set_epoch(entry, epoch)
+    marker["first_offset"] = entry["current_txn_first_offset"]
+    if marker["first_offset"] != NONE:
+        marker["last_stable_offset"] = _complete(producers, int(entry["producer_id"]), int(marker["offset"]) + 1)
+    entry["coordinator_epoch"] = marker["coordinator_epoch"]
+    entry["last_timestamp"] = marker["timestamp"]
+    entry["current_txn_first_offset"] = NONE
+
+
+def _set_epoch(entry: np.void, epoch: int) -> None:
+    """A producer's batches are those of one epoch."""
+    if entry["epoch"] != epoch:
+        entry["epoch"] = epoch
+        entry["batch_count"] = entry["next_batch"] = 0
+
+
+def _begin(producers: ProducerArrays, first_offset: int, producer_id: int) -> None:
+    """Put the transaction into its place, the last one unless offsets go backwards."""
+    ongoing, at = producers.ongoing, producers.ongoing_count
+    while at and ongoing[at - 1]["first_offset"] > first_offset:
+        ongoing[at] = ongoing[at - 1]
+        at -= 1
+    ongoing[at] = (first_offset, producer_id)
+    producers.ongoing_count += 1
+
+
+def _complete(producers: ProducerArrays, producer_id: int, after_marker: int) -> int:
+    """Take the producer's transaction out; returns where the earliest one of another begins, or `after_marker`."""
+    ongoing, count = producers.ongoing, producers.ongoing_count
+    others = ongoing[:count][ongoing["producer_id"][:count] != producer_id]
+    ongoing[: len(others)] = others
+    producers.ongoing_count = len(others)
+    return int(others[0]["first_offset"]) if len(others) else _wrapped(after_marker, 64)
+
+
+def _last_sequence(base_sequence: int, last_offset_delta: int) -> int:
+    """As Kafka computes it, in 32 bits; `octavo.format.sequence` explains."""
+    if base_sequence == layout.NO_SEQUENCE:
+        return layout.NO_SEQUENCE
+    if base_sequence > _wrapped(_MAX_INT32 - last_offset_delta, 32):
+        return _wrapped(last_offset_delta - (_MAX_INT32 - base_sequence) - 1, 32)
+    return _wrapped(base_sequence + last_offset_delta, 32)
+
+
+def _wrapped(number: int, bits: int) -> int:
+    return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)

@@ -1,0 +1,207 @@
+"""Replaying batches onto the arrays of producers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from octavo.kernels.layout import BATCH, CONTROL, TRANSACTIONAL
+from octavo.kernels.producers import CACHED_BATCHES, MARKER, NONE, PRODUCER, ProducerArrays, Replayed
+from tests.kernels import implementations
+
+ABORT, COMMIT = 0, 1
+MAX_INT32 = 2**31 - 1
+
+
+def batches(*rows: dict[str, int]) -> NDArray[np.void]:
+    """One-record batches of producer 7 at offsets 0, 1, …, but for what a row says."""
+    table = np.zeros(len(rows), BATCH)
+    for offset, (place, row) in enumerate(zip(table, rows, strict=True)):
+        for name, value in {"base_offset": offset, "producer_id": 7, "magic": 2, "count": 1, **row}.items():
+            place[name] = value
+    return table
+
+
+def markers_of(table: NDArray[np.void], *markers: tuple[int, int]) -> NDArray[np.void]:
+    """The markers in the table's control batches: type and coordinator epoch; the timestamps are 1000, 1001, …"""
+    control = table[(table["attributes"] & CONTROL != 0) & (table["producer_id"] >= 0)]
+    found = np.zeros(len(control), MARKER)
+    found["producer_id"], found["offset"] = control["producer_id"], control["base_offset"]
+    found["timestamp"] = 1000 + np.arange(len(control))
+    for place, (kind, coordinator_epoch) in zip(found, markers, strict=True):
+        place["type"], place["coordinator_epoch"] = kind, coordinator_epoch
+    return found
+
+
+def replay(
+    kernels: SimpleNamespace, producers: ProducerArrays, table: NDArray[np.void], *markers: tuple[int, int]
+) -> Any:
+    """Replay all of it, growing when asked to; returns (code, row), and the transactions that the markers ended."""
+    ends = markers_of(table, *markers)
+    code, row, marker = kernels.replay(table, ends, producers)
+    while code == Replayed.FULL:
+        producers.grow()
+        producers.find_ongoing()
+        code, row, marker = kernels.replay(table, ends, producers, row, marker)
+    ended = [(int(end["first_offset"]), int(end["last_stable_offset"])) for end in ends]
+    return (code, row), [transaction for transaction in ended if transaction[0] != NONE]
+
+
+def entry(producers: ProducerArrays, producer_id: int) -> dict[str, Any]:
+    row = producers.entries[producers.find(producer_id)]
+    found = {name: row[name].item() for name in PRODUCER.names or () if name != "batches"}
+    end = found.pop("next_batch")
+    return found | {"batches": [row["batches"][slot].item() for slot in range(end - found["batch_count"], end)]}
+
+
+def test_a_producer_and_its_batches(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    rows = [{"base_sequence": n, "max_timestamp": 50 + n, "producer_epoch": 3} for n in range(7)]
+    assert replay(kernels, producers, batches(*rows)) == ((Replayed.DONE, 7), [])
+    assert entry(producers, 7) == {
+        "producer_id": 7,
+        "last_timestamp": 56,
+        "current_txn_first_offset": NONE,
+        "coordinator_epoch": NONE,
+        "epoch": 3,
+        "batch_count": CACHED_BATCHES,
+        "batches": [(n, 50 + n, n, 0) for n in range(2, 7)],
+    }
+
+
+def test_batches_without_a_producer_are_passed_over(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    rows = [{"producer_id": -1}, {"producer_id": -1, "attributes": CONTROL}, {"producer_id": -5, "attributes": 0x30}]
+    assert replay(kernels, producers, batches(*rows)) == ((Replayed.DONE, 3), [])
+    assert producers.count == 0
+
+
+@pytest.mark.parametrize(
+    ("base_sequence", "delta", "last"),
+    [
+        (0, 0, 0),
+        (5, 3, 8),
+        (MAX_INT32, 0, MAX_INT32),
+        (MAX_INT32, 1, 0),
+        (MAX_INT32 - 1, 4, 2),
+        (-1, 3, -1),
+        (-7, 2, -5),
+    ],
+)
+def test_the_last_sequence_wraps(kernels: SimpleNamespace, base_sequence: int, delta: int, last: int) -> None:
+    producers = ProducerArrays()
+    replay(kernels, producers, batches({"base_sequence": base_sequence, "last_offset_delta": delta, "base_offset": 40}))
+    assert entry(producers, 7)["batches"] == [(40 + delta, 0, last, delta)]
+
+
+def test_another_epoch_forgets_the_batches(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    replay(kernels, producers, batches(*[{"producer_epoch": epoch} for epoch in (1, 1, 2, 1)]))
+    assert entry(producers, 7)["batches"] == [(3, 0, 0, 0)] and entry(producers, 7)["epoch"] == 1
+
+
+def test_transactions_begin_and_end(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    data, control = {"attributes": TRANSACTIONAL}, {"attributes": TRANSACTIONAL | CONTROL}
+    eight = {"producer_id": 8}
+    table = batches(data, data | eight, data, control | eight, control, control, data | eight)
+    code, ended = replay(kernels, producers, table, (ABORT, 4), (COMMIT, 5), (ABORT, 6))
+    assert code == (Replayed.DONE, 7)
+    # When 8 ended at offset 3, 7 was ongoing since 0; when 7 ended at 4, nobody was; nothing ended at 5.
+    assert ended == [(1, 0), (0, 5)]
+    assert entry(producers, 7)["current_txn_first_offset"] == NONE
+    assert (entry(producers, 7)["coordinator_epoch"], entry(producers, 7)["last_timestamp"]) == (6, 1002)
+    assert entry(producers, 7)["batches"] == [(0, 0, 0, 0), (2, 0, 0, 0)]
+    assert entry(producers, 8)["current_txn_first_offset"] == 6
+    assert producers.ongoing[: producers.ongoing_count].tolist() == [(6, 8)]
+
+
+def test_a_marker_of_the_next_epoch_forgets_the_batches(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    control = {"attributes": TRANSACTIONAL | CONTROL, "producer_epoch": 1}
+    replay(kernels, producers, batches({"attributes": TRANSACTIONAL}, control), (COMMIT, 0))
+    assert entry(producers, 7)["batches"] == [] and entry(producers, 7)["epoch"] == 1
+
+
+def test_an_emptied_marker_changes_nothing_but_names_its_producer(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    control = {"attributes": TRANSACTIONAL | CONTROL, "producer_epoch": 4}
+    table = batches({"attributes": TRANSACTIONAL}, control, control | {"producer_id": 9})
+    assert replay(kernels, producers, table, (NONE, 0), (NONE, 0)) == ((Replayed.DONE, 3), [])
+    assert entry(producers, 7)["current_txn_first_offset"] == 0 and entry(producers, 7)["epoch"] == 0
+    assert entry(producers, 9)["epoch"] == NONE and entry(producers, 9)["batches"] == []
+
+
+def test_a_plain_batch_inside_a_transaction(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    table = batches({"attributes": TRANSACTIONAL}, {"producer_id": 8}, {"max_timestamp": 99, "producer_epoch": 5}, {})
+    assert replay(kernels, producers, table) == ((Replayed.NOT_TRANSACTIONAL, 2), [])
+    assert entry(producers, 7)["epoch"] == 0 and entry(producers, 7)["last_timestamp"] == 0
+    assert len(entry(producers, 7)["batches"]) == 1
+
+
+def test_transactions_are_kept_in_the_order_of_their_offsets(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    rows = [{"producer_id": n, "base_offset": 100 - n, "attributes": TRANSACTIONAL} for n in range(20)]
+    replay(kernels, producers, batches(*rows))
+    assert producers.ongoing[:20].tolist() == [(100 - n, n) for n in reversed(range(20))]
+
+
+def test_many_producers_are_found_again(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    ids = [*range(300), *(2**63 - 1 - n for n in range(300)), *(n << 32 for n in range(1, 300))]
+    for _ in range(2):
+        code, _ = replay(kernels, producers, batches(*[{"producer_id": one} for one in ids]))
+        assert code == (Replayed.DONE, len(ids))
+    assert producers.count == len(set(ids)) < len(producers.entries) < len(producers.slots)
+    assert [producers.entries[producers.find(one)]["producer_id"] for one in ids] == ids
+    assert producers.find(10**6) == NONE
+
+
+def test_markers_must_be_there(kernels: SimpleNamespace) -> None:
+    table = batches({"attributes": CONTROL})
+    with pytest.raises(ValueError, match="row 0 is a control batch, but there are 0 markers"):
+        kernels.replay(table, np.empty(0, MARKER), ProducerArrays())
+    for row, marker in ((-1, 0), (0, -1)):
+        with pytest.raises(ValueError, match="expected 0 or more"):
+            kernels.replay(table, np.empty(0, MARKER), ProducerArrays(), row, marker)
+
+
+IDS = st.sampled_from([-1, 0, 1, 2, 3, 2**62, 2**63 - 1])
+INT32 = st.sampled_from([-(2**31), -2, -1, 0, 1, 2, MAX_INT32 - 1, MAX_INT32])
+OFFSETS = st.integers(-1, 30) | st.sampled_from([2**63 - 1, -(2**63)])
+ROWS = st.fixed_dictionaries(
+    {
+        "producer_id": IDS,
+        "base_offset": OFFSETS,
+        "last_offset_delta": INT32,
+        "base_sequence": INT32,
+        "producer_epoch": st.sampled_from([-1, 0, 1, 2**15 - 1]),
+        "max_timestamp": OFFSETS,
+        "attributes": st.sampled_from(
+            [0, TRANSACTIONAL, TRANSACTIONAL, TRANSACTIONAL, CONTROL, TRANSACTIONAL | CONTROL]
+        ),
+    }
+)
+MARKERS = st.tuples(st.sampled_from([NONE, ABORT, COMMIT]), st.integers(-1, 2))
+
+
+@settings(max_examples=300)
+@given(st.lists(ROWS, max_size=40), st.data())
+def test_both_replay_any_batches_alike(rows: list[dict[str, int]], data: st.DataObject) -> None:
+    table = batches(*rows)
+    control = int(np.count_nonzero((table["attributes"] & CONTROL != 0) & (table["producer_id"] >= 0)))
+    markers = data.draw(st.lists(MARKERS, min_size=control, max_size=control))
+    found = []
+    for name in ("compiled", "reference"):
+        producers = ProducerArrays()
+        outcome = replay(implementations.load(name), producers, table, *markers)
+        ongoing = producers.ongoing[: producers.ongoing_count].tolist()
+        found.append((outcome, producers.entries[: producers.count].tobytes(), producers.slots.tolist(), ongoing))
+    assert found[0] == found[1]
