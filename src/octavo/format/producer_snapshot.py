@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import CorruptionError
 from octavo.format.entry_layout import EntryLayout
 from octavo.kernels.layout import big_endian
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 VERSION = 1
 
@@ -47,8 +53,13 @@ class ProducerEntry(NamedTuple):
         return self.last_offset >= 0
 
 
-def decode(data: bytes | bytearray | memoryview) -> list[ProducerEntry]:
+def decode(data: Buffer) -> list[ProducerEntry]:
     """The producers in file order, which means nothing: Kafka writes them as its hash map gives them."""
+    return [ProducerEntry(*fields) for fields in decode_table(data).tolist()]
+
+
+def decode_table(data: Buffer) -> NDArray[np.void]:
+    """The same as a read-only array of `ENTRY`s."""
     content = memoryview(data).cast("B")
     if len(content) < HEADER.size:
         raise CorruptionError(f"producer snapshot of {len(content)} bytes, expected {HEADER.size} or more", position=0)
@@ -67,11 +78,20 @@ def decode(data: bytes | bytearray | memoryview) -> list[ProducerEntry]:
             f"producer snapshot is corrupt: stored crc {crc}, computed crc {computed}", position=CRC_POSITION
         )
     # Bytes behind the last entry pass, as they do in Kafka: the CRC vouches for them.
-    return [ProducerEntry(*fields) for fields in ENTRY.view(entries[: count * ENTRY.size]).tolist()]
+    return ENTRY.view(entries[: count * ENTRY.size])
 
 
-def encode(producers: Sequence[ProducerEntry]) -> bytes:
+def encode(producers: Iterable[ProducerEntry]) -> bytes:
     """The file's bytes."""
-    body = b"".join(ENTRY.pack(*producer) for producer in producers)
-    crc = kernels.crc32c(HEADER.pack(VERSION, 0, len(producers))[COUNT_POSITION:] + body)
-    return HEADER.pack(VERSION, crc, len(producers)) + body
+    return _framed(b"".join(ENTRY.pack(*producer) for producer in producers))
+
+
+def encode_table(producers: NDArray[np.void]) -> bytes:
+    """The file's bytes, from an array of `ENTRY`s."""
+    return _framed(producers.tobytes())
+
+
+def _framed(entries: bytes) -> bytes:
+    count = len(entries) // ENTRY.size
+    crc = kernels.crc32c(HEADER.pack(VERSION, 0, count)[COUNT_POSITION:] + entries)
+    return HEADER.pack(VERSION, crc, count) + entries

@@ -1,0 +1,161 @@
+"""The state of a partition's producers: idempotence, epochs, transactions, as Kafka's ProducerStateManager keeps them.
+
+Pure state: files, the clock and the log belong to whoever calls. An append is two steps, `check` before its bytes are
+written and `apply` after; `replay` takes in batches that the log holds already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError, InvalidTxnStateError
+from octavo.format import producer_snapshot
+from octavo.format.control import ControlType
+from octavo.format.marker_table import decode_markers
+from octavo.format.txn_index import AbortedTxn
+from octavo.kernels import layout
+from octavo.kernels.producers import NONE, Replayed
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.producer_check import ProducerAppend, check_producers
+from octavo.storage.producer_table import ProducerTable
+from octavo.storage.transactions import Transactions
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+PRODUCER_ID_EXPIRATION_MS = 86_400_000
+_ABORTED = ["producer_id", "first_offset", "offset", "last_stable_offset"]
+
+
+class Replay(NamedTuple):
+    """What a replay found: how many rows it took in, the aborted transactions among them, why it went no further."""
+
+    rows: int
+    aborted: list[AbortedTxn]
+    damage: CorruptionError | None
+
+
+class ProducerStateManager:
+    """All producers and transactions of a partition, as they are before `map_end_offset`.
+
+    Not thread-safe: the log's lock guards it.
+    """
+
+    def __init__(self, *, expiration_ms: int = PRODUCER_ID_EXPIRATION_MS, start_offset: int = 0) -> None:
+        self.expiration_ms = expiration_ms
+        self.map_end_offset = start_offset
+        self.last_snapshot_offset = 0
+        self.transactions = Transactions()
+        self.producers = ProducerTable()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no producer is known and every transaction is stable."""
+        return not len(self.producers) and not self.transactions.unreplicated
+
+    def check(
+        self, data: Buffer, table: NDArray[np.void], origin: AppendOrigin, transaction_version: int | None = None
+    ) -> ProducerAppend:
+        """What appending the batches of `table` would change; raises a child of `AppendRejected` if they must not be.
+
+        Offsets and timestamps of the table are those that the log will hold. A marker from a client or a coordinator
+        needs the transaction version that the coordinator sent along.
+        """
+        return check_producers(self.producers, data, table, origin, transaction_version)
+
+    def apply(self, append: ProducerAppend) -> None:
+        """The batches were written. What they completed goes into the transaction index next:
+
+        for each of `append.completed`, write `transactions.index_entry`, then call `transactions.complete`.
+        """
+        for info in append.producers:
+            info.current.update(info.updated)
+            self.producers.put(info.current)
+            for first_offset in info.started:
+                self.transactions.begin(info.current.producer_id, first_offset)
+
+    def replay(self, data: Buffer, table: NDArray[np.void]) -> Replay:
+        """Take in batches that the log holds already, one after the other; they are not checked again.
+
+        `map_end_offset` moves behind the last of them. The aborted transactions are as the transaction index must have
+        them. A control record that is damaged ends the replay before its batch.
+        """
+        has_producer = table["producer_id"] > layout.NO_PRODUCER_ID
+        damage, aborted = None, []
+        if has_producer.any():
+            control = np.flatnonzero(has_producer & (table["attributes"] & layout.CONTROL != 0))
+            markers, damage = decode_markers(data, table[control])
+            table = table if damage is None else table[: control[len(markers)]]
+            aborted = self._replay(table, markers)
+        batches = np.flatnonzero(table["magic"] >= 2)  # for older ones Kafka does not move it
+        if len(batches):
+            last = table[batches[-1]]
+            self.map_end_offset = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
+        return Replay(len(table), aborted, damage)
+
+    def _replay(self, table: NDArray[np.void], markers: NDArray[np.void]) -> list[AbortedTxn]:
+        code, row = self.producers.replay(table, markers)
+        if code == Replayed.NOT_TRANSACTIONAL:
+            batch = table[row]
+            where = f"producer {batch['producer_id']}, offset {batch['base_offset']}"
+            raise InvalidTxnStateError(f"{where}: the log has a batch outside any transaction while one is ongoing")
+        ended = markers[markers["first_offset"] != NONE]
+        completed = zip(ended["first_offset"].tolist(), ended["offset"].tolist(), strict=True)
+        self.transactions.replace(self.producers.ongoing(), completed)
+        aborted = ended[ended["type"] == ControlType.ABORT]
+        return [AbortedTxn(*fields) for fields in aborted[_ABORTED].tolist()]
+
+    def load(self, snapshot: bytes, offset: int, now_ms: int) -> None:
+        """Begin with the state of a snapshot taken at `offset`, without the producers that have expired since.
+
+        Raises `CorruptionError` for a snapshot that is damaged, and changes nothing then.
+        """
+        producers = producer_snapshot.decode_table(snapshot)
+        self.start_at(offset)
+        self.last_snapshot_offset = offset
+        self.producers.load(producers)
+        self.remove_expired(now_ms)
+        self.transactions.replace(self.producers.ongoing(), ())
+
+    def load_newest(
+        self, offsets: Iterable[int], read: Callable[[int], bytes], log_start_offset: int, now_ms: int
+    ) -> list[int]:
+        """Begin with the newest sound snapshot, or with nothing at the log's start; returns the damaged ones."""
+        damaged = []
+        for offset in sorted(offsets, reverse=True):
+            try:
+                self.load(read(offset), offset, now_ms)
+            except CorruptionError:
+                damaged.append(offset)
+            else:
+                return damaged
+        self.start_at(log_start_offset)
+        self.last_snapshot_offset = log_start_offset
+        return damaged
+
+    def start_at(self, offset: int) -> None:
+        """Forget everything: the log begins anew at `offset`, or its state is to be replayed from there."""
+        self.producers.clear()
+        self.transactions.clear()
+        self.map_end_offset, self.last_snapshot_offset = offset, 0
+
+    def take_snapshot(self) -> bytes | None:
+        """The state at `map_end_offset` as the bytes of a snapshot; None where one was taken there already."""
+        if self.map_end_offset <= self.last_snapshot_offset:
+            return None
+        self.last_snapshot_offset = self.map_end_offset
+        return producer_snapshot.encode_table(self.producers.snapshot())
+
+    def remove_expired(self, now_ms: int) -> None:
+        """Drop the producers that have been idle for too long, unless they have a transaction ongoing."""
+        self.producers.remove_expired(now_ms - self.expiration_ms)
+
+    def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
+        """The log begins at `log_start_offset` now; of its snapshots the latest is at `latest_snapshot_offset`."""
+        self.transactions.forget_before(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+        self.last_snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset
