@@ -64,19 +64,20 @@ def run_producer_snapshot(data: bytes) -> None:
 
 
 def run_names(data: bytes) -> None:
-    """As a folder's name and as a file's. What was accepted may still be a name that Kafka would not write."""
+    """As a folder's name and as a file's; refused when it is neither."""
     name = data.decode("utf-8", "surrogateescape")
     names.SegmentFile.parse(name)
     names.KRaftSnapshot.parse(name)
     names.topic_problem(name)
-    error = None
-    for parse in (names.PartitionFolder.parse, names.base_offset_of, names.snapshot_id_of, names.is_ignored_folder):
+    parsers = (names.PartitionFolder.parse, names.base_offset_of, names.snapshot_id_of, names.is_ignored_folder)
+    errors = []
+    for parse in parsers:
         try:
             parse(name)
         except CorruptionError as found:
-            error = found
-    if error is not None:
-        raise error
+            errors.append(found)
+    if len(errors) == len(parsers):
+        raise errors[0]
 
 
 def run_uuid(data: bytes) -> None:

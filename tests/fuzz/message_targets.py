@@ -18,7 +18,15 @@ from octavo.format.messages.consumer_protocol import (
 )
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES
 from octavo.format.messages.record_json import key_json, kraft_control_json, metadata_json, value_json
-from octavo.format.messages.records import RecordType, decode_record, encode_key, encode_metadata, encode_versioned
+from octavo.format.messages.records import (
+    RecordType,
+    decode_metadata,
+    decode_record,
+    encode_key,
+    encode_metadata,
+    encode_versioned,
+)
+from octavo.format.messages.remote_log_metadata import REMOTE_METADATA_TYPES, remote_metadata_text
 from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES
 from octavo.format.varint import Bytes
@@ -84,6 +92,19 @@ def run_metadata(data: bytes) -> None:
 
 
 @cache
+def remote_seeds() -> list[bytes]:
+    random, found = Random(3), []
+    for kind in list(REMOTE_METADATA_TYPES.values()) * 4:
+        for version in kind.message.versions:
+            found.append(encode_metadata(kind, version, random_row(random, kind.message, version, unknown_tags=True)))
+    return found
+
+
+def run_remote(data: bytes) -> None:
+    remote_metadata_text(decode_metadata(REMOTE_METADATA_TYPES, data))
+
+
+@cache
 def control_seeds() -> list[bytes]:
     random = Random(1)
     found = [joined(bytes([0, 0, 0, kind]), bytes.fromhex("000000000009")) for kind in (0, 1, 9)]
@@ -114,6 +135,7 @@ def run_protocol(data: bytes) -> None:
 MESSAGE_TARGETS = [
     *(coordinator(topic) for topic in COORDINATORS),
     Target("cluster-metadata", mutating(metadata_seeds), run_metadata, weight=3),
+    Target("remote-log-metadata", mutating(remote_seeds), run_remote),
     Target("control", mutating(control_seeds), run_control),
     Target("consumer-protocol", mutating(protocol_seeds), run_protocol),
 ]

@@ -1,0 +1,107 @@
+"""Targets that look at log bytes piece by piece: they must agree with the decoder on what is sound."""
+
+from __future__ import annotations
+
+from octavo.errors import CorruptionError
+from octavo.format.anatomy import describe_batch, describe_incomplete
+from octavo.format.anatomy.entries import describe_entries
+from octavo.format.anatomy.node import Node
+from octavo.format.batch import decode_batch, read_header
+from octavo.format.header import BatchHeader
+from octavo.format.marker_table import decode_markers
+from octavo.format.message import Message, read_messages
+from octavo.format.names import FileKind
+from octavo.format.record import Record, TimestampType
+from octavo.format.record_parts import Deltas, read_records
+from octavo.format.walker import walk
+from octavo.kernels.layout import BATCH_OVERHEAD, CONTROL, Flaw
+from tests.fuzz import seeds
+from tests.fuzz.log_targets import LIMIT, make_log
+from tests.fuzz.sealing import seal_snapshot
+from tests.fuzz.target import Target, mutating
+
+
+def run_anatomy(data: bytes) -> None:
+    """Damage is shown, never raised; and no piece lies outside of what it is a piece of."""
+    found = walk(data)
+    view = memoryview(data)
+    for row in found.table:
+        start, size = int(row["position"]), int(row["size"])
+        check(describe_batch(view[start : start + size], start, limit=LIMIT))
+    check(describe_incomplete(view[found.next_position :], found.next_position))
+
+
+def check(node: Node) -> None:
+    assert node.length >= 0
+    for child in node.children:
+        check(child)
+
+
+def run_entries(data: bytes) -> None:
+    for kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX, FileKind.PRODUCER_SNAPSHOT):
+        nodes = list(describe_entries(kind, memoryview(data), 1000))
+        assert sum(node.length for node in nodes) == len(data)
+
+
+def run_records(data: bytes) -> None:
+    """Records one by one are those of the decoder, which accepts a batch whole or not at all."""
+    header = read_header(data)
+    if header.magic != 2 or header.codec_id or header.flaws:
+        return
+    one_by_one = alone(data, header)
+    try:
+        _, records = decode_batch(data, limit=LIMIT)
+    except CorruptionError:
+        assert not isinstance(one_by_one, list)
+        raise
+    assert one_by_one == records
+
+
+def alone(data: bytes, header: BatchHeader) -> list[Record] | CorruptionError:
+    appended = header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    deltas = Deltas(header.base_offset, header.base_timestamp, header.max_timestamp if appended else None)
+    try:
+        return list(read_records(memoryview(data), BATCH_OVERHEAD, header.size, header.count, deltas))
+    except CorruptionError as error:
+        return error
+
+
+def run_messages(data: bytes) -> None:
+    """Messages one by one are those of the decoder where that accepts the set."""
+    header = read_header(data)
+    if header.magic not in (0, 1) or header.flaws & Flaw.CRC_MISMATCH:
+        return
+    try:
+        _, records = decode_batch(data, limit=LIMIT)
+    except CorruptionError:
+        for message in read_messages(memoryview(data)[: header.size], limit=LIMIT):
+            as_record(message)
+        return
+    assert [as_record(message) for message in read_messages(memoryview(data)[: header.size], limit=LIMIT)] == records
+
+
+def as_record(message: Message) -> Record:
+    _ = message.timestamp_type, message.is_valid
+    return Record(message.offset, message.timestamp, message.key, message.value)
+
+
+def run_markers(data: bytes) -> None:
+    table = walk(data).table
+    controls = table[(table["magic"] == 2) & (table["attributes"] & CONTROL != 0) & (table["flaws"] == 0)]
+    found = decode_markers(data, controls)
+    assert len(found.markers) == len(controls) or found.damage is not None
+    if found.damage is not None:
+        raise found.damage
+
+
+def entry_files() -> list[bytes]:
+    return [data for kind in ("*.index", "*.timeindex", "*.txnindex", "*.snapshot") for data in seeds.files(kind)]
+
+
+DETAIL_TARGETS = [
+    Target("anatomy", make_log, run_anatomy, weight=2),
+    Target("anatomy-entries", mutating(entry_files, seal=seal_snapshot), run_entries),
+    Target("records-one-by-one", make_log, run_records, weight=3),
+    Target("messages-one-by-one", make_log, run_messages, weight=3),
+    Target("markers", make_log, run_markers),
+]
