@@ -73,9 +73,9 @@ def scan(
     selection = Selection.of(topics, partitions)
     log_dirs = open_log_dirs(paths, selection.wants)
     selection.check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
-    wanted = {name: files for name, files in log_dirs.partitions.items() if selection.wants(name)}
+    wanted = selection.among(log_dirs.partitions, log_dirs.given())
     request = Request(bounds, isolation_level, _columns(columns), split_bytes)
-    return Scan(wanted.values(), request, Findings(on_damage), log_dirs.notes)
+    return Scan([log_dirs.partitions[name] for name in wanted], request, Findings(on_damage), log_dirs.notes)
 
 
 class Scan:

@@ -57,6 +57,23 @@ def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Fin
     return pa.RecordBatchReader.from_batches(schema_of(columns), read_tasks(tasks, columns, findings))
 
 
+def limited(reader: pa.RecordBatchReader, rows: int | None) -> pa.RecordBatchReader:
+    """The first rows of a reader; all without a limit."""
+    if rows is None:
+        return reader
+    return pa.RecordBatchReader.from_batches(reader.schema, _first(reader, rows))
+
+
+def _first(reader: pa.RecordBatchReader, rows: int) -> Iterator[pa.RecordBatch]:
+    while rows > 0:
+        try:
+            batch = reader.read_next_batch().slice(0, rows)
+        except StopIteration:
+            return
+        rows -= batch.num_rows
+        yield batch
+
+
 class _Builder:
     """Puts the decoded columns and those that are the same in a whole batch together."""
 

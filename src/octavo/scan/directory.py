@@ -31,6 +31,7 @@ class Directory:
     partitions: dict[TopicPartition, PartitionFiles]
     leaving: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
     files: dict[str, FileStat] = field(default_factory=dict)  # in the root
+    single: bool = False  # the place is a partition's folder, or a segment file
     topics: set[str] = field(default_factory=set)  # of all current partitions, wanted or not
     unknown: list[str] = field(default_factory=list)  # folders in the root that are no partition's
     notes: list[Note] = field(default_factory=list)
@@ -50,7 +51,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
     if entry.is_folder and not _is_partition(location.name, entries):
         return _log_directory(location, entries, wanted)
     place = location if entry.is_folder else location.parent
-    directory = Directory(location, Root(place.parent), {})
+    directory = Directory(location, Root(place.parent), {}, single=True)
     folder = _folder(place, directory.notes)
     if entry.is_folder:
         files = from_entries(directory.root, place, folder, entries)

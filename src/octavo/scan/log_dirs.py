@@ -29,6 +29,10 @@ class LogDirs:
         """All topics that are there, whether their partitions were wanted or not."""
         return {topic for directory in self.directories for topic in directory.topics}
 
+    def given(self) -> set[TopicPartition]:
+        """The partitions whose own folder or segment file was given as a place."""
+        return {name for directory in self.directories if directory.single for name in directory.partitions}
+
     def shown(self) -> str:
         """The places, as a message names them."""
         return ", ".join(str(directory.place) for directory in self.directories)

@@ -15,7 +15,8 @@ from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column, Flaw
 from octavo.scan.findings import Findings
 from octavo.scan.plan import ReadTask
-from octavo.scan.rows import AbortedRanges, delivered, needs_offsets, timestamp_types
+from octavo.scan.rows import AbortedRanges, delivered, is_wrapper, needs_offsets, timestamp_types
+from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source, SourceChunk
 
 # Column names of a scan to what the kernel builds for them; the others are the same in a whole batch.
@@ -71,7 +72,7 @@ class TaskReader:
         source = Source(task, self._findings)
         for found in source:
             start = source.next_offset
-            table = delivered(self._sound(found), start, task.end_offset, aborted)
+            table = delivered(self._sound(found, start, task.end_offset), start, task.end_offset, aborted)
             sliced = needs_offsets(table, start, task.end_offset)
             decoder = self._with_offsets if sliced else self._plain
             for rows, timestamp_type in (
@@ -82,15 +83,19 @@ class TaskReader:
                     if first < last:
                         yield Filling(columns, first, last, timestamp_type)
 
-    def _sound(self, found: SourceChunk) -> NDArray[np.void]:
+    def _sound(self, found: SourceChunk, start: int, end: int) -> NDArray[np.void]:
+        """The batches without a flaw; of a flawed one among those that are wanted the findings are told."""
         table = found.chunk.table
         if not table["flaws"].any():
             return table
-        for row in table[table["flaws"] != 0]:
-            self._findings.damage(
-                _flaw(row).at(position=found.chunk.file_position + int(row["position"]), path=str(found.location))
-            )
         sound: NDArray[np.void] = table[table["flaws"] == 0]
+        for slot in np.flatnonzero(table["flaws"]).tolist():
+            behind = int(np.searchsorted(sound["position"], table[slot]["position"]))
+            is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
+            is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
+            if not is_before and not is_beyond:
+                position = found.chunk.file_position + int(table[slot]["position"])
+                self._findings.damage(_flaw(table[slot]).at(position=position, path=str(found.location)))
         return sound
 
     def _decode(self, decoder: Decoder, found: SourceChunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:

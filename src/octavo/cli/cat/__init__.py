@@ -1,0 +1,1 @@
+"""`octavo cat`: the records of topics."""

@@ -1,0 +1,78 @@
+"""The options of `octavo cat`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from octavo.cli.cat.text import SHOWN
+from octavo.cli.options import Function, isolation_option
+from octavo.errors import ScanError
+from octavo.scan.timestamps import to_milliseconds
+
+FORMS = ["json", "raw", "csv", "arrow", "parquet"]
+
+
+def _offset(*names: str) -> Callable[[click.Context, click.Parameter, str], int | str]:
+    def convert(_: click.Context, __: click.Parameter, text: str) -> int | str:
+        if text in names:
+            return text
+        if text.isascii() and text.isdigit():
+            return int(text)
+        raise click.BadParameter(f"{text!r} is no offset, expected a number, {' or '.join(names)}")
+
+    return convert
+
+
+def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    try:
+        return None if text is None else to_milliseconds(text)
+    except ScanError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+_OPTIONS = (
+    click.option(
+        "--topic", "topics", multiple=True, metavar="T",
+        help="A topic; may be repeated. Default: all but Kafka's own.",
+    ),
+    click.option(
+        "--partition", "partitions", multiple=True, type=click.IntRange(min=0), metavar="P",
+        help="A partition; may be repeated. Default: all.",
+    ),
+    click.option(
+        "--offset", default="earliest", metavar="N|earliest|latest", callback=_offset("earliest", "latest"),
+        help="Begin with this offset; default: earliest.",
+    ),
+    click.option(
+        "--to-offset", default="latest", metavar="N|latest|highWatermark", callback=_offset("latest", "highWatermark"),
+        help="End before this offset; default: latest, the end of the log.",
+    ),
+    click.option(
+        "--from-timestamp", metavar="MS|ISO", callback=_timestamp,
+        help="Begin with the first record of this time or later.",
+    ),
+    click.option(
+        "--to-timestamp", metavar="MS|ISO", callback=_timestamp,
+        help="End before the first record of this time or later.",
+    ),
+    click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after so many records."),
+    isolation_option,
+    click.option(
+        "--format", "form", type=click.Choice(FORMS), default="json",
+        help="json: an object a line (default); raw: values, each with a line break; arrow: an IPC stream.",
+    ),
+    click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write here instead of to stdout."),
+    click.option(
+        "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
+        help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',
+    ),
+)  # fmt: skip
+
+
+def cat_options(function: Function) -> Function:
+    """All options, in the order in which the help lists them."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function

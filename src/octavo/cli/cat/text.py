@@ -1,0 +1,93 @@
+"""Records as text: JSON lines, CSV, or their values alone."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from json.encoder import encode_basestring
+from typing import BinaryIO
+
+from octavo.scan.records import ConsumerRecord
+
+# Turns a key or value into JSON; null is not among them.
+Show = Callable[[bytes], str]
+
+_LINES_AT_ONCE = 4096
+_CSV_HEADER = "topic,partition,offset,timestamp,timestampType,key,value,headers\n"
+
+
+def _text(content: bytes) -> str:
+    try:
+        return encode_basestring(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return f'{{"base64":"{base64.b64encode(content).decode("ascii")}"}}'
+
+
+def _base64(content: bytes) -> str:
+    return f'"{base64.b64encode(content).decode("ascii")}"'
+
+
+def _hex(content: bytes) -> str:
+    return f'"{content.hex()}"'
+
+
+SHOWN: dict[str, Show] = {"text": _text, "base64": _base64, "hex": _hex}
+
+
+def write_text(records: Iterable[ConsumerRecord], sink: BinaryIO, form: str, shown: str) -> None:
+    """Write the records as lines of a form: json, csv or raw."""
+    lines: Iterator[bytes]
+    if form == "raw":
+        lines = ((record.value or b"") + b"\n" for record in records)
+    elif form == "csv":
+        sink.write(_CSV_HEADER.encode())
+        lines = (csv_line(record, SHOWN[shown]).encode() for record in records)
+    else:
+        lines = (json_line(record, SHOWN[shown]).encode() for record in records)
+    while several := list(islice(lines, _LINES_AT_ONCE)):
+        sink.write(b"".join(several))
+
+
+def json_line(record: ConsumerRecord, show: Show) -> str:
+    """A record as one JSON object."""
+    key = "null" if record.key is None else show(record.key)
+    value = "null" if record.value is None else show(record.value)
+    return (
+        f'{{"topic":{encode_basestring(record.topic)},"partition":{record.partition},"offset":{record.offset},'
+        f'"timestamp":{record.timestamp},"timestampType":"{record.timestamp_type}",'
+        f'"key":{key},"value":{value},"headers":{_headers(record, show)}}}\n'
+    )
+
+
+def csv_line(record: ConsumerRecord, show: Show) -> str:
+    """A record as a row: null is nothing, empty is `""`; headers are JSON."""
+    fields = (record.topic, record.partition, record.offset, record.timestamp, record.timestamp_type)
+    key, value = _csv_bytes(record.key, show), _csv_bytes(record.value, show)
+    headers = _quoted(_headers(record, show)) if record.headers else ""
+    return f"{','.join(map(str, fields))},{key},{value},{headers}\n"
+
+
+def _headers(record: ConsumerRecord, show: Show) -> str:
+    if not record.headers:
+        return "[]"
+    pairs = (
+        f'{{"key":{encode_basestring(key)},"value":{"null" if value is None else show(value)}}}'
+        for key, value in record.headers
+    )
+    return f"[{','.join(pairs)}]"
+
+
+def _csv_bytes(content: bytes | None, show: Show) -> str:
+    if content is None:
+        return ""
+    if show is not _text:
+        return show(content)
+    try:
+        return _quoted(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return _quoted(_text(content))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
