@@ -1,0 +1,211 @@
+"""Loading a partition's log from its folder: what a stop or a crash left becomes segments, epochs and producers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from octavo.config import LogConfig
+from octavo.errors import CorruptionError
+from octavo.format import txn_index
+from octavo.format.names import FileKind, FolderState, PartitionFolder, SegmentFile, Transient
+from octavo.storage.delete import Deleter
+from octavo.storage.environment import Environment
+from octavo.storage.epochs import LeaderEpochs
+from octavo.storage.local_log import LocalLog
+from octavo.storage.producer_files import Producers
+from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS
+from octavo.storage.recover import Recovered, recover_segment
+from octavo.storage.segment import Segment, SegmentOffsetOverflowError
+from octavo.storage.segments import Segments
+from octavo.storage.snapshots import SnapshotFiles
+from octavo.storage.split import split
+from octavo.storage.swap import Swap
+from octavo.storage.transient_files import settle_transient_files
+
+# Called with each segment that was recovered, and how many bytes of others are still to be.
+Progress = Callable[[Recovered, int], None]
+
+Result = TypeVar("Result")
+
+_INDEXES = FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadRequest:
+    """A folder, and what its directory's checkpoints say of it (0 where they say nothing)."""
+
+    folder: Path
+    config: LogConfig
+    environment: Environment
+    clean: bool  # the directory was stopped cleanly: no batch needs to be checked
+    log_start_offset: int = 0
+    recovery_point: int = 0
+    producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
+    progress: Progress = field(default=lambda recovered, bytes_left: None)
+
+
+class Loaded(NamedTuple):
+    """The parts of a log, ready for use, and what had to be done for it."""
+
+    log: LocalLog
+    epochs: LeaderEpochs
+    producers: Producers
+    log_start_offset: int
+    deleted_files: list[str]
+    recovered: list[Recovered]
+
+
+def load(request: LoadRequest) -> Loaded:
+    """Load the log in a folder, which is created where it is missing."""
+    return _Loader(request).load()
+
+
+class _Loader:
+    """Kafka's LogLoader. Its order is what makes a crash while loading harmless: each step can be run again."""
+
+    def __init__(self, request: LoadRequest) -> None:
+        self._request = request
+        self._world = request.environment
+        self._files = request.environment.filesystem
+        self._files.mkdir(request.folder)
+        self._deleter = Deleter(self._files, self._world.scheduler)
+        self._recovered: list[Recovered] = []
+
+    def load(self) -> Loaded:
+        """1. Settle files of unfinished work. 2. Open the segments, rebuilding those without an index. 3. After an
+        unclean stop, recover the segments from the recovery point on; what follows a damaged one is deleted.
+        4. Bring epochs and producers to the log's end.
+        """
+        request = self._request
+        deleted = settle_transient_files(self._files, request.folder, self._swap_end)
+        self._epochs = LeaderEpochs(self._files, request.folder)
+        self._segments = Segments()
+        self._retry_on_overflow(self._open_segments)
+        going = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
+        log = self._unrecovered() if going else self._retry_on_overflow(self._recover)
+        self._epochs.truncate_from_end(log.log_end_offset)
+        self._epochs.truncate_from_start(request.log_start_offset)
+        log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
+        producers = self._producers()
+        producers.snapshots.delete_stray(self._segments.base_offsets)
+        producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)
+        log.release()
+        return Loaded(log, self._epochs, producers, log_start_offset, deleted, self._recovered)
+
+    def _producers(self) -> Producers:
+        snapshots = SnapshotFiles(self._files, self._request.folder)
+        return Producers(snapshots, self._world.clock, expiration_ms=self._request.producer_expiration_ms)
+
+    def _segment(self, base_offset: int, *, transient: Transient = Transient.NONE, create: bool = False) -> Segment:
+        request, files, clock = self._request, self._files, self._world.clock
+        return Segment(request.folder, base_offset, request.config, files, clock, transient=transient, create=create)
+
+    def _swap_end(self, base_offset: int) -> int:
+        return self._segment(base_offset, transient=Transient.SWAP).tail().next_offset
+
+    def _open_segments(self) -> None:
+        self._segments = Segments()
+        names = set(self._files.names(self._request.folder))
+        parsed = sorted(file for file in map(SegmentFile.parse, names) if file is not None and not file.transient)
+        logs = [file.base_offset for file in parsed if file.kind is FileKind.LOG]
+        for file in parsed:
+            if file.kind in _INDEXES and file.base_offset not in logs:
+                self._files.unlink(self._request.folder / file.name)
+        for base_offset in logs:
+            segment = self._segment(base_offset)
+            if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
+                segment.files.time_index.reset()
+            if SegmentFile(base_offset, FileKind.OFFSET_INDEX).name not in names or not _has_sound_txn_index(segment):
+                self._recover_segment(segment)
+            self._segments.add(segment)
+
+    def _recover_segment(self, segment: Segment) -> Recovered:
+        """Rebuild a segment, with producers as they were at its base offset; a snapshot saves doing that again."""
+        producers = self._producers()
+        start = self._request.log_start_offset
+        producers.rebuild(self._segments, start, segment.base_offset, clean=False)
+        recovered = recover_segment(segment, producers.state, self._epochs)
+        producers.take_snapshot()
+        self._recovered.append(recovered)
+        return recovered
+
+    def _recover(self) -> LocalLog:
+        request = self._request
+        if not request.clean:
+            self._recover_unflushed(self._segments.overlapping(request.recovery_point))
+        elif len(self._segments) and self._segments.active.tail().end_position < self._segments.active.size:
+            # Kafka trusts a clean stop, and would append behind a torn batch, where no reader gets to.
+            self._recover_unflushed([self._segments.active])
+        had_segments = len(self._segments) > 0
+        if had_segments and self._segments.active.tail().next_offset < request.log_start_offset:
+            # Someone removed segment files: what is left lies before the log's start.
+            self._delete(list(self._segments))
+            self._epochs.clear()
+            self._producers().start_at(request.log_start_offset)
+            had_segments = False
+        if not len(self._segments):
+            self._segments.add(self._segment(request.log_start_offset, create=True))
+        log = self._log(request.recovery_point)
+        if request.clean and had_segments:
+            log.recovery_point = log.log_end_offset
+        return log
+
+    def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
+        bytes_left = sum(segment.size for segment in unflushed)
+        for number, segment in enumerate(unflushed, 1):
+            bytes_left -= segment.size
+            recovered = self._recover_segment(segment)
+            if recovered.bytes_cut:
+                self._delete(unflushed[number:])
+                bytes_left = 0
+            self._request.progress(recovered, bytes_left)
+            if recovered.bytes_cut:
+                return
+
+    def _unrecovered(self) -> LocalLog:
+        """Of a folder that is on its way out nothing is checked or kept."""
+        if not len(self._segments):
+            self._segments.add(self._segment(0, create=True))
+        log = self._log(0)
+        log.set_log_end(0)
+        return log
+
+    def _log(self, recovery_point: int) -> LocalLog:
+        request = self._request
+        return LocalLog(request.folder, request.config, self._world, self._segments, recovery_point)
+
+    def _delete(self, segments: Sequence[Segment]) -> None:
+        delay_ms = self._request.config.file_delete_delay_ms
+        self._segments.remove(segments)
+        self._deleter.delete_segments(segments, delay_ms)
+        snapshots = SnapshotFiles(self._files, self._request.folder)
+        renamed = [snapshots.mark_deleted(segment.base_offset) for segment in segments]
+        self._deleter.delete_paths([path for path in renamed if path is not None], delay_ms)
+
+    def _retry_on_overflow(self, step: Callable[[], Result]) -> Result:
+        while True:
+            try:
+                return step()
+            except SegmentOffsetOverflowError as error:
+                self._split(error.base_offset)
+
+    def _split(self, base_offset: int) -> None:
+        request, segment = self._request, self._segments.floor(base_offset)
+        if segment is None or segment.base_offset != base_offset:
+            segment = self._segment(base_offset)
+        new = split(segment, request.folder, request.config, self._world)
+        swap = Swap(self._files, request.folder, self._segments, self._deleter)
+        swap.replace([segment], new, request.config.file_delete_delay_ms)
+
+
+def _has_sound_txn_index(segment: Segment) -> bool:
+    """Whether the transactions end behind the segment's start; an entry of a newer version raises CorruptionError."""
+    aborted = segment.files.txn_index.aborted()
+    try:
+        txn_index.sanity_check(aborted, segment.base_offset)
+    except CorruptionError:
+        return False
+    return True

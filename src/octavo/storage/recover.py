@@ -1,0 +1,77 @@
+"""Rebuilding a segment after an unclean stop: its batches are checked, the rest is cut, its indexes made anew."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import Flaw, Stop
+from octavo.storage.epochs import LeaderEpochs
+from octavo.storage.producer_state import ProducerStateManager
+from octavo.storage.segment import Segment
+
+_BROKEN = Flaw.CRC_MISMATCH | Flaw.TOO_SHORT
+_ENDINGS = {
+    Stop.INCOMPLETE_HEADER: "the header of a batch is cut off",
+    Stop.INCOMPLETE_BATCH: "a batch is cut off",
+    Stop.SIZE_TOO_SMALL: "no batch: its length is too small for one",
+}
+
+
+class Recovered(NamedTuple):
+    """What recovery made of a segment."""
+
+    base_offset: int
+    size: int  # of what was kept
+    bytes_cut: int
+    problem: str | None  # what was found where the kept part ends
+
+
+def recover_segment(segment: Segment, producers: ProducerStateManager, epochs: LeaderEpochs) -> Recovered:
+    """Check every batch from the first on, and end the segment before the first that is broken.
+
+    `producers` is the state at the segment's base offset, and is moved to its end. 1. Empty the indexes. 2. Walk the
+    batches, rebuilding offset index, time index, transaction index, epochs and producers as they were first written.
+    3. Cut the log behind the last sound batch. 4. Write the closing time index entry and trim the indexes. A crash in
+    between leaves the recovery point where it was, so all is done again.
+    """
+    segment.reset_index()
+    valid, problem = 0, None
+    for chunk in segment.files.log.chunks(check_crc=True):
+        table, problem = _sound(chunk, segment.base_offset)
+        if len(table):
+            segment.check_offset(int((table["base_offset"] + table["last_offset_delta"]).max()))
+            replay = producers.replay(chunk.data, table)
+            if replay.damage is not None:
+                # Kafka notices such a marker only when it has counted its batch as sound.
+                table, problem = table[: replay.rows + 1], replay.damage.problem
+            segment.index(table, valid)
+            epochs.assign_batches(table, only_greater=True)
+            for aborted in replay.aborted:
+                segment.files.txn_index.append(aborted)
+            valid += int(table["size"].sum(dtype=np.int64))
+        if problem is not None:
+            break
+    bytes_cut = segment.files.log.truncate_to(valid)
+    segment.close_out()
+    return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None)
+
+
+def _sound(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
+    """The batches before the first broken one, and what breaks there; nothing where the chunk is whole.
+
+    A batch before the segment's base offset is none of its own: the CRC does not cover the offset.
+    """
+    table = chunk.table
+    broken = np.flatnonzero((table["flaws"] & _BROKEN != 0) | (table["base_offset"] < base_offset))
+    if len(broken):
+        row = table[broken[0]]
+        if row["flaws"] & _BROKEN:
+            flaw = "its CRC is wrong" if row["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
+        else:
+            flaw = f"expected {base_offset} or more"
+        return table[: broken[0]], f"batch with base offset {row['base_offset']}: {flaw}"
+    return table, None if chunk.stop is None else _ENDINGS.get(chunk.stop)
