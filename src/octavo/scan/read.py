@@ -101,8 +101,6 @@ class TaskReader:
     def _decode(self, decoder: Decoder, found: SourceChunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """Decode the batches; a damaged one is passed over where that is wanted."""
         while len(table):
-            if self._exchange is not None:
-                decoder.columns = self._exchange()
             try:
                 for columns in decoder.decode(found.chunk.data, table):
                     yield columns
