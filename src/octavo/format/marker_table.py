@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, InvalidRecordError
-from octavo.format.control import KEY_FIELDS, MARKER_VALUE_FIELDS, ControlType, control_type_id, decode_control
+from octavo.format.control import KEY_FIELDS, MARKER_VALUE_FIELDS, MARKERS, ControlType, control_type_id, decode_control
 from octavo.format.decoder import Decoder
 from octavo.format.row_columns import to_records
 from octavo.kernels.columns import BinaryColumn
@@ -77,8 +77,10 @@ def _problem_of(data: Buffer, batch: np.void) -> CorruptionError:
     record = to_records(Decoder(_COLUMNS).decode_one(data, batch))[0]
     position = int(batch["position"])
     try:
-        decode_control(record.key, record.value)
-    except CorruptionError as error:
+        type_id = control_type_id(record.key)
+        if type_id in MARKERS:
+            decode_control(record.key, record.value)
+    except InvalidRecordError as error:
         return error.at(position=position)
-    sentence = f"a control record of type {control_type_id(record.key)} in a producer's batch, expected ABORT or COMMIT"
+    sentence = f"a control record of type {type_id} in a producer's batch, expected ABORT or COMMIT"
     return InvalidRecordError(sentence, position=position)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from octavo.errors import InvalidBatchError
 from octavo.format.control import ControlType
 from octavo.format.marker_table import decode_markers
 from octavo.kernels import layout
@@ -103,4 +104,4 @@ def _markers(
         is_abort = bool(marker["type"] == ControlType.ABORT)
         yield TxnMarker(epoch, offset, timestamp, int(marker["coordinator_epoch"]), is_abort, transaction_version or 0)
     if damage is not None:
-        raise damage
+        raise InvalidBatchError(damage.problem) from damage

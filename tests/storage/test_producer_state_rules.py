@@ -1,0 +1,173 @@
+"""Every rule that decides whether a producer's batch may be appended, for each origin."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.errors import (
+    AppendRejected,
+    InvalidBatchError,
+    InvalidProducerEpochError,
+    InvalidTxnStateError,
+    OutOfOrderSequenceError,
+    TransactionCoordinatorFencedError,
+)
+from octavo.format.batch import Origin, build_batch
+from octavo.format.record import Record
+from octavo.format.walker import walk
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.producer_state import ProducerStateManager
+from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, PRODUCER, append, data, emptied, marker
+
+CLIENT, COORDINATOR, REPLICATION = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR, AppendOrigin.REPLICATION
+MAX_EPOCH = 2**15 - 1
+
+
+def manager_after(*batches: bytes) -> ProducerStateManager:
+    """The state that a log with these batches has."""
+    manager = ProducerStateManager()
+    found = walk(b"".join(batches))
+    manager.replay(found.data, found.table)
+    return manager
+
+
+KNOWN = [data(0, 0, epoch=5, count=10)]  # epoch 5, sequences 0 to 9
+ONGOING = [data(0, 0, epoch=5, count=10, transactional=True)]
+ENDED = [*ONGOING, marker(10, epoch=5, coordinator_epoch=3)]
+BUMPED = [*ONGOING, marker(10, epoch=6, coordinator_epoch=3)]  # as transaction version 2 ends it
+LAST = [data(0, MAX_SEQUENCE, epoch=5)]
+CLEARED = [data(0, 0, epoch=5), marker(1, epoch=6)]  # epoch 6 without a batch
+
+EPOCH, SEQUENCE, STATE = InvalidProducerEpochError, OutOfOrderSequenceError, InvalidTxnStateError
+FENCED = TransactionCoordinatorFencedError
+
+# What the log has, where the batch comes from, the batch, and the refusal if it is one.
+DATA_RULES: dict[str, tuple[list[bytes], AppendOrigin, bytes, type[AppendRejected] | None]] = {
+    "3: an older epoch": (KNOWN, CLIENT, data(20, 10, epoch=4), EPOCH),
+    "3: an older epoch, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=4), EPOCH),
+    "3: an older epoch, replicated": (KNOWN, REPLICATION, data(20, 10, epoch=4), None),
+    "2: an older epoch, transactional": (ENDED, CLIENT, data(20, 10, epoch=4, transactional=True), EPOCH),
+    "2: an older epoch, transactional, coordinator": (
+        ENDED,
+        COORDINATOR,
+        data(20, 9, epoch=4, transactional=True),
+        EPOCH,
+    ),
+    "2: the epoch before the marker's": (BUMPED, CLIENT, data(20, 10, epoch=5, transactional=True), EPOCH),
+    "4: the next sequence": (KNOWN, CLIENT, data(20, 10, epoch=5), None),
+    "4: a gap": (KNOWN, CLIENT, data(20, 11, epoch=5), SEQUENCE),
+    "4: a sequence again, but no cached batch": (KNOWN, CLIENT, data(20, 9, epoch=5), SEQUENCE),
+    "4: sequence 0 of the same epoch": (KNOWN, CLIENT, data(20, 0, epoch=5), SEQUENCE),
+    "4: a gap, coordinator": (KNOWN, COORDINATOR, data(20, 11, epoch=5), None),
+    "4: a gap, replicated": (KNOWN, REPLICATION, data(20, 11, epoch=5), None),
+    "4: a new epoch": (KNOWN, CLIENT, data(20, 0, epoch=6), None),
+    "4: a new epoch, not from 0": (KNOWN, CLIENT, data(20, 10, epoch=6), SEQUENCE),
+    "4: a new epoch, not from 0, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=6), None),
+    "4: an unknown producer": ([], CLIENT, data(20, 0), None),
+    "4: an unknown producer in the middle": ([], CLIENT, data(20, 1234, epoch=9), None),
+    "4: an unknown producer, transactional": ([], CLIENT, data(20, 1234, epoch=9, transactional=True), None),
+    "4: from the last sequence to 0": (LAST, CLIENT, data(20, 0, epoch=5), None),
+    "4: from the last sequence to 1": (LAST, CLIENT, data(20, 1, epoch=5), SEQUENCE),
+    "4: no batch cached, sequence 0": (CLEARED, CLIENT, data(20, 0, epoch=6), None),
+    "4: no batch cached, sequence 1": (CLEARED, CLIENT, data(20, 1, epoch=6), SEQUENCE),
+    "4: after a marker of the next epoch": (BUMPED, CLIENT, data(20, 0, epoch=6, transactional=True), None),
+    "4: after a marker of the next epoch, on": (BUMPED, CLIENT, data(20, 10, epoch=6, transactional=True), SEQUENCE),
+    "4: after a marker of the same epoch": (ENDED, CLIENT, data(20, 10, epoch=5, transactional=True), None),
+    "6: plain inside a transaction": (ONGOING, CLIENT, data(20, 10, epoch=5), STATE),
+    "6: plain inside a transaction, coordinator": (ONGOING, COORDINATOR, data(20, 10, epoch=5), STATE),
+    "6: plain inside a transaction, replicated": (ONGOING, REPLICATION, data(20, 10, epoch=5), STATE),
+    "6: transactional inside a transaction": (ONGOING, CLIENT, data(20, 10, epoch=5, transactional=True), None),
+    "6: plain after a transaction": (ENDED, CLIENT, data(20, 10, epoch=5), None),
+}
+
+
+@pytest.mark.parametrize("rule", DATA_RULES)
+def test_rules_of_data_batches(rule: str) -> None:
+    before, origin, batch, refusal = DATA_RULES[rule]
+    manager = manager_after(*before)
+    if refusal is None:
+        append(manager, batch, origin=origin)
+        return
+    entries = list(manager.producers)
+    with pytest.raises(refusal):
+        append(manager, batch, origin=origin)
+    assert list(manager.producers) == entries, "a refused batch changes nothing"
+
+
+# What the log has, the transaction version, epoch and coordinator epoch of the marker, the refusal of a coordinator's.
+MARKER_RULES: dict[str, tuple[list[bytes], int, int, int, type[AppendRejected] | None]] = {
+    "TV 0: the transaction's epoch": (ONGOING, 0, 5, 0, None),
+    "TV 0: a later epoch": (ONGOING, 0, 6, 0, None),
+    "TV 0: an older epoch": (ONGOING, 0, 4, 0, EPOCH),
+    "TV 0: a marker again": (ENDED, 0, 5, 3, None),
+    "TV 1: the transaction's epoch": (ONGOING, 1, 5, 0, None),
+    "TV 1: an older epoch": (ONGOING, 1, 4, 0, EPOCH),
+    "TV 2: the next epoch": (ONGOING, 2, 6, 0, None),
+    "TV 2: a later epoch": (ONGOING, 2, 9, 0, None),
+    "TV 2: the transaction's epoch": (ONGOING, 2, 5, 0, EPOCH),
+    "TV 2: an older epoch": (ONGOING, 2, 4, 0, EPOCH),
+    "TV 2: a marker again": (BUMPED, 2, 6, 3, None),
+    "TV 2: a marker of an epoch before": (BUMPED, 2, 5, 3, EPOCH),
+    "TV 2: the largest epoch": ([data(0, 0, epoch=MAX_EPOCH, transactional=True)], 2, MAX_EPOCH, 0, None),
+    "an unknown producer": ([], 2, 0, 0, None),
+    "the same coordinator epoch": (ENDED, 0, 5, 3, None),
+    "a later coordinator epoch": (ENDED, 0, 5, 4, None),
+    "an older coordinator epoch": (ENDED, 0, 5, 2, FENCED),
+    "an older coordinator epoch, TV 2": (BUMPED, 2, 7, 2, FENCED),
+    "an older epoch and coordinator epoch": (ENDED, 0, 4, 2, EPOCH),
+}
+
+
+@pytest.mark.parametrize("rule", MARKER_RULES)
+def test_rules_of_markers(rule: str) -> None:
+    before, version, epoch, coordinator_epoch, refusal = MARKER_RULES[rule]
+    batch = marker(20, epoch=epoch, coordinator_epoch=coordinator_epoch)
+    replicated = manager_after(*before)
+    append(replicated, batch, origin=REPLICATION)
+    found = replicated.producers.get(PRODUCER)
+    assert found is not None
+    assert (found.epoch, found.coordinator_epoch, found.last_timestamp) == (epoch, coordinator_epoch, 1020)
+    manager = manager_after(*before)
+    if refusal is not None:
+        with pytest.raises(refusal):
+            append(manager, batch, origin=COORDINATOR, transaction_version=version)
+        return
+    append(manager, batch, origin=COORDINATOR, transaction_version=version)
+    assert list(manager.producers) == list(replicated.producers)
+    assert found.current_txn_first_offset is None and not manager.transactions.ongoing
+
+
+def test_a_marker_needs_its_transaction_version() -> None:
+    with pytest.raises(ValueError, match="transaction version"):
+        append(manager_after(*ONGOING), marker(20, epoch=5), origin=COORDINATOR)
+
+
+def test_an_emptied_marker_ends_nothing() -> None:
+    manager = manager_after(*ONGOING)
+    checked, _ = append(manager, emptied(marker(20, epoch=5)), origin=COORDINATOR)
+    assert not checked.completed and manager.transactions.ongoing == {0: PRODUCER}
+
+
+def test_a_control_record_that_is_no_marker_is_damage() -> None:
+    origin = Origin(producer_id=PRODUCER, producer_epoch=0, is_transactional=True, is_control=True)
+    odd = build_batch([Record(20, 0, b"\0\0\0\2", b"")], origin=origin)
+    with pytest.raises(InvalidBatchError, match="type 2 in a producer's batch"):
+        append(ProducerStateManager(), odd, origin=COORDINATOR, transaction_version=2)
+
+
+def test_a_refusal_says_what_was_found_and_expected() -> None:
+    with pytest.raises(SEQUENCE, match="producer 7, offset 20: sequence 11 of epoch 5, expected 10"):
+        append(manager_after(*KNOWN), data(20, 11, epoch=5))
+    with pytest.raises(EPOCH, match="producer 7, offset 20: epoch 4, expected 5 or more"):
+        append(manager_after(*KNOWN), data(20, 10, epoch=4))
+    with pytest.raises(EPOCH, match="producer 7, offset 20: epoch 5, expected 6 or more"):
+        append(manager_after(*ONGOING), marker(20, ABORT, epoch=5), origin=COORDINATOR, transaction_version=2)
+    with pytest.raises(FENCED, match="offset 20: a marker of coordinator epoch 2, expected 3 or more"):
+        append(
+            manager_after(*ENDED),
+            marker(20, COMMIT, epoch=5, coordinator_epoch=2),
+            origin=COORDINATOR,
+            transaction_version=0,
+        )
+    with pytest.raises(STATE, match="offset 20: a batch outside any transaction, but one is ongoing since offset 0"):
+        append(manager_after(*ONGOING), data(20, 10, epoch=5))
