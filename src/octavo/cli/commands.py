@@ -33,4 +33,5 @@ COMMANDS: dict[str, Command] = {
         completion="octavo.cli.dump_log.completion",
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
+    "lookup": Command("octavo.cli.lookup", "Show where an offset or a time is found, and the way there."),
 }

@@ -1,4 +1,4 @@
-"""What commands share: how one is declared, `--json`, `--debug`."""
+"""What commands share: how one is declared, the places that it reads, `--json`, `--debug`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ debug_option = click.option(
     help="Show the traceback of a failure.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=click.Path())
+isolation_option = click.option(
+    "--isolation-level", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted",
+    help="Whether records of open and of aborted transactions are read; default: read_uncommitted.",
+)  # fmt: skip
 
 
 def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from octavo.kernels.layout import Stop
+from octavo.format.time_index import TimestampOffset
+from octavo.kernels.layout import NO_TIMESTAMP, Stop
 from octavo.scan.files import PartitionFiles, SegmentFiles
 from octavo.scan.index_files import last_sound_entry
 from octavo.scan.location import ReadableFile, read_fully
@@ -21,7 +23,8 @@ class Tail(NamedTuple):
     size: int  # of the file when it was looked at
     stop: Stop  # why the walk ended
     damaged_batches: int  # whole batches behind `position`, none of them sound
-    zeros: bool = False  # behind `position` lie zeros, as in a preallocated file
+    zeros: bool  # behind `position` lie zeros, as in a preallocated file
+    largest: TimestampOffset  # the largest timestamp from the last index entry on, and the last offset of its batch
 
     @property
     def unread_bytes(self) -> int:
@@ -57,6 +60,7 @@ def read_tail(files: PartitionFiles, segment: SegmentFiles) -> Tail:
 def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
     size = log.size()
     next_offset, position, damaged, stop = base_offset, start, 0, Stop.END
+    largest = TimestampOffset(NO_TIMESTAMP, base_offset)
     for chunk in walk_file(log, start, size):
         sound = np.flatnonzero(chunk.table["flaws"] == 0)
         if len(sound):
@@ -64,9 +68,19 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
             next_offset = int(last_offsets(chunk.table[sound[-1:]])[0]) + 1
             position = chunk.file_position + int(last["position"]) + int(last["size"])
             damaged = 0
+            largest = _larger(largest, chunk.table[sound])
         damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
         stop = stop if chunk.stop is None else chunk.stop
-    return Tail(next_offset, position, max(size, position), stop, damaged, not damaged and _are_zeros(log, position))
+    zeros = not damaged and _are_zeros(log, position)
+    return Tail(next_offset, position, max(size, position), stop, damaged, zeros, largest)
+
+
+def _larger(largest: TimestampOffset, sound: NDArray[np.void]) -> TimestampOffset:
+    row = int(sound["max_timestamp"].argmax())  # the first of several, as in Kafka
+    timestamp = int(sound["max_timestamp"][row])
+    if timestamp <= largest.timestamp:
+        return largest
+    return TimestampOffset(timestamp, int(last_offsets(sound[row : row + 1])[0]))
 
 
 def _are_zeros(log: ReadableFile, position: int) -> bool:

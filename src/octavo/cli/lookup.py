@@ -1,0 +1,98 @@
+"""`octavo lookup`: where an offset or a time is found in a partition, and the way there."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import click
+
+from octavo.cli.app import UsageError
+from octavo.cli.options import command as declare
+from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json
+from octavo.errors import ScanError
+from octavo.format.names import TopicPartition
+from octavo.scan.files import PartitionFiles
+from octavo.scan.log_dirs import open_log_dirs
+from octavo.scan.lookup import Lookup, find_offset, find_timestamp
+from octavo.scan.partition import look_at, retrying
+from octavo.scan.transactions import read_transactions
+
+
+class _Question(NamedTuple):
+    offset: int | None
+    timestamp: int | None
+    committed: bool
+
+
+@declare("lookup")
+@logdirs_argument
+@click.option("--topic", required=True, help="The topic.")
+@click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
+@click.option("--offset", type=click.IntRange(min=0), help="Find the first record at or behind this offset.")
+@click.option(
+    "--timestamp", type=click.IntRange(min=-3), metavar="MS",
+    help="Find the first record of this time or later; -1: the end, -2: the start, -3: the largest timestamp.",
+)  # fmt: skip
+@isolation_option
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topic: str,
+    partition: int,
+    offset: int | None,
+    timestamp: int | None,
+    isolation_level: str,
+    as_json: bool,
+) -> None:
+    """Show where an offset or a time is found in a partition of LOGDIR, and the way there.
+
+    The segment, the entries of the time index and the offset index, the position where the reading begins, the
+    position of the batch, offset and timestamp of the record. The answer to a time is a broker's (ListOffsets). With
+    read_committed it ends at the last stable offset. Offset -1: no record fits.
+    """
+    if (offset is None) == (timestamp is None):
+        raise UsageError("expected either --offset or --timestamp; see `octavo lookup --help`")
+    wanted = TopicPartition(topic, partition)
+    log_dirs = open_log_dirs(logdirs, wanted.__eq__)
+    files = log_dirs.partitions.get(wanted)
+    if files is None:
+        raise ScanError(f"{log_dirs.shown()}: there is no partition {partition} of topic {topic!r}")
+    question = _Question(offset, timestamp, isolation_level == "read_committed")
+    found = retrying(files, lambda listed: _look_up(listed, question))
+    for note in (*log_dirs.notes, *found.notes):
+        print(note, file=sys.stderr)
+    fields = _fields(found)
+    if as_json:
+        print_json(fields)
+    else:
+        for name, value in fields.items():
+            click.echo(f"{name:<17} {_text(value)}")
+
+
+def _look_up(files: PartitionFiles, question: _Question) -> Lookup:
+    snapshot = look_at(files)
+    end = read_transactions(snapshot).last_stable_offset if question.committed else snapshot.log_end_offset
+    if question.offset is not None:
+        return find_offset(snapshot, question.offset, end)
+    assert question.timestamp is not None
+    return find_timestamp(snapshot, question.timestamp, end)
+
+
+def _fields(found: Lookup) -> dict[str, object]:
+    time_entry, offset_entry = found.time_index_entry, found.offset_index_entry
+    return {
+        "segment": None if found.segment is None else found.segment.name(),
+        "timeIndexEntry": None if time_entry is None else time_entry._asdict(),
+        "offsetIndexEntry": None if offset_entry is None else offset_entry._asdict(),
+        "startPosition": found.start_position,
+        "batchPosition": found.batch_position,
+        "offset": found.offset,
+        "timestamp": found.timestamp,
+    }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number}" for name, number in value.items())
+    return "-" if value is None else str(value)

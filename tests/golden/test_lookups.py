@@ -1,0 +1,44 @@
+"""What live brokers answered to requests for offsets, beside what a lookup finds in their directories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.format.names import TopicPartition
+from octavo.scan.log_dirs import open_log_dirs
+from octavo.scan.lookup import find_timestamp
+from octavo.scan.partition import take_snapshot
+from octavo.scan.transactions import read_transactions
+from tests.golden.archives import archives, entry, lookups, unpack
+
+ARCHIVES = [name for name in archives() if "lookups" in entry(name)]
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_answers(name: str) -> None:  # I7
+    partitions = open_log_dirs(unpack(name)).partitions
+    snapshots = {topic_partition: take_snapshot(files) for topic_partition, files in partitions.items()}
+    stable = {known: read_transactions(snapshot).last_stable_offset for known, snapshot in snapshots.items()}
+    differing = []
+    answered = 0
+    for row in lookups(name):
+        if not _can_be_asked(name, row):
+            continue
+        known = TopicPartition(row["topic"], row["partition"])
+        end = stable[known] if row["isolation"] == "read_committed" else snapshots[known].log_end_offset
+        found = find_timestamp(snapshots[known], row["timestamp"], end)
+        with_time = row["timestamp"] >= 0 or row["timestamp"] == -3
+        answer = (found.offset, found.timestamp) if with_time else (found.offset, row["offset_timestamp"])
+        answered += 1
+        if answer != (row["offset"], row["offset_timestamp"]):
+            differing.append((row, found))
+    assert differing == []
+    assert answered > 50
+
+
+def _can_be_asked(name: str, row: dict[str, Any]) -> bool:
+    """Tiered storage is not ours; and where a file's time decided, the archive keeps whole seconds only."""
+    by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
+    return row["timestamp"] >= -3 and [row["topic"], row["partition"], row["timestamp"]] not in by_mtime
