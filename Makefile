@@ -10,8 +10,8 @@ BENCH_ARGS ?=
 
 BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist worksteal -r fEs $(PYTEST_ARGS)
-# Suites whose subject runs on the kernels: they run once more on the plain-Python twin.
-TWIN_TESTS := $(wildcard tests/kernels tests/format tests/golden tests/property)
+# Suites whose subject runs on the kernels: they run once more on the plain-Python twin. (tests/kernels runs both itself.)
+TWIN_TESTS := $(wildcard tests/format tests/golden tests/property)
 
 KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/*.pyx src/octavo/kernels/*.pxd src/octavo/kernels/*.h)
 INSTALLED := .venv/.installed
@@ -41,7 +41,7 @@ $(KERNELS): $(INSTALLED) $(KERNEL_SOURCES) scripts/kernels.sh
 demo: setup ## write the documents' records and compare bytes, sizes and checksums with their figures
 	@$(BIN)/python examples/seed_experiment.py
 
-test: setup ## run every test on the compiled kernels, and those of formats and kernels on the plain-Python twin too
+test: setup ## run every test on the compiled kernels, and those of formats on the plain-Python twin too
 	@scripts/kafka.sh --if-possible
 	$(PYTEST)
 	@if ls src/octavo/kernels/*.so >/dev/null 2>&1; then set -x; OCTAVO_KERNELS=reference $(PYTEST) $(TWIN_TESTS); fi
