@@ -72,7 +72,8 @@ class TaskReader:
         source = Source(task, self._findings)
         for found in source:
             start = source.next_offset
-            table = delivered(self._sound(found, start, task.end_offset), start, task.end_offset, aborted)
+            sound = sound_batches(found, start, task.end_offset, self._findings)
+            table = delivered(sound, start, task.end_offset, aborted)
             sliced = needs_offsets(table, start, task.end_offset)
             decoder = self._with_offsets if sliced else self._plain
             for rows, timestamp_type in (
@@ -82,21 +83,6 @@ class TaskReader:
                     first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
                     if first < last:
                         yield Filling(columns, first, last, timestamp_type)
-
-    def _sound(self, found: SourceChunk, start: int, end: int) -> NDArray[np.void]:
-        """The batches without a flaw; of a flawed one among those that are wanted the findings are told."""
-        table = found.chunk.table
-        if not table["flaws"].any():
-            return table
-        sound: NDArray[np.void] = table[table["flaws"] == 0]
-        for slot in np.flatnonzero(table["flaws"]).tolist():
-            behind = int(np.searchsorted(sound["position"], table[slot]["position"]))
-            is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
-            is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
-            if not is_before and not is_beyond:
-                position = found.chunk.file_position + int(table[slot]["position"])
-                self._findings.damage(_flaw(table[slot]).at(position=position, path=str(found.location)))
-        return sound
 
     def _decode(self, decoder: Decoder, found: SourceChunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """Decode the batches; a damaged one is passed over where that is wanted."""
@@ -112,6 +98,22 @@ class TaskReader:
                 damaged = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
                 self._findings.damage(error.at(position=found.chunk.file_position + position, path=str(found.location)))
                 table = table[damaged + 1 :]
+
+
+def sound_batches(found: SourceChunk, start: int, end: int, findings: Findings) -> NDArray[np.void]:
+    """The batches without a flaw; of a flawed one among those that are wanted the findings are told."""
+    table = found.chunk.table
+    if not table["flaws"].any():
+        return table
+    sound: NDArray[np.void] = table[table["flaws"] == 0]
+    for slot in np.flatnonzero(table["flaws"]).tolist():
+        behind = int(np.searchsorted(sound["position"], table[slot]["position"]))
+        is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
+        is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
+        if not is_before and not is_beyond:
+            position = found.chunk.file_position + int(table[slot]["position"])
+            findings.damage(_flaw(table[slot]).at(position=position, path=str(found.location)))
+    return sound
 
 
 def _bounds(columns: RecordColumns, start: int, end: int) -> tuple[int, int]:
