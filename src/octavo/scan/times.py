@@ -7,7 +7,7 @@ import numpy as np
 from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
 from octavo.format.walker import Chunk
-from octavo.kernels.layout import Column
+from octavo.kernels.layout import CONTROL, Column
 from octavo.scan.files import SegmentFiles
 from octavo.scan.index_files import hint_for, read_time_index
 from octavo.scan.partition import PartitionSnapshot
@@ -15,7 +15,10 @@ from octavo.scan.segment_log import follow, last_offsets, walk_file
 
 
 def first_offset_from(snapshot: PartitionSnapshot, timestamp: int) -> int | None:
-    """The offset of the first record with this timestamp or a later one; None where there is none."""
+    """The offset of the first record with this timestamp or a later one; None where there is none.
+
+    Markers of transactions, which carry the broker's time, are no records here (a broker's lookup would count them).
+    """
     for slot in range(snapshot.first_slot(), len(snapshot.segments)):
         found = _in_segment(snapshot, snapshot.segments[slot], snapshot.end_of(slot), timestamp)
         if found is not None:
@@ -42,6 +45,7 @@ def _in_segment(snapshot: PartitionSnapshot, segment: SegmentFiles, end: int, ti
 def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: int) -> int | None:
     table = chunk.table
     late = (table["flaws"] == 0) & (table["max_timestamp"] >= timestamp) & (last_offsets(table) >= start)
+    late &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)
     for row in table[late]:
         try:
             columns = decoder.decode_one(chunk.data, row)
