@@ -11,7 +11,7 @@ import pytest
 
 from octavo import kernels
 
-MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay")
+MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text")
 PACKAGES = {"compiled": "octavo.kernels", "reference": "octavo.kernels.reference"}
 
 

@@ -19,8 +19,11 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.decode import decode_records
         from octavo.kernels.encode import encode_batches, encode_records
         from octavo.kernels.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
+        from octavo.kernels.index import index_batches
         from octavo.kernels.legacy import decode_messages
         from octavo.kernels.replay import replay
+        from octavo.kernels.stamp import stamp_batches
+        from octavo.kernels.text import record_lines
         from octavo.kernels.walk import next_run, walk
     except ImportError:
         _compiled = False
@@ -29,8 +32,11 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.decode import decode_records
     from octavo.kernels.reference.encode import encode_batches, encode_records
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
+    from octavo.kernels.reference.index import index_batches
     from octavo.kernels.reference.legacy import decode_messages
     from octavo.kernels.reference.replay import replay
+    from octavo.kernels.reference.stamp import stamp_batches
+    from octavo.kernels.reference.text import record_lines
     from octavo.kernels.reference.walk import next_run, walk
 
 COMPILED = _compiled
@@ -45,10 +51,13 @@ __all__ = [
     "decode_records",
     "encode_batches",
     "encode_records",
+    "index_batches",
     "murmur2",
     "murmur2_column",
     "next_run",
+    "record_lines",
     "replay",
+    "stamp_batches",
     "walk",
     "xxh32",
 ]

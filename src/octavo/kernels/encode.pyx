@@ -10,28 +10,6 @@ from octavo.kernels.varint cimport *
 checksums_prepare()
 
 
-cdef inline int64_t length_at(const Binary *column, int64_t row) noexcept nogil:
-    """The length of a value, -1 for null."""
-    if column.offsets == NULL:
-        return -1
-    if column.validity != NULL and not column.validity[row >> 3] >> (row & 7) & 1:
-        return -1
-    return column.offsets[row + 1] - column.offsets[row]
-
-
-cdef inline bint sound(const Binary *column, int64_t first, int64_t end) noexcept nogil:
-    """Whether the values of these rows lie inside the column's data."""
-    cdef int64_t row
-    if column.offsets == NULL or first == end:
-        return True
-    if end > column.rows or column.offsets[first] < 0 or column.offsets[end] > column.bytes:
-        return False
-    for row in range(first, end):
-        if column.offsets[row] > column.offsets[row + 1]:
-            return False
-    return True
-
-
 cdef inline uint8_t *write_bytes(uint8_t *p, const Binary *column, int64_t row, int64_t length) noexcept nogil:
     p = write_uvarlong(p, zigzag(<int32_t>length))
     if length > 0:
@@ -99,25 +77,6 @@ cdef void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
     store_be16(p + 51, <uint16_t>batch.producer_epoch)
     store_be32(p + 53, <uint32_t>batch.base_sequence)
     store_be32(p + 57, <uint32_t>batch.count)
-
-
-cdef int check_columns(const Arrays *source, int64_t first, int64_t end) except -1:
-    """Refuse columns whose offsets lead outside their data: nothing below checks them again."""
-    cdef int64_t row
-    cdef bint good = 0 <= first <= end <= source.capacity
-    good = good and sound(&source.key, first, end) and sound(&source.value, first, end)
-    if good and source.header_offsets != NULL and first < end:
-        for row in range(first, end):
-            good = good and 0 <= source.header_offsets[row] <= source.header_offsets[row + 1]
-        good = good and sound(&source.header_key, source.header_offsets[first], source.header_offsets[end]) \
-            and sound(&source.header_value, source.header_offsets[first], source.header_offsets[end])
-        if good:
-            for row in range(source.header_offsets[first], source.header_offsets[end]):
-                if length_at(&source.header_key, row) < 0:
-                    raise ValueError(f"rows {first} to {end}: header {row} has no key")
-    if not good:
-        raise ValueError(f"rows {first} to {end}: a column's offsets do not lie inside its data")
-    return 0
 
 
 def encode_records(columns, int64_t first, int64_t end, int64_t base_offset, int64_t base_timestamp, out, Py_ssize_t at):

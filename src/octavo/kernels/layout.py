@@ -46,6 +46,7 @@ BATCH_HEADER = big_endian(BATCH_FIELDS)
 BATCH_OVERHEAD = BATCH_HEADER.size
 CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21  # the CRC covers from here to the end
+MAX_TIMESTAMP_POSITION = 35
 
 # v0 and v1. Key and value follow, each behind an int32 length.
 MESSAGE_V0_FIELDS = {"offset": "q", "size": "i", "crc": "I", "magic": "b", "attributes": "b"}
@@ -91,6 +92,17 @@ BATCH = np.dtype(
         ("flaws", "u1"),
         ("reserved", "<u2"),
     ]
+)
+
+
+# What the counting rule of index entries remembers of a segment, an int64 each. "Entry" is the last in an index file.
+INDEX_COUNTERS = (
+    "base_offset",
+    "bytes_since_last_entry",
+    "max_timestamp",
+    "max_timestamp_offset",  # the last offset of the first batch with that timestamp
+    "last_entry_offset",
+    "last_entry_timestamp",
 )
 
 

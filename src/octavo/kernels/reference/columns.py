@@ -143,3 +143,29 @@ def append(out: RecordColumns, row: Row, columns: int) -> None:
             out.header_rows += 1
         out.header_offsets[out.rows + 1] = out.header_rows
     out.rows += 1
+
+
+def check_columns(columns: RecordColumns, first: int, end: int) -> None:
+    """Refuse columns whose offsets lead outside their data."""
+    check_rows(columns)
+    sound = 0 <= first <= end <= capacity(columns)
+    sound = sound and _sound(columns.key, first, end) and _sound(columns.value, first, end)
+    if sound and columns.header_offsets is not None and first < end:
+        offsets = columns.header_offsets[first : end + 1]
+        sound = len(offsets) == end - first + 1 and bool(offsets[0] >= 0) and bool((np.diff(offsets) >= 0).all())
+        for column in (columns.header_key, columns.header_value):
+            sound = sound and _sound(column, int(offsets[0]), int(offsets[-1]))
+        for header in range(int(offsets[0]), int(offsets[-1])) if sound else ():
+            if value_at(columns.header_key, header) is None:
+                raise ValueError(f"rows {first} to {end}: header {header} has no key")
+    if not sound:
+        raise ValueError(f"rows {first} to {end}: a column's offsets do not lie inside its data")
+
+
+def _sound(column: BinaryColumn | None, first: int, end: int) -> bool:
+    if column is None or first == end:
+        return True
+    offsets = column.offsets[first : end + 1]
+    if len(offsets) < end - first + 1 or (column.validity is not None and len(column.validity) * 8 < end):
+        return False
+    return bool(offsets[0] >= 0) and bool(offsets[-1] <= len(column.data)) and bool((np.diff(offsets) >= 0).all())

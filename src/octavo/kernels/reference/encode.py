@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
-from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code
-from octavo.kernels.reference.columns import capacity, check_rows, signed64, value_at
+from octavo.kernels.reference.columns import check_columns, signed64, value_at
 from octavo.kernels.reference.hash import crc32c
 from octavo.kernels.reference.varint import write_varint, write_varlong
 
@@ -21,7 +21,7 @@ def encode_records(
     columns: RecordColumns, first: int, end: int, base_offset: int, base_timestamp: int, out: bytearray, at: int
 ) -> tuple[int, int]:
     """Write the records of rows first..end to out[at:]; returns (code, end position)."""
-    _check(columns, first, end)
+    check_columns(columns, first, end)
     view = memoryview(out).cast("B")
     if not 0 <= at <= len(view):
         raise ValueError(f"range {at}..{len(view)} is not inside a buffer of {len(view)} bytes")
@@ -54,7 +54,7 @@ def encode_batches(
     for index, batch in enumerate(table):
         if batch["count"] < 0:
             raise ValueError(f"batch {index}: count {batch['count']} is negative")
-    _check(columns, row, row + int(table["count"].sum(dtype=np.int64)))
+    check_columns(columns, row, row + int(table["count"].sum(dtype=np.int64)))
     for index, batch in enumerate(table):
         start, count, base_offset = at + layout.BATCH_OVERHEAD, int(batch["count"]), int(batch["base_offset"])
         if start > len(view):
@@ -94,29 +94,3 @@ def _fields(columns: RecordColumns, row: int) -> Iterator[bytes | memoryview]:
 
 def _sized(value: memoryview | None) -> tuple[bytes | memoryview, ...]:
     return (write_varint(-1),) if value is None else (write_varint(len(value)), value)
-
-
-def _check(columns: RecordColumns, first: int, end: int) -> None:
-    """Refuse columns whose offsets lead outside their data."""
-    check_rows(columns)
-    sound = 0 <= first <= end <= capacity(columns)
-    sound = sound and _sound(columns.key, first, end) and _sound(columns.value, first, end)
-    if sound and columns.header_offsets is not None and first < end:
-        offsets = columns.header_offsets[first : end + 1]
-        sound = len(offsets) == end - first + 1 and bool(offsets[0] >= 0) and bool((np.diff(offsets) >= 0).all())
-        for column in (columns.header_key, columns.header_value):
-            sound = sound and _sound(column, int(offsets[0]), int(offsets[-1]))
-        for header in range(int(offsets[0]), int(offsets[-1])) if sound else ():
-            if value_at(columns.header_key, header) is None:
-                raise ValueError(f"rows {first} to {end}: header {header} has no key")
-    if not sound:
-        raise ValueError(f"rows {first} to {end}: a column's offsets do not lie inside its data")
-
-
-def _sound(column: BinaryColumn | None, first: int, end: int) -> bool:
-    if column is None or first == end:
-        return True
-    offsets = column.offsets[first : end + 1]
-    if len(offsets) < end - first + 1 or (column.validity is not None and len(column.validity) * 8 < end):
-        return False
-    return bool(offsets[0] >= 0) and bool(offsets[-1] <= len(column.data)) and bool((np.diff(offsets) >= 0).all())

@@ -1,0 +1,88 @@
+"""Make the index entries that batches give, by the counting rule of appends and recovery."""
+
+from octavo.kernels.buffers cimport *
+from octavo.kernels.layout cimport *
+
+
+cdef enum:
+    OFFSET_ENTRY_BYTES = 8
+    TIME_ENTRY_BYTES = 12
+    MAX_INT32 = 2147483647
+
+
+cdef struct Counters:
+    int64_t base_offset
+    int64_t bytes_since_last_entry
+    int64_t max_timestamp
+    int64_t max_timestamp_offset
+    int64_t last_entry_offset
+    int64_t last_entry_timestamp
+
+
+cdef struct Entries:
+    uint8_t *bytes
+    int64_t room
+    int64_t count
+
+
+cdef inline bint fits(int64_t number) noexcept nogil:
+    return 0 <= number <= MAX_INT32
+
+
+cdef void index_batch(Counters *counters, const Batch *batch, int64_t position, int64_t interval_bytes,
+                      Entries *offsets, Entries *times) noexcept nogil:
+    cdef int64_t last_offset = batch.base_offset + batch.last_offset_delta
+    cdef uint8_t *entry
+    if batch.max_timestamp > counters.max_timestamp:
+        counters.max_timestamp, counters.max_timestamp_offset = batch.max_timestamp, last_offset
+    if counters.bytes_since_last_entry > interval_bytes:
+        if (offsets.count < offsets.room and last_offset > counters.last_entry_offset
+                and fits(last_offset - counters.base_offset) and fits(position)):
+            entry = offsets.bytes + offsets.count * OFFSET_ENTRY_BYTES
+            store_be32(entry, <uint32_t>(last_offset - counters.base_offset))
+            store_be32(entry + 4, <uint32_t>position)
+            counters.last_entry_offset = last_offset
+            offsets.count += 1
+        if (times.count < times.room and counters.max_timestamp > counters.last_entry_timestamp
+                and fits(counters.max_timestamp_offset - counters.base_offset)):
+            entry = times.bytes + times.count * TIME_ENTRY_BYTES
+            store_be64(entry, <uint64_t>counters.max_timestamp)
+            store_be32(entry + 8, <uint32_t>(counters.max_timestamp_offset - counters.base_offset))
+            counters.last_entry_timestamp = counters.max_timestamp
+            times.count += 1
+        counters.bytes_since_last_entry = 0
+    counters.bytes_since_last_entry += batch.size
+
+
+def index_batches(table, int64_t position, int64_t interval_bytes, counters, offset_entries, time_entries):
+    """Fill in the entries of batches that lie one behind the other from `position` on; returns how many of each kind.
+
+    `counters` (six int64, see `layout.INDEX_COUNTERS`) are taken and left as after the last batch. What does not fit
+    into the two buffers gets no entry, nor does an offset that is not larger than the last entry's.
+    """
+    cdef Py_buffer views[4]
+    cdef const Batch *batches
+    cdef Counters *state
+    cdef Entries offsets, times
+    cdef Py_ssize_t i, count
+    cdef int pinned = 0
+    try:
+        for buffer, flags in ((table, PyBUF_SIMPLE), (counters, PyBUF_WRITABLE), (offset_entries, PyBUF_WRITABLE),
+                              (time_entries, PyBUF_WRITABLE)):
+            PyObject_GetBuffer(buffer, &views[pinned], flags)
+            pinned += 1
+        batches, count = <const Batch *>views[0].buf, views[0].len // sizeof(Batch)
+        if views[1].len != sizeof(Counters):
+            raise ValueError(f"counters of {views[1].len} bytes, expected {sizeof(Counters)}")
+        state = <Counters *>views[1].buf
+        offsets = Entries(<uint8_t *>views[2].buf, views[2].len // OFFSET_ENTRY_BYTES, 0)
+        times = Entries(<uint8_t *>views[3].buf, views[3].len // TIME_ENTRY_BYTES, 0)
+        with nogil:
+            for i in range(count):
+                index_batch(state, &batches[i], position, interval_bytes, &offsets, &times)
+                position += batches[i].size
+    finally:
+        while pinned:
+            pinned -= 1
+            PyBuffer_Release(&views[pinned])
+    return offsets.count, times.count

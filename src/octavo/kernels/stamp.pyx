@@ -1,0 +1,63 @@
+"""Write what a leader assigns into the headers of v2 batches: offset, leader epoch, timestamp type and time."""
+
+from octavo.kernels.buffers cimport *
+from octavo.kernels.checksums cimport *
+from octavo.kernels.layout cimport *
+
+checksums_prepare()
+
+
+cdef void stamp(uint8_t *p, Batch *batch, int64_t last_offset, int32_t leader_epoch, int timestamp_type,
+                int64_t max_timestamp) noexcept nogil:
+    batch.base_offset = <int64_t>(<uint64_t>last_offset - <uint64_t>batch.last_offset_delta)
+    batch.partition_leader_epoch = leader_epoch
+    store_be64(p, <uint64_t>batch.base_offset)
+    store_be32(p + 12, <uint32_t>leader_epoch)
+    if (batch.attributes & LOG_APPEND_TIME) == timestamp_type and batch.max_timestamp == max_timestamp:
+        return
+    # Bits that Kafka does not know are lost.
+    batch.attributes = <int16_t>((batch.attributes & (CODEC_MASK | TRANSACTIONAL | CONTROL | DELETE_HORIZON)) | timestamp_type)
+    batch.max_timestamp = max_timestamp
+    store_be16(p + ATTRIBUTES_POSITION, <uint16_t>batch.attributes)
+    store_be64(p + MAX_TIMESTAMP_POSITION, <uint64_t>max_timestamp)
+    batch.crc = crc32c_update(0, p + ATTRIBUTES_POSITION, batch.size - ATTRIBUTES_POSITION)
+    store_be32(p + CRC_POSITION, batch.crc)
+
+
+def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint log_append_time, max_timestamps):
+    """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
+
+    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each. Headers and rows
+    are changed; a CRC is computed anew where type or time differ from what the row said. Returns the next offset.
+    """
+    cdef Py_buffer views[3]
+    cdef uint8_t *base
+    cdef Batch *batches
+    cdef const int64_t *times
+    cdef Py_ssize_t i = 0, count
+    cdef int pinned = 0
+    cdef bint sound
+    try:
+        for buffer, flags in ((data, PyBUF_WRITABLE), (table, PyBUF_WRITABLE), (max_timestamps, PyBUF_SIMPLE)):
+            PyObject_GetBuffer(buffer, &views[pinned], flags)
+            pinned += 1
+        base, batches, times = <uint8_t *>views[0].buf, <Batch *>views[1].buf, <const int64_t *>views[2].buf
+        count = views[1].len // sizeof(Batch)
+        sound = views[2].len // 8 == count
+        with nogil:
+            while sound and i < count:
+                sound = (batches[i].magic == 2 and batches[i].size >= BATCH_OVERHEAD
+                         and 0 <= batches[i].position <= views[0].len - batches[i].size)
+                i += 1
+            if sound:
+                for i in range(count):
+                    next_offset = <int64_t>(<uint64_t>next_offset + <uint64_t>batches[i].count)
+                    stamp(base + batches[i].position, &batches[i], <int64_t>(<uint64_t>next_offset - 1), leader_epoch,
+                          LOG_APPEND_TIME if log_append_time else 0, times[i])
+    finally:
+        while pinned:
+            pinned -= 1
+            PyBuffer_Release(&views[pinned])
+    if not sound:
+        raise ValueError(f"{count} batches of magic 2 inside the data, and a time each, are needed")
+    return next_offset
