@@ -213,3 +213,48 @@ def test_a_file_larger_than_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(log, "walk_chunks", lambda reader: walk_chunks(reader, chunk_bytes=200))
     assert dump(tmp_path, batches + b"tail", "--print-data-log") == whole
     assert len(lines(whole)) == 201
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("00", "", "key: Error at offset 0, skipping. Could not read version from key's buffer."),
+        ("0009", "", "key: Unknown record type 9 at offset 0, skipping."),
+        ("0003000167", None, 'key: {"type":"3","data":{"groupId":"g"}} payload: <DELETE>'),
+        ("0003000167", "00", "key: Error at offset 0, skipping. Could not read version from value's buffer."),
+        ("0003000167", "0009", "key: Error at offset 0, skipping. Found an unknown record version 9 for 3 type"),
+        ("00030009", "", "due to: Error reading byte array of 9 byte(s): only 0 byte(s) available."),
+        ("0003ffff", "", "due to: non-nullable field groupId was serialized as null."),
+        ("000300016700", "00000000", "from value's buffer due to: null."),
+        (
+            "0007000167000161",
+            "0000" + "7f",
+            "due to: Tried to allocate a collection of size 126, but there are only 0 bytes remaining..",
+        ),
+    ],
+)
+def test_records_that_a_decoder_cannot_read(tmp_path: Path, key: str, value: str | None, expected: str) -> None:
+    record = Record(0, 5, bytes.fromhex(key), None if value is None else bytes.fromhex(value))
+    run = dump(tmp_path, build_batch([record]), "--offsets-decoder", "--skip-record-metadata")
+    assert lines(run)[1].endswith(expected)
+    assert run.exit == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "Error at 0, skipping. Error while reading frame version"),
+        ("00", "Error at 0, skipping. Could not deserialize metadata record with frame version 0. Note that upgrades"),
+        ("05", "unknown frame version 5(only frame version 1 is supported)"),
+        ("0180", "Error while reading type"),
+        ("01808004", "Value for type was too large."),
+        ("016300", "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id 99"),
+        ("010c00", "Failed to deserialize record with type 12"),
+        ("01140000ff", "Found 1 byte(s) of garbage after 20"),
+        ("01140000", '{"type":"NO_OP_RECORD","version":0,"data":{}}'),
+    ],
+)
+def test_metadata_records(tmp_path: Path, value: str | None, expected: str) -> None:
+    record = Record(0, 5, None, None if value is None else bytes.fromhex(value))
+    run = dump(tmp_path, build_batch([record]), "--cluster-metadata-decoder", "--skip-record-metadata")
+    assert expected in lines(run)[1]

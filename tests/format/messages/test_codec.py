@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.messages.codec import decode, decode_prefix, encode
+from octavo.format.messages.codec import decode, decode_lenient, decode_prefix, encode
 from octavo.format.messages.notation import message
+from octavo.format.messages.primitive_readers import UnreadableMessageError
 from octavo.format.messages.schema import UNKNOWN_TAGS, Row
 
 NO, YES = "none", "0+"
@@ -309,3 +310,41 @@ def test_any_buffer_is_read_and_written() -> None:
         assert type(decoded["b"]) is type(decoded["a"][0]) is bytes
     assert encode(schema, 0, {**row, "b": bytearray(b"abc")}) == encoded
     assert encode(schema, 0, {**row, "b": memoryview(b"a?b?c")[::2]}) == encoded
+
+
+@pytest.mark.parametrize(
+    ("data", "row", "end"),
+    [
+        ("0002c328", {"a": "\ufffd("}, 4),
+        ("0003eda080", {"a": "\ufffd"}, 5),
+        ("fff6", {"a": None}, 2),
+    ],
+)
+def test_a_lenient_reader_takes_what_kafka_takes(data: str, row: Row, end: int) -> None:
+    schema = message("M", "0", NO, "a  string  nullable")
+    assert decode_lenient(schema, 0, bytes.fromhex(data)) == (row, end)
+
+
+def test_a_lenient_reader_does_not_look_at_the_order_of_tags_and_their_sizes() -> None:
+    schema = message("M", "0", YES, "a  int8  tag=0\nb  int8  tag=1")
+    data = bytes.fromhex("02 0101 05 007f 07")
+    with pytest.raises(CorruptionError):
+        decode(schema, 0, data)
+    assert decode_lenient(schema, 0, data) == ({"a": 7, "b": 5}, len(data))
+
+
+@pytest.mark.parametrize(
+    ("fields", "data", "reason"),
+    [
+        ("a  int32", "00", "null"),
+        ("a  string", "0003", "Error reading byte array of 3 byte(s): only 0 byte(s) available"),
+        ("a  string", "ffff", "non-nullable field a was serialized as null"),
+        ("a  []int8", "00000005", "Tried to allocate a collection of size 5, but there are only 0 bytes remaining."),
+        ("a  []int32", "0000000100", "null"),
+    ],
+)
+def test_an_error_has_kafkas_words_too(fields: str, data: str, reason: str) -> None:
+    schema = message("M", "0", NO, fields)
+    with pytest.raises(UnreadableMessageError) as caught:
+        decode_lenient(schema, 0, bytes.fromhex(data))
+    assert caught.value.kafka_reason == reason

@@ -34,6 +34,19 @@ def decode_prefix(message: Message, version: int, data: Bytes, position: int = 0
     return read(data, position)
 
 
+def decode_lenient(message: Message, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
+    """The same as Kafka's own reader has it, for a tool that shows of damaged bytes what Kafka shows.
+
+    Text that isn't UTF-8 has U+FFFD in it, every negative length is null, tags come in any order and their sizes are
+    not checked: such a row cannot be written back.
+    """
+    try:
+        read = _reader(message, version, lenient=True)
+    except _UnknownVersionError as error:
+        raise CorruptionError(str(error), position=position) from None
+    return read(data, position)
+
+
 def encode(message: Message, version: int, row: Row) -> bytes:
     """The bytes of a message; `decode` gives the row back, with the defaults of what it left out."""
     try:
@@ -50,8 +63,8 @@ class _UnknownVersionError(Exception):
 
 
 @cache
-def _reader(message: Message, version: int) -> Reader:
-    return struct_reader(message.fields, _encoding(message, version), message.name)
+def _reader(message: Message, version: int, lenient: bool = False) -> Reader:
+    return struct_reader(message.fields, _encoding(message, version, lenient), message.name)
 
 
 @cache
@@ -59,7 +72,7 @@ def _writer(message: Message, version: int) -> Writer:
     return struct_writer(message.fields, _encoding(message, version), message.name)
 
 
-def _encoding(message: Message, version: int) -> Encoding:
+def _encoding(message: Message, version: int, lenient: bool = False) -> Encoding:
     if version not in message.versions:
         raise _UnknownVersionError(f"{message.name} has no version {version}: {message.versions} are known")
-    return Encoding(version, version in message.flexible)
+    return Encoding(version, version in message.flexible, lenient)

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from octavo.errors import CorruptionError
+from octavo.format.java_utf8 import decode_utf8
 from octavo.format.messages.schema import BYTES, RECORDS, STRING, UUID, Primitive
-from octavo.format.varint import Bytes, decode_uvarint
+from octavo.format.varint import MAX_VARINT_BYTES, Bytes, decode_uvarint
 
 Reader = Callable[[Bytes, int], tuple[Any, int]]
 LengthReader = Callable[[Bytes, int], tuple[int, int]]
@@ -25,10 +26,29 @@ _INT32 = struct.Struct(">i")
 SHORT_ARRAY = 16  # arrays below this length have their layout at hand
 
 
-def truncated(path: str, position: int, needed: int, data: Bytes) -> CorruptionError:
+class UnreadableMessageError(CorruptionError):
+    """A message that ends too soon, or holds what it may not.
+
+    `kafka_reason` is what Kafka's own reader says of it, for tools that print that; a buffer's end has no words there.
+    """
+
+    def __init__(self, problem: str, *, position: int, kafka_reason: str = "null") -> None:
+        super().__init__(problem, position=position)
+        self.kafka_reason = kafka_reason
+
+
+def truncated(path: str, position: int, needed: int, data: Bytes, kafka_reason: str = "null") -> CorruptionError:
     """The error for a value that needs more bytes than are left."""
     left = max(0, len(data) - position)
-    return CorruptionError(f"{path} needs {needed} bytes, {left} are left", position=position)
+    problem = f"{path} needs {needed} bytes, {left} are left"
+    return UnreadableMessageError(problem, position=position, kafka_reason=kafka_reason)
+
+
+def too_many_elements(path: str, count: int, needed: int, position: int, data: Bytes) -> CorruptionError:
+    """The error for an array that needs more bytes than are left."""
+    left = len(data) - position
+    said = f"Tried to allocate a collection of size {count}, but there are only {left} bytes remaining."
+    return truncated(f"{path} with {count} elements", position, needed, data, said if count > left else "null")
 
 
 def uvarint(data: Bytes, position: int, path: str) -> tuple[int, int]:
@@ -36,12 +56,22 @@ def uvarint(data: Bytes, position: int, path: str) -> tuple[int, int]:
     try:
         return decode_uvarint(data, position)
     except CorruptionError as error:
-        raise CorruptionError(f"{path}: {error.problem}", position=error.position) from None
+        problem, said = f"{path}: {error.problem}", _long_varint_reason(data[position : position + MAX_VARINT_BYTES])
+        raise UnreadableMessageError(problem, position=position, kafka_reason=said) from None
 
 
-def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool) -> LengthReader:
+def _long_varint_reason(found: Bytes) -> str:
+    if len(found) < MAX_VARINT_BYTES:
+        return "null"
+    value = sum((byte & 0x7F) << 7 * index for index, byte in enumerate(found)) & 0xFFFF_FFFF
+    return f"Varint is too long, the most significant bit in the 5th byte is set, converted value: {value:x}"
+
+
+def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool, lenient: bool = False) -> LengthReader:
     """Of a string, bytes or array: -1 is null. `short`: two bytes where it isn't flexible."""
-    return _compact_length_reader(path, nullable) if flexible else _fixed_length_reader(path, short, nullable)
+    if flexible:
+        return _compact_length_reader(path, nullable)
+    return _fixed_length_reader(path, short, nullable, lenient)
 
 
 def _compact_length_reader(path: str, nullable: bool) -> LengthReader:
@@ -56,7 +86,7 @@ def _compact_length_reader(path: str, nullable: bool) -> LengthReader:
     return read
 
 
-def _fixed_length_reader(path: str, short: bool, nullable: bool) -> LengthReader:
+def _fixed_length_reader(path: str, short: bool, nullable: bool, lenient: bool) -> LengthReader:
     layout = _INT16 if short else _INT32
     unpack, width = layout.unpack_from, layout.size
 
@@ -66,17 +96,25 @@ def _fixed_length_reader(path: str, short: bool, nullable: bool) -> LengthReader
         except struct.error:
             raise truncated(f"the length of {path}", position, width, data) from None
         if length < 0:
-            if length < NULL:
+            if length < NULL and not lenient:
                 raise CorruptionError(f"{path} has the length {length}", position=position)
             if not nullable:
                 raise _unexpected_null(path, position)
+            length = NULL
         return length, position + width
 
     return read
 
 
 def _unexpected_null(path: str, position: int) -> CorruptionError:
-    return CorruptionError(f"{path} is null, which this version doesn't allow", position=position)
+    said = f"non-nullable field {_field_name(path)} was serialized as null"
+    return UnreadableMessageError(
+        f"{path} is null, which this version doesn't allow", position=position, kafka_reason=said
+    )
+
+
+def _field_name(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def fixed_reader(kind: Primitive, path: str) -> Reader:
@@ -94,10 +132,11 @@ def fixed_reader(kind: Primitive, path: str) -> Reader:
     return read
 
 
-def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: bool) -> Reader:
+def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: bool, lenient: bool = False) -> Reader:
     """Of a string, bytes, or records (a view into the data, so that a produced batch isn't copied)."""
-    length_of = length_reader(path, flexible=flexible, short=kind is STRING, nullable=nullable)
-    cut: Callable[[Bytes, int, int], Any] = {STRING: _text, BYTES: _copy, RECORDS: _view}[kind]
+    length_of = length_reader(path, flexible=flexible, short=kind is STRING, nullable=nullable, lenient=lenient)
+    text = _lenient_text if lenient else _text
+    cut: Callable[[Bytes, int, int], Any] = {STRING: text, BYTES: _copy, RECORDS: _view}[kind]
     longest = MAX_STRING_BYTES if kind is STRING else None
 
     def read(data: Bytes, position: int) -> tuple[Any, int]:
@@ -105,10 +144,16 @@ def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: boo
         if length == NULL:
             return None, start
         if longest is not None and length > longest:
-            raise CorruptionError(f"{path} has {length} bytes, a string at most {longest}", position=position)
+            raise UnreadableMessageError(
+                f"{path} has {length} bytes, a string at most {longest}",
+                position=position,
+                kafka_reason=f"string field {_field_name(path)} had invalid length {length}",
+            )
         end = start + length
         if end > len(data):
-            raise truncated(path, start, length, data)
+            left = len(data) - start
+            said = f"Error reading byte array of {length} byte(s): only {left} byte(s) available"
+            raise truncated(path, start, length, data, said)
         try:
             return cut(data, start, end), end
         except UnicodeDecodeError as error:
@@ -131,7 +176,7 @@ def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> R
             return None, start
         end = start + count * width
         if end > len(data):
-            raise truncated(f"{path} with {count} elements", start, count * width, data)
+            raise too_many_elements(path, count, count * width, start, data)
         layout = layouts[count] if count < SHORT_ARRAY else struct.Struct(f">{many(count)}")
         return list(layout.unpack_from(data, start)), end
 
@@ -140,6 +185,10 @@ def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> R
 
 def _text(data: Bytes, start: int, end: int) -> str:
     return str(data[start:end], "utf-8")
+
+
+def _lenient_text(data: Bytes, start: int, end: int) -> str:
+    return decode_utf8(bytes(data[start:end]))
 
 
 def _copy(data: Bytes, start: int, end: int) -> bytes:

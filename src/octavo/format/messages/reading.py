@@ -16,9 +16,11 @@ from octavo.format.messages.primitive_readers import (
     NULL,
     LengthReader,
     Reader,
+    UnreadableMessageError,
     fixed_array_reader,
     fixed_reader,
     length_reader,
+    too_many_elements,
     truncated,
     uvarint,
     variable_reader,
@@ -100,11 +102,14 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
             return read
         return _nullable_struct_reader(read, path, compact=encoding.version in part.tagged)
     if isinstance(part.type, Array):
-        length_of = length_reader(path, flexible=encoding.is_compact(part), short=False, nullable=nullable)
+        length_of = length_reader(
+            path, flexible=encoding.is_compact(part), short=False, nullable=nullable, lenient=encoding.lenient
+        )
         return _array_reader(part.type.element, encoding, path, length_of)
     if part.type.layout is not None:
         return fixed_reader(part.type, path)
-    return variable_reader(part.type, path, flexible=encoding.is_compact(part), nullable=nullable)
+    flexible, lenient = encoding.is_compact(part), encoding.lenient
+    return variable_reader(part.type, path, flexible=flexible, nullable=nullable, lenient=lenient)
 
 
 def _nullable_struct_reader(read: Reader, path: str, *, compact: bool) -> Reader:
@@ -130,14 +135,15 @@ def _array_reader(element: Primitive | Struct, encoding: Encoding, path: str, le
     elif element.layout is not None:
         return fixed_array_reader(element, path, length_of)
     else:
-        read_element = variable_reader(element, path, flexible=encoding.flexible, nullable=False)
+        flexible, lenient = encoding.flexible, encoding.lenient
+        read_element = variable_reader(element, path, flexible=flexible, nullable=False, lenient=lenient)
 
     def read(data: Bytes, position: int) -> tuple[Any, int]:
         count, start = length_of(data, position)
         if count == NULL:
             return None, start
         if count > len(data) - start:  # an element has at least a byte
-            raise truncated(f"{path} with {count} elements", start, count, data)
+            raise too_many_elements(path, count, count, start, data)
         values = []
         for _ in range(count):
             value, start = read_element(data, start)
@@ -149,7 +155,7 @@ def _array_reader(element: Primitive | Struct, encoding: Encoding, path: str, le
 
 def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> GroupReader:
     """Of the tagged fields that end a struct. Tags must rise and sizes be exact: Kafka writes no other."""
-    version = encoding.version
+    version, lenient = encoding.version, encoding.lenient
     readers: dict[int, tuple[str, Reader]] = {
         part.tag: (part.name, _field_reader(part, encoding, f"{path}.{part.name}"))
         for part in fields
@@ -168,16 +174,21 @@ def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str
             tag, position = uvarint(data, start, label)
             size, position = uvarint(data, position, label)
             end = position + size
-            if tag <= previous:
+            if tag <= previous and not lenient:
                 raise CorruptionError(f"{label}: tag {tag} after tag {previous}", position=start)
             if tag in misplaced:
                 problem = f"{label}: tag {tag} ({misplaced[tag]}) is not valid in version {version}"
-                raise CorruptionError(problem, position=start)
-            if end > len(data):
-                raise truncated(f"tag {tag} of {path}", position, size, data)
+                said = f"Tag {tag} is not valid for version {version}"
+                raise UnreadableMessageError(problem, position=start, kafka_reason=said)
+            if end > len(data) and not (lenient and tag in readers):
+                left = len(data) - position
+                said = f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
+                raise truncated(f"tag {tag} of {path}", position, size, data, said)
             if tag in readers:
                 name, read_value = readers[tag]
                 row[name], stop = read_value(data, position)
+                if lenient:
+                    end = stop
                 if stop != end:
                     problem = f"{label}: {name} takes {stop - position} bytes, its size says {size}"
                     raise CorruptionError(problem, position=position)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from octavo.errors import CorruptionError
+from octavo.format.messages.codec import decode_lenient
 from octavo.format.messages.consumer_offsets import GROUP_METADATA
-from octavo.format.messages.consumer_protocol import (
-    ASSIGNMENT,
-    PROTOCOL_TYPE,
-    SUBSCRIPTION,
-    decode_assignment,
-    decode_subscription,
-)
+from octavo.format.messages.consumer_protocol import ASSIGNMENT, PROTOCOL_TYPE, SUBSCRIPTION
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, WRITTEN_VERSION
 from octavo.format.messages.json_form import json_text, json_value
-from octavo.format.messages.records import CoordinatorKey, CoordinatorRecord, MetadataRecord
+from octavo.format.messages.records import (
+    VERSION_BYTES,
+    CoordinatorKey,
+    CoordinatorRecord,
+    MetadataRecord,
+    read_version,
+)
 from octavo.format.messages.schema import Row
 
 
@@ -38,7 +39,8 @@ def value_json(record: CoordinatorRecord) -> str | None:
 
 def metadata_json(record: MetadataRecord) -> str:
     """A record of the metadata log, with its version as a number."""
-    data = json_value(record.type.message, record.version, record.data)
+    message = record.type.message
+    data = json_value(message, message.versions.nearest(record.version), record.data)
     return json_text({"type": record.type.name, "version": record.version, "data": data})
 
 
@@ -51,12 +53,10 @@ def kraft_control_json(type_id: int, row: Row) -> str:
 
 def _show_consumer_protocol(shown: dict[str, Any], member: Row) -> None:
     """Replace a member's bytes by what they say; those that aren't readable stay base64."""
-    for name, schema, decode in (
-        ("subscription", SUBSCRIPTION, decode_subscription),
-        ("assignment", ASSIGNMENT, decode_assignment),
-    ):
+    for name, schema in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
         try:
-            version, row = decode(member[name])
+            version = schema.versions.nearest(read_version(schema, member[name]))
+            row, _ = decode_lenient(schema, version, member[name], VERSION_BYTES)
         except CorruptionError:
             continue
         shown[name] = json_value(schema, version, row)

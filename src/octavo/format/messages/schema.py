@@ -46,6 +46,10 @@ class Versions:
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.lowest, self.highest + 1))
 
+    def nearest(self, version: int) -> int:
+        """The version that Kafka's reader takes this one for, where it doesn't look whether it knows it."""
+        return max(self.lowest, min(version, self.highest))
+
     def __str__(self) -> str:
         if self.lowest > self.highest:
             return "none"
@@ -143,10 +147,14 @@ class Message:
 
 
 class Encoding(NamedTuple):
-    """The version that a coder is compiled for, and whether it is in the flexible encoding."""
+    """The version that a coder is compiled for, and whether it is in the flexible encoding.
+
+    `lenient` readers take what Kafka's own readers take and its writers never write; see `codec.decode_lenient`.
+    """
 
     version: int
     flexible: bool
+    lenient: bool = False
 
     def is_compact(self, part: Field) -> bool:
         """Whether this field's own lengths are compact."""
