@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from octavo import kernels
 from octavo.errors import CorruptRecordError, EncodingError
 from octavo.format.compression import DEFAULT_LIMIT, Codec, compress
@@ -15,13 +17,13 @@ from octavo.format.record import Record, TimestampType
 from octavo.format.row_columns import from_records, to_records
 from octavo.format.walker import walk
 from octavo.kernels import layout
+from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code, Column, Flaw
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _FLAGS = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
-_KNOWN_ATTRIBUTES = layout.CODEC_MASK | _FLAGS | layout.DELETE_HORIZON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,26 +66,48 @@ def build_batch(
 
     With `log_append_time` that is the time of every record (the records keep their own as deltas, unread).
     """
+    return build_columns(
+        from_records(records),
+        codec=codec,
+        level=level,
+        log_append_time=log_append_time,
+        delete_horizon_ms=delete_horizon_ms,
+        partition_leader_epoch=partition_leader_epoch,
+        origin=origin,
+    )
+
+
+def build_columns(
+    columns: RecordColumns,
+    *,
+    codec: Codec = Codec.NONE,
+    level: int | None = None,
+    log_append_time: int | None = None,
+    delete_horizon_ms: int | None = None,
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
+    origin: Origin | None = None,
+) -> bytes:
+    """`build_batch` for records in columns, all of which go into the batch."""
     origin = origin or Origin()
     origin.check()
-    check_records(records)
-    timestamps = [record.timestamp for record in records]
+    check_columns(columns)
+    offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
     attributes = codec | origin.attributes
     attributes |= 0 if log_append_time is None else layout.LOG_APPEND_TIME
     attributes |= 0 if delete_horizon_ms is None else layout.DELETE_HORIZON
     header = BatchHeader(
-        base_offset=records[0].offset,
+        base_offset=int(offsets[0]),
         partition_leader_epoch=partition_leader_epoch,
         attributes=attributes,
-        last_offset_delta=records[-1].offset - records[0].offset,
-        base_timestamp=timestamps[0] if delete_horizon_ms is None else delete_horizon_ms,
-        max_timestamp=max(timestamps) if log_append_time is None else log_append_time,
+        last_offset_delta=int(offsets[-1] - offsets[0]),
+        base_timestamp=int(timestamps[0]) if delete_horizon_ms is None else delete_horizon_ms,
+        max_timestamp=int(timestamps.max()) if log_append_time is None else log_append_time,
         producer_id=origin.producer_id,
         producer_epoch=origin.producer_epoch,
         base_sequence=origin.base_sequence,
-        count=len(records),
+        count=columns.rows,
     )
-    return encode_batch(header, records, level=level)
+    return _encode(header, columns, level)
 
 
 def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:
@@ -91,15 +115,25 @@ def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int |
 
     Deltas count from the header's base offset and base timestamp, so that a decoded batch gives its bytes again.
     """
-    header = replace(header, count=len(records))
-    columns = from_records(records)
-    bound = 64 + 36 * len(records) + sum(_bound(record) for record in records)
+    return _encode(replace(header, count=len(records)), from_records(records), level)
+
+
+def _encode(header: BatchHeader, columns: RecordColumns, level: int | None) -> bytes:
+    rows, headers = columns.rows, columns.header_rows
+    bound = 64 + 36 * rows + 10 * headers
+    for column, filled in (
+        (columns.key, rows),
+        (columns.value, rows),
+        (columns.header_key, headers),
+        (columns.header_value, headers),
+    ):
+        bound += 0 if column is None else int(column.offsets[filled] - column.offsets[0])
     out = bytearray(layout.BATCH_OVERHEAD + bound)
-    if header.codec_id == Codec.NONE or not records:
+    if header.codec_id == Codec.NONE or not rows:
         code, _, end = kernels.encode_batches(columns, 0, header.to_table(), out, 0)
         _check_code(code, header)
         return bytes(memoryview(out)[:end])
-    code, end = kernels.encode_records(columns, 0, len(records), header.base_offset, header.base_timestamp, out, 0)
+    code, end = kernels.encode_records(columns, 0, rows, header.base_offset, header.base_timestamp, out, 0)
     _check_code(code, header)
     return frame_batch(header, compress(header.codec_id, memoryview(out)[:end], level=level))
 
@@ -160,33 +194,34 @@ def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int
     if header.magic != 2:
         raise EncodingError(f"a batch of magic {header.magic}, expected magic 2")
     _check_crc(header)
-    view = memoryview(batch).cast("B")[: header.size]
-    if (header.timestamp_type, header.max_timestamp) == (timestamp_type, max_timestamp):
-        return bytes(view)
-    kept = header.attributes & _KNOWN_ATTRIBUTES & ~layout.LOG_APPEND_TIME
-    appended = layout.LOG_APPEND_TIME if timestamp_type is TimestampType.LOG_APPEND_TIME else 0
-    stamped = replace(header, attributes=kept | appended, max_timestamp=max_timestamp)
-    return frame_batch(stamped, view[layout.BATCH_OVERHEAD :])
+    replace(header, max_timestamp=max_timestamp).to_table()  # refuses what does not fit
+    stamped = bytearray(memoryview(batch).cast("B")[: header.size])
+    next_offset = header.next_offset - header.count  # so that the base offset stays
+    appended = timestamp_type is TimestampType.LOG_APPEND_TIME
+    time = np.array([max_timestamp])
+    kernels.stamp_batches(stamped, header.to_table(), next_offset, header.partition_leader_epoch, appended, time)
+    return bytes(stamped)
 
 
 def check_records(records: Sequence[Record]) -> None:
     """Refuse what Kafka's builder refuses of records that go into one batch, of whatever magic."""
-    if not records:
+    check_columns(from_records(records))
+
+
+def check_columns(columns: RecordColumns) -> None:
+    """`check_records` for records in columns."""
+    offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
+    if not columns.rows:
         raise EncodingError("a batch without a record; an empty batch is left by compaction alone (empty_batch)")
-    last = records[0].offset - 1
-    for record in records:
-        if record.offset <= last:
-            raise EncodingError(f"offset {record.offset} after {last}: offsets in a batch increase")
-        if record.timestamp < layout.NO_TIMESTAMP:
-            raise EncodingError(f"offset {record.offset}: timestamp {record.timestamp}, expected -1 or more")
-        last = record.offset
-    if last - records[0].offset > 2**31 - 1:
-        raise EncodingError(f"offsets {records[0].offset} to {last}: a batch spans at most 2147483647")
-
-
-def _bound(record: Record) -> int:
-    headers = sum(10 + 4 * len(header.key) + len(header.value or b"") for header in record.headers)
-    return len(record.key or b"") + len(record.value or b"") + headers
+    disorder = (offsets[1:] <= offsets[:-1]).nonzero()[0]
+    if len(disorder):
+        last, found = offsets[disorder[0] : disorder[0] + 2].tolist()
+        raise EncodingError(f"offset {found} after {last}: offsets in a batch increase")
+    if timestamps.min() < layout.NO_TIMESTAMP:
+        row = int((timestamps < layout.NO_TIMESTAMP).argmax())
+        raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")
+    if int(offsets[-1]) - int(offsets[0]) > 2**31 - 1:
+        raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
 
 
 def _check_crc(header: BatchHeader) -> None:

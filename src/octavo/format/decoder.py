@@ -46,6 +46,12 @@ class Decoder:
         self._scratch = Scratch()
         self._filled_bytes = 0
 
+    @property
+    def held_bytes(self) -> int:
+        """The size of the buffers that it keeps for the next call."""
+        binaries = sum(column.data.nbytes + column.offsets.nbytes for column in self.columns.binaries())
+        return 2 * self.columns.offset.nbytes + binaries + len(self._scratch.buffer)
+
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches of the table, in one or more fillings of the columns.
 
