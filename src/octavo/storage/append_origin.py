@@ -12,3 +12,7 @@ class AppendOrigin(Enum):
     COORDINATOR = auto()  # a group or transaction coordinator: offsets are assigned, sequences not checked
     REPLICATION = auto()  # a log that was checked when it was first written: nothing is assigned
     RAFT_LEADER = auto()  # offsets were assigned by the quorum's leader
+
+    @property
+    def assigns_offsets(self) -> bool:
+        return self in (AppendOrigin.CLIENT, AppendOrigin.COORDINATOR)

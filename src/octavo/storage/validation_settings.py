@@ -1,0 +1,43 @@
+"""Of a topic's configs those that the validation of an append looks at, ready to use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from octavo.config import LogConfig
+from octavo.format.compression import CODECS, Codec
+from octavo.format.record import TimestampType
+
+_CODECS_BY_NAME = {row.name: row for row in CODECS.values()} | {"uncompressed": CODECS[Codec.NONE]}
+_TIMESTAMP_TYPES = {str(kind): kind for kind in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSettings:
+    """Made once for each change of the configs, not for each append."""
+
+    timestamp_type: TimestampType
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    codec: Codec | None  # None: each batch keeps the producer's
+    level: int | None  # that of the codec; None: its default
+    is_compacted: bool
+    max_message_bytes: int
+
+    @classmethod
+    def of(cls, config: LogConfig) -> Self:
+        codec, level = None, None
+        if config.compression_type != "producer":
+            row = _CODECS_BY_NAME[config.compression_type]
+            codec = row.codec
+            level = getattr(config, row.level_config.replace(".", "_")) if row.level_config else None
+        return cls(
+            timestamp_type=_TIMESTAMP_TYPES[config.message_timestamp_type],
+            timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+            timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+            codec=codec,
+            level=level,
+            is_compacted="compact" in config.cleanup_policy,
+            max_message_bytes=config.max_message_bytes,
+        )
