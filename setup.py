@@ -1,7 +1,7 @@
 """Build the compiled kernels; where no C compiler works, build none: the package runs on their plain-Python twin.
 
-A kernel that a working compiler refuses is an error, never a silent fall-back. OCTAVO_SANITIZE=address builds the
-kernels with AddressSanitizer (`make asan`).
+A kernel that a working compiler refuses is an error, never a silent fall-back. OCTAVO_SANITIZE=address,undefined
+builds the kernels with these sanitizers (`make asan`).
 """
 
 import os
@@ -17,6 +17,7 @@ KERNELS = Path("src/octavo/kernels")
 LIMITED_API = "0x030B0000"  # Python 3.11: one binary serves every later version
 SANITIZE = os.environ.get("OCTAVO_SANITIZE")
 SANITIZE_ARGS = ["-O1", "-g", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
+SANITIZE_ARGS += ["-fno-wrapv"]  # Python's own flags define what happens when a signed number overflows
 
 
 class BuildKernels(build_ext):
