@@ -1,4 +1,4 @@
-"""A scan of every golden archive gives what real clients read from it, in both isolation levels and however it is cut."""
+"""A scan of every golden archive gives what real clients read, in both isolation levels and however it is cut."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from octavo.format import offset_index, time_index
 from octavo.format.names import FileKind, SegmentFile
 from octavo.format.time_index import TimestampOffset
 from octavo.format.walker import walk
-from octavo.storage.index_rule import IndexState, index_entries
 
 
 def write_segment(
@@ -20,15 +19,7 @@ def write_segment(
     """
     folder.mkdir(parents=True, exist_ok=True)
     data = b"".join(batches)
-    offsets = times = b""
-    if batches:
-        state = IndexState(0, TimestampOffset(-1, base_offset))
-        found = index_entries(walk(data).table, 0, state, interval_bytes, -1)
-        offsets = offset_index.encode(found.offsets, found.positions, base_offset)
-        times = time_index.encode(found.timestamps, found.timestamp_offsets, base_offset)
-        last = int(found.timestamps[-1]) if len(found.timestamps) else -1
-        if closed and found.state.max_so_far.timestamp > last:
-            times += time_index.encode_entry(found.state.max_so_far, base_offset)
+    offsets, times = index_bytes(data, base_offset, interval_bytes, closed=closed)
     room = 0 if closed else 64
     path(folder, base_offset, FileKind.LOG).write_bytes(data + tail)
     path(folder, base_offset, FileKind.OFFSET_INDEX).write_bytes(offsets + bytes(8 * room))
@@ -38,3 +29,25 @@ def write_segment(
 
 def path(folder: Path, base_offset: int, kind: FileKind) -> Path:
     return folder / SegmentFile(base_offset, kind).name
+
+
+def index_bytes(data: bytes, base_offset: int, interval_bytes: int, *, closed: bool = True) -> tuple[bytes, bytes]:
+    """The entries of both indexes: after more than `interval_bytes` one for the batch that comes then."""
+    positions, offsets = [], []
+    times: list[TimestampOffset] = []
+    largest, indexed = TimestampOffset(-1, base_offset), 0
+    for row in walk(data).table:
+        last_offset = int(row["base_offset"] + row["last_offset_delta"])
+        if row["max_timestamp"] > largest.timestamp:
+            largest = TimestampOffset(int(row["max_timestamp"]), last_offset)
+        if row["position"] - indexed > interval_bytes:
+            indexed = int(row["position"])
+            positions.append(indexed)
+            offsets.append(last_offset)
+            times += [largest] if largest.timestamp > (times[-1].timestamp if times else -1) else []
+    if closed and largest.timestamp > (times[-1].timestamp if times else -1):
+        times.append(largest)
+    return (
+        offset_index.encode(offsets, positions, base_offset),
+        b"".join(time_index.encode_entry(entry, base_offset) for entry in times),
+    )
