@@ -1,0 +1,237 @@
+"""Where a partition begins and ends, whatever its files look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import octavo
+from octavo.errors import ScanError
+from octavo.format import offset_index
+from octavo.format.batch import empty_batch, read_header
+from octavo.format.names import FileKind, TopicPartition
+from octavo.kernels.layout import Stop
+from octavo.scan.directory import read_directory
+from octavo.scan.location import locate
+from octavo.scan.partition import PartitionSnapshot, effective_segments, take_snapshot
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+ORDERS = TopicPartition("orders", 0)
+TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]
+
+
+def snapshot(folder: Path) -> PartitionSnapshot:
+    return take_snapshot(read_directory(locate(folder)).partitions[ORDERS])
+
+
+def offsets(folder: Path, **options: object) -> list[int]:
+    return [record.offset for record in octavo.scan(folder, **options)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "logs" / "orders-0"
+
+
+def test_a_partition_without_a_segment_is_empty(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    found = snapshot(folder)
+    assert (found.log_start_offset, found.log_end_offset, found.tail) == (0, 0, None)
+    assert offsets(folder) == []
+
+
+def test_an_empty_segment_ends_where_it_begins(folder: Path) -> None:
+    write_segment(folder, 42, closed=False)
+    assert (snapshot(folder).log_start_offset, snapshot(folder).log_end_offset) == (42, 42)
+
+
+def test_checkpoints_give_the_log_start_and_the_high_watermark(folder: Path) -> None:
+    # T5
+    write_segment(folder, 0, *TEN)
+    (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 25\n")
+    (folder.parent / "replication-offset-checkpoint").write_text("0\n1\norders 0 80\n")
+    found = snapshot(folder)
+    assert (found.log_start_offset, found.high_watermark, found.log_end_offset) == (25, 80, 100)
+    assert offsets(folder) == list(range(25, 100))
+    assert offsets(folder, to_offset="highWatermark") == list(range(25, 80))
+    # One segment file is read as it is, whatever may be read of its partition.
+    assert offsets(folder / f"{0:020}.log") == list(range(100))
+
+
+def test_a_checkpoint_below_the_first_segment_does_not_count(folder: Path) -> None:
+    write_segment(folder, 50, *TEN[5:])
+    (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    (folder.parent / "replication-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    assert (snapshot(folder).log_start_offset, snapshot(folder).high_watermark) == (50, 50)
+
+
+def test_a_log_that_ends_below_its_start_has_nothing_to_read(folder: Path) -> None:
+    write_segment(folder, 0, *TEN)
+    (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 500\n")
+    (folder.parent / "replication-offset-checkpoint").write_text("0\n1\norders 0 700\n")
+    found = snapshot(folder)
+    assert (found.log_start_offset, found.high_watermark, found.log_end_offset) == (500, 500, 500)
+    assert offsets(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("tail", "stop", "said"),
+    [
+        (b"", Stop.END, None),
+        (TEN[9][:11], Stop.INCOMPLETE_HEADER, "an incomplete batch header at the end"),
+        (TEN[9][:-1], Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
+        (bytes(5000), Stop.SIZE_TOO_SMALL, None),  # a preallocated file
+        (b"garbage" * 9, Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
+        (bytes(8) + b"\xff" * 90, Stop.SIZE_TOO_SMALL, "bytes at the end that are no batch"),
+        (TEN[9][:200] + bytes(len(TEN[9]) - 200) + bytes(900), Stop.SIZE_TOO_SMALL, "damaged batches at the end (1)"),
+        (TEN[9][:40] + b"\x00\x01" + TEN[9][42:], Stop.END, "damaged batches at the end (1)"),
+    ],
+    ids=["whole", "header", "batch", "zeros", "garbage", "no batch", "half", "crc"],
+)
+def test_a_log_ends_behind_its_last_sound_batch(folder: Path, tail: bytes, stop: Stop, said: str | None) -> None:
+    log = write_segment(folder, 0, *TEN[:9], closed=False, tail=tail)
+    found = snapshot(folder)
+    assert found.tail is not None
+    assert (found.log_end_offset, found.tail.position, found.tail.size) == (90, 9 * len(TEN[0]), log.stat().st_size)
+    assert found.tail.stop is stop
+    assert [note.sentence.partition(":")[0] for note in found.notes] == ([said] if said else [])
+    assert offsets(folder) == list(range(90))
+
+
+def test_a_damaged_batch_before_a_sound_one_does_not_end_the_log(folder: Path) -> None:
+    damaged = TEN[8][:40] + b"\x00\x01" + TEN[8][42:]
+    write_segment(folder, 0, *TEN[:8], damaged, TEN[9], closed=False)
+    assert snapshot(folder).log_end_offset == 100
+
+
+def test_the_end_counts_offsets_that_compaction_left_without_a_record(folder: Path) -> None:
+    # F14 C7
+    emptied = empty_batch(read_header(TEN[9]))
+    write_segment(folder, 0, *TEN[:3], TEN[6], emptied, closed=False)
+    assert snapshot(folder).log_end_offset == 100
+    assert offsets(folder) == [*range(30), *range(60, 70)]
+
+
+INDEXES: dict[str, Callable[[bytes], bytes | None]] = {
+    "missing": lambda entries: None,
+    "empty": lambda entries: b"",
+    "all zeros": lambda entries: bytes(8192),
+    "zero tail": lambda entries: entries + bytes(80_000),
+    "cut": lambda entries: entries[:-3],
+    "beyond the file": lambda entries: entries + offset_index.encode([99], [10_000_000], 0),
+    "inside a batch": lambda entries: entries + offset_index.encode([99], [9 * len(TEN[0]) + 1], 0),
+    "too far": lambda entries: offset_index.encode([5, 99], [5 * len(TEN[0]), 8 * len(TEN[0])], 0),
+    "backwards": lambda entries: b"".join(entries[at : at + 8] for at in range(len(entries) - 8, -1, -8)),
+    "negative": lambda entries: b"\xff" * 16,
+    "garbage": lambda entries: bytes(range(1, 81)),
+}
+
+
+@pytest.mark.parametrize("damage", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("from_offset", [0, 35, 99])
+def test_index_entries_are_hints(folder: Path, damage: Callable[[bytes], bytes | None], from_offset: int) -> None:
+    write_segment(folder, 0, *TEN)
+    index = path(folder, 0, FileKind.OFFSET_INDEX)
+    content = damage(index.read_bytes())
+    index.unlink() if content is None else index.write_bytes(content)
+    assert snapshot(folder).log_end_offset == 100
+    assert offsets(folder, from_offset=from_offset, split_bytes=2000) == list(range(from_offset, 100))
+    assert offsets(folder, to_offset=from_offset) == list(range(from_offset))
+
+
+def test_the_end_of_a_large_index_is_found_without_reading_it(folder: Path) -> None:
+    write_segment(folder, 0, *TEN, closed=False)
+    index = path(folder, 0, FileKind.OFFSET_INDEX)
+    with index.open("r+b") as file:
+        file.truncate(10 << 20)
+    read: list[int] = []
+    files = read_directory(Counting.locate(folder, read)).partitions[ORDERS]
+    assert take_snapshot(files).log_end_offset == 100
+    assert sum(read) < 100_000
+
+
+class Counting:
+    """A file system that notes how many bytes were asked for."""
+
+    @staticmethod
+    def locate(folder: Path, read: list[int]) -> octavo.scan.location.Location:
+        from octavo.scan.location import LocalFile, LocalFileSystem, Location
+
+        class CountingFile(LocalFile):
+            def pread(self, buffer: memoryview, position: int, /) -> int:
+                read.append(len(buffer))
+                return super().pread(buffer, position)
+
+        class CountingFileSystem(LocalFileSystem):
+            def open(self, path: str, /) -> LocalFile:
+                return CountingFile(path)
+
+        return Location(CountingFileSystem(), str(folder))
+
+
+def compact(folder: Path, base_offset: int, *batches: bytes, suffix: str) -> None:
+    """A segment's files as compaction leaves them, with a suffix."""
+    log = write_segment(folder / "new", base_offset, *batches)
+    for file in log.parent.iterdir():
+        file.rename(folder / f"{file.name}{suffix}")
+    log.parent.rmdir()
+
+
+def test_a_swap_file_takes_the_place_of_the_segments_that_it_was_made_from(folder: Path) -> None:
+    # C13
+    for number in (0, 3, 6, 9):
+        write_segment(folder, 10 * number, *TEN[number : number + 3])
+    compact(folder, 0, TEN[1], TEN[4], empty_batch(read_header(TEN[5])), suffix=".swap")
+    found = snapshot(folder)
+    assert [segment.name() for segment in found.segments] == [
+        f"{0:020}.log.swap", f"{60:020}.log", f"{90:020}.log",
+    ]  # fmt: skip
+    assert offsets(folder) == [*range(10, 20), *range(40, 50), *range(60, 100)]
+    assert offsets(folder, from_offset=45, to_offset=65, split_bytes=300) == [*range(45, 50), *range(60, 65)]
+
+
+def test_a_swap_file_of_an_unfinished_split_does_not_count(folder: Path) -> None:
+    write_segment(folder, 0, *TEN)
+    compact(folder, 50, *TEN[5:], suffix=".swap")
+    compact(folder, 0, *TEN[:2], suffix=".cleaned")
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    assert effective_segments(files) == files.segments
+    assert offsets(folder) == list(range(100))
+
+
+def test_files_that_go_away_are_looked_for_in_a_new_listing(folder: Path) -> None:
+    write_segment(folder, 0, *TEN[:5])
+    write_segment(folder, 50, *TEN[5:], closed=False)
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    for file in folder.glob(f"{50:020}.*"):
+        file.unlink()
+    write_segment(folder, 0, *TEN, closed=False)
+    assert take_snapshot(files).log_end_offset == 100
+
+
+def test_a_folder_that_goes_away_is_an_error_of_one_sentence(folder: Path) -> None:
+    write_segment(folder, 0, *TEN)
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    folder.rename(folder.with_name("orders-0.0123-delete"))
+    with pytest.raises(ScanError, match="orders-0: it was deleted or renamed while it was read"):
+        take_snapshot(files)
+
+
+def test_a_file_that_goes_away_each_time_ends_the_search(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_segment(folder, 0, *TEN)
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    monkeypatch.setattr("octavo.scan.partition.relisted", lambda _: files)
+    (folder / f"{0:020}.log").unlink()
+    with pytest.raises(ScanError, match=r"orders-0: .*\.log.* went away while it was read, 5 times"):
+        take_snapshot(files)
+
+
+def test_an_old_name_of_a_deleted_file_is_followed(folder: Path) -> None:
+    # C4
+    write_segment(folder, 0, *TEN)
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    (folder / f"{0:020}.log").rename(folder / f"{0:020}.log.deleted")
+    assert take_snapshot(files).log_end_offset == 100
