@@ -50,7 +50,7 @@ class Mapping(Protocol):
         """Of all mapped bytes, to read. It must be released before `close`."""
         ...
 
-    def write(self, data: bytes, position: int) -> None: ...
+    def write(self, data: bytes | bytearray, position: int) -> None: ...
 
     def flush(self) -> None:
         """Sync what was written to the disk."""
@@ -160,20 +160,28 @@ class LocalFile:
 
 
 class LocalMapping:
-    """An mmap."""
+    """An mmap to read through, written by system calls: the first store into a page of a hole costs far more.
+
+    (0.5 ms on ext4, against 2 µs for a write; both see the same page cache.)
+    """
 
     def __init__(self, path: Path, size: int) -> None:
+        self._path = path
+        self._file: LocalFile | None = None  # most mappings are never written to
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), size)
 
     def view(self) -> memoryview:
         return memoryview(self._map)
 
-    def write(self, data: bytes, position: int) -> None:
-        self._map[position : position + len(data)] = data
+    def write(self, data: bytes | bytearray, position: int) -> None:
+        if self._file is None:
+            self._file = LocalFile(self._path)
+        self._file.pwrite(data, position)
 
     def flush(self) -> None:
-        self._map.flush()
+        if self._file is not None:
+            self._file.fsync()
 
     def close(self) -> None:
         self._map.close()

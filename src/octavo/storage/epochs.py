@@ -60,6 +60,8 @@ class LeaderEpochs:
         """
         with self._lock:
             entries = self._entries
+            if entries and _continues(table, entries[-1].epoch):
+                return
             for magic, epoch, base_offset in _changes(table):
                 if magic < 2:
                     entries = entries if only_greater else ()
@@ -112,6 +114,11 @@ def _assigned(entries: tuple[EpochEntry, ...], epoch: int, start_offset: int) ->
     while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
         kept -= 1
     return (*entries[:kept], EpochEntry(epoch, start_offset))
+
+
+def _continues(table: NDArray[np.void], epoch: int) -> bool:
+    """Whether all batches are of the latest epoch, as they nearly always are."""
+    return bool((table["partition_leader_epoch"] == epoch).all() and (table["magic"] >= 2).all())
 
 
 def _changes(table: NDArray[np.void]) -> Iterable[tuple[int, int, int]]:

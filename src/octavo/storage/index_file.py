@@ -31,8 +31,8 @@ class IndexFile(ABC, Generic[Index]):
         self.path = path
         self.base_offset = base_offset
         self._filesystem = filesystem
-        self._entry_bytes = self.INDEX.LAYOUT.size
-        self._max_entries = max_bytes // self._entry_bytes
+        self.entry_bytes = self.INDEX.LAYOUT.size
+        self._max_entries = max_bytes // self.entry_bytes
         self._lock = threading.RLock()
         self._mapping: Mapping | None = None
         self._mapped_bytes = 0
@@ -72,7 +72,7 @@ class IndexFile(ABC, Generic[Index]):
     def trim(self) -> None:
         """Cut the file to its entries; a file that is missing is created empty."""
         with self._lock:
-            used = len(self) * self._entry_bytes
+            used = len(self) * self.entry_bytes
             if not self._filesystem.exists(self.path) or self._filesystem.size(self.path) != used:
                 self._unmap()
                 self._filesystem.truncate(self.path, used)
@@ -93,6 +93,7 @@ class IndexFile(ABC, Generic[Index]):
     def rename(self, path: Path) -> None:
         """Move the file, if there is one."""
         with self._lock:
+            self._unmap()
             if self._filesystem.exists(self.path):
                 self._filesystem.rename(self.path, path)
             self.path = path
@@ -103,12 +104,13 @@ class IndexFile(ABC, Generic[Index]):
             self._unmap()
             self._filesystem.unlink(self.path)
 
-    def _append(self, entries: bytes) -> None:
+    def append(self, entries: bytes | bytearray) -> None:
+        """Append whole entries behind the last one; there is room for them."""
         with self._lock:
-            position = len(self) * self._entry_bytes
+            position = len(self) * self.entry_bytes
             mapping = self._writable(position + len(entries))
             mapping.write(entries, position)
-            self._count = (position + len(entries)) // self._entry_bytes
+            self._count = (position + len(entries)) // self.entry_bytes
 
     @contextmanager
     def _index(self) -> Iterator[Index]:
@@ -119,7 +121,7 @@ class IndexFile(ABC, Generic[Index]):
                 yield self._decode(b"")
                 return
             view = self._readable().view()
-            used = view[: count * self._entry_bytes]
+            used = view[: count * self.entry_bytes]
             index = self._decode(used)
             try:
                 yield index
@@ -134,20 +136,20 @@ class IndexFile(ABC, Generic[Index]):
 
     def _open(self) -> None:
         size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
-        self._count = size // self._entry_bytes
+        self._count = size // self.entry_bytes
         if self._count:
             with self._index() as index:
                 self._count = self._count - index.zero_tail()
 
     def _readable(self) -> Mapping:
         if self._mapping is None:
-            self._map(len(self) * self._entry_bytes)
+            self._map(len(self) * self.entry_bytes)
         assert self._mapping is not None
         return self._mapping
 
     def _writable(self, needed_bytes: int) -> Mapping:
         """A mapping of the file at its full size: entries are written without a system call."""
-        full_bytes = max(self._max_entries * self._entry_bytes, needed_bytes)
+        full_bytes = max(self._max_entries * self.entry_bytes, needed_bytes)
         if self._mapping is None or self._mapped_bytes < full_bytes:
             self._unmap()
             self._filesystem.truncate(self.path, full_bytes)
@@ -169,5 +171,5 @@ class IndexFile(ABC, Generic[Index]):
         # Zeros, so that a file left by a crash does not show the dropped entries again.
         dropped = len(self) - kept
         if dropped > 0:
-            self._readable().write(bytes(dropped * self._entry_bytes), kept * self._entry_bytes)
+            self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
             self._count = kept

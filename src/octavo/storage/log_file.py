@@ -6,14 +6,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
 from octavo.filesystem import File, FileSystem
 from octavo.format.walker import CHUNK_BYTES, Chunk, walk_chunks
+from octavo.kernels.layout import (
+    BATCH,
+    BATCH_FIELDS,
+    BATCH_HEADER,
+    BATCH_OVERHEAD,
+    ENTRY_PREFIX,
+    HEADER_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_POSITION,
+    MESSAGE_V1,
+    NO_TIMESTAMP,
+    Stop,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# For walks that are to find one batch near an index entry, and are left then.
-SHORT_CHUNK_BYTES = 16 << 10
+# What is read at once to find a batch near an index entry: by default those are some 4096 bytes of batches apart.
+_HEADERS_BYTES = 8 << 10
+_HEADERS_ROWS = 128
 
 
 class LogFile:
@@ -67,6 +85,25 @@ class LogFile:
                 file_position=position + chunk.file_position, stop_position=position + chunk.stop_position
             )
 
+    def headers(self, position: int) -> Iterator[tuple[int, NDArray[np.void]]]:
+        """Tables of the batches from a position on, each with the position that its rows count from.
+
+        For whoever looks for one batch: little is read at once, and of a large batch only its header.
+        """
+        file, end = self.file, self.size
+        table = np.empty(_HEADERS_ROWS, BATCH)
+        while position < end:
+            data = file.pread(min(_HEADERS_BYTES, end - position), position)
+            rows, length, stop = kernels.walk(data, 0, len(data), table, False)
+            if not rows:
+                if stop != Stop.INCOMPLETE_BATCH or len(data) < HEADER_UP_TO_MAGIC:
+                    return
+                length, rows = _header_alone(data, table), 1
+                if position + length > end:
+                    return
+            yield position, table[:rows]
+            position += length
+
     def truncate_to(self, size: int) -> int:
         """Cut the file; returns how many bytes of it went."""
         cut = self.size - size
@@ -97,3 +134,20 @@ class LogFile:
     def unlink(self) -> None:
         self._file = None
         self._filesystem.unlink(self.path)
+
+
+def _header_alone(data: bytes, table: NDArray[np.void]) -> int:
+    """Fill in the first row for a batch of which little more than the header was read; returns its size."""
+    offset, size = ENTRY_PREFIX.unpack_from(data)
+    row = table[0]
+    row["position"], row["size"], row["base_offset"] = 0, size + LOG_OVERHEAD, offset
+    row["magic"], row["last_offset_delta"] = data[MAGIC_POSITION], 0
+    if data[MAGIC_POSITION] >= 2 and len(data) >= BATCH_OVERHEAD:
+        fields = dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(data), strict=True))
+        row["last_offset_delta"], row["max_timestamp"] = fields["lastOffsetDelta"], fields["maxTimestamp"]
+        row["partition_leader_epoch"] = fields["partitionLeaderEpoch"]
+    elif data[MAGIC_POSITION] == 1 and len(data) >= MESSAGE_V1.size:
+        row["max_timestamp"] = MESSAGE_V1.unpack_from(data)[-1]
+    else:
+        row["max_timestamp"] = NO_TIMESTAMP
+    return size + LOG_OVERHEAD

@@ -6,13 +6,11 @@ import threading
 from enum import IntEnum
 from typing import NamedTuple
 
-import numpy as np
-
 from octavo.format.decoder import Decoder
 from octavo.format.offset_index import OffsetPosition
 from octavo.format.time_index import TimestampOffset
+from octavo.format.walker import walk
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP, Column
-from octavo.storage.log_file import SHORT_CHUNK_BYTES
 from octavo.storage.segment import Segment
 from octavo.storage.segments import Segments
 
@@ -80,22 +78,18 @@ def of_max_timestamp(segments: Segments) -> Found | None:
 def _scan(
     segment: Segment, time_entry: TimestampOffset, offset_entry: OffsetPosition, timestamp: int, start_offset: int
 ) -> Found | None:
-    for chunk in segment.files.log.chunks(offset_entry.position, chunk_bytes=SHORT_CHUNK_BYTES):
-        for number in np.flatnonzero(chunk.table["max_timestamp"] >= timestamp):
-            row = chunk.table[number]
-            columns = _decoder().decode_one(chunk.data, row)
+    log = segment.files.log
+    for start, table in log.headers(offset_entry.position):
+        for row in table[table["max_timestamp"] >= timestamp]:
+            position = start + int(row["position"])
+            batch = log.file.pread(int(row["size"]), position)
+            columns = _decoders.decoder.decode_one(batch, walk(batch, check_crc=False).table[0])
             timestamps, offsets = columns.timestamp[: columns.rows], columns.offset[: columns.rows]
-            fits = np.flatnonzero((timestamps >= timestamp) & (offsets >= start_offset))
-            if len(fits):
-                return Found(
-                    int(timestamps[fits[0]]),
-                    int(offsets[fits[0]]),
-                    int(row["partition_leader_epoch"]),
-                    segment.base_offset,
-                    time_entry,
-                    offset_entry,
-                    chunk.file_position + int(row["position"]),
-                )
+            fits = (timestamps >= timestamp) & (offsets >= start_offset)
+            first = int(fits.argmax()) if columns.rows else 0
+            if columns.rows and fits[first]:
+                found = int(timestamps[first]), int(offsets[first]), int(row["partition_leader_epoch"])
+                return Found(*found, segment.base_offset, time_entry, offset_entry, position)
     return None
 
 
@@ -107,7 +101,3 @@ class _Decoders(threading.local):
 
 
 _decoders = _Decoders()
-
-
-def _decoder() -> Decoder:
-    return _decoders.decoder

@@ -6,12 +6,15 @@ Lookup and reads over it are in `lookup` and `read`, rebuilding it in `recover`.
 from __future__ import annotations
 
 import random
+import threading
+from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo import kernels
 from octavo.clock import Clock
 from octavo.config import LogConfig
 from octavo.errors import OctavoError
@@ -19,13 +22,16 @@ from octavo.filesystem import FileSystem
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import Transient
 from octavo.format.time_index import TimestampOffset
-from octavo.kernels.layout import NO_TIMESTAMP
-from octavo.storage.index_rule import IndexState, index_entries
-from octavo.storage.log_file import SHORT_CHUNK_BYTES
+from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.segment_files import SegmentFiles
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+
+_PLACE = ["base_offset", "position", "size"]
+_MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
+_MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
 
 
 class SegmentOffsetOverflowError(OctavoError):
@@ -72,9 +78,9 @@ class Segment:
         self._interval_bytes = config.index_interval_bytes
         self._clock = clock
         self.created_ms = clock.time_ms()
-        self._bytes_since_last_entry = 0
-        self._max_so_far: TimestampOffset | None = None
         self._first_timestamp: int | None = None
+        self._counters: array[int] | None = None  # layout.INDEX_COUNTERS; None: to be read from the indexes
+        self._counters_lock = threading.Lock()
 
     @property
     def size(self) -> int:
@@ -93,19 +99,23 @@ class Segment:
     def index(self, table: NDArray[np.void], position: int) -> None:
         """Count batches that lie at the position, and add the entries that they give.
 
-        A set of many batches may give more entries than an index has room for: it is full then, and the segment is
-        rolled before the next append. (Kafka fails in the middle of such an append.)
+        A batch gets entries when more than index.interval.bytes came since the last one that got some, itself not
+        counted: the same batches give the same indexes, however many calls append them, as long as the segment stays
+        open. A set of many batches may give more entries than an index has room for: it is full then, and the segment
+        is rolled before the next append. (Kafka fails in the middle of such an append.)
         """
-        offset_index, time_index = self.files.offset_index, self.files.time_index
-        state = IndexState(self._bytes_since_last_entry, self.max_so_far)
-        entries = index_entries(table, position, state, self._interval_bytes, time_index.last().timestamp)
-        self._bytes_since_last_entry, self._max_so_far = entries.state
-        if len(entries.offsets):
-            room = offset_index.room
-            offset_index.extend(entries.offsets[:room], entries.positions[:room])
-        if len(entries.timestamps):
-            room = time_index.room
-            time_index.extend(entries.timestamps[:room], entries.timestamp_offsets[:room])
+        offset_index, time_index, rows = self.files.offset_index, self.files.time_index, len(table)
+        counters = array("q", self._read_counters())
+        offsets = bytearray(offset_index.entry_bytes * min(offset_index.room, rows))
+        times = bytearray(time_index.entry_bytes * min(time_index.room, rows))
+        offset_count, time_count = kernels.index_batches(
+            table, position, self._interval_bytes, counters, offsets, times
+        )
+        if offset_count:
+            offset_index.append(offsets[: offset_count * offset_index.entry_bytes])
+        if time_count:
+            time_index.append(times[: time_count * time_index.entry_bytes])
+        self._counters = counters
 
     def check_offset(self, offset: int) -> None:
         """Refuse an offset that index entries could not name."""
@@ -118,9 +128,8 @@ class Segment:
     @property
     def max_so_far(self) -> TimestampOffset:
         """The largest timestamp, -1 for none, and the last offset of the first batch that has it."""
-        if self._max_so_far is None:
-            self._max_so_far = self.files.time_index.last()
-        return self._max_so_far
+        counters = self._read_counters()
+        return TimestampOffset(counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET])
 
     @property
     def largest_timestamp(self) -> int:
@@ -132,10 +141,10 @@ class Segment:
     def first_timestamp(self) -> int:
         """The max timestamp of the first batch, -1 for none: from it a roll by time counts."""
         if self._first_timestamp is None:
-            first = next(self.files.log.chunks(chunk_bytes=SHORT_CHUNK_BYTES))
-            if not len(first.table):
+            first = next(self.files.log.headers(0), None)
+            if first is None:
                 return NO_TIMESTAMP
-            self._first_timestamp = int(first.table[0]["max_timestamp"])
+            self._first_timestamp = int(first[1][0]["max_timestamp"])
         return self._first_timestamp
 
     @property
@@ -145,12 +154,12 @@ class Segment:
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset, None when there is none."""
         position = max(self.files.offset_index.lookup(offset).position, start_position)
-        for chunk in self.files.log.chunks(position, chunk_bytes=SHORT_CHUNK_BYTES):
-            table = chunk.table
-            reached = np.flatnonzero(table["base_offset"] + table["last_offset_delta"] >= offset)
-            if len(reached):
-                row = table[reached[0]]
-                return BatchPlace(int(row["base_offset"]), chunk.file_position + int(row["position"]), int(row["size"]))
+        for start, table in self.files.log.headers(position):
+            reached = table["base_offset"] + table["last_offset_delta"] >= offset
+            first = int(reached.argmax())
+            if reached[first]:
+                base_offset, at, size = table[_PLACE][first].item()
+                return BatchPlace(base_offset, start + at, size)
         return None
 
     def tail(self) -> Tail:
@@ -177,17 +186,18 @@ class Segment:
         if self.size == 0:
             self.created_ms = self._clock.time_ms()
             self._first_timestamp = None
-        self._bytes_since_last_entry = 0
-        if self.max_so_far.timestamp >= 0:
-            self._max_so_far = self._read_max_timestamp()
+        self._counters = None
+        largest = self._read_max_timestamp()
+        counters = array("q", self._read_counters())
+        counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET] = largest
+        self._counters = counters
         return cut
 
     def reset_index(self) -> None:
         """Forget all entries and counts, before the batches are counted anew."""
         for index in (self.files.offset_index, self.files.time_index, self.files.txn_index):
             index.reset()
-        self._bytes_since_last_entry = 0
-        self._max_so_far = None
+        self._counters = None
 
     def close_out(self) -> None:
         """End as the active segment: write the closing time index entry, cut indexes and log to what is used."""
@@ -195,6 +205,16 @@ class Segment:
         self.files.offset_index.trim()
         self.files.time_index.trim()
         self.files.log.trim()
+        self._counters = None
+
+    def _read_counters(self) -> array[int]:
+        """The counters of a segment just opened begin at its indexes' last entries, with no byte counted."""
+        with self._counters_lock:
+            if self._counters is None:
+                offset_index, largest = self.files.offset_index, self.files.time_index.last()
+                last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
+                self._counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
+            return self._counters
 
     def _read_max_timestamp(self) -> TimestampOffset:
         """The time index's last entry, or what the batches behind it have."""

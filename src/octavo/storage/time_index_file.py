@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from octavo.format import time_index
-from octavo.format.entry_layout import Integers
 from octavo.format.time_index import TimeIndex, TimestampOffset
 from octavo.storage.index_file import IndexFile
 
@@ -21,15 +20,11 @@ class TimeIndexFile(IndexFile[TimeIndex]):
     def room(self) -> int:
         return max(super().room - 1, 0)
 
-    def extend(self, timestamps: Integers, offsets: Integers) -> None:
-        """Append entries of ascending timestamps, all larger than the last one, of which there is room for."""
-        self._append(time_index.encode(timestamps, offsets, self.base_offset))
-
     def maybe_append(self, entry: TimestampOffset) -> bool:
         """Append the closing entry if its timestamp is larger than the last one; the kept slot takes it."""
         if not time_index.takes(self.last(), entry):
             return False
-        self._append(time_index.encode_entry(entry, self.base_offset))
+        self.append(time_index.encode_entry(entry, self.base_offset))
         return True
 
     def last(self) -> TimestampOffset:

@@ -1,0 +1,128 @@
+"""Appending to a partition's log: the steps from bytes that came in to a moved log end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import RecordBatchTooLargeError, UnexpectedAppendOffsetError
+from octavo.format.walker import walk
+from octavo.kernels.layout import NO_TIMESTAMP
+from octavo.storage import validate
+from octavo.storage.append_info import AppendInfo, analyze
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.log_state import LogState
+from octavo.storage.roll import Incoming, new_base_offset
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class AppendRequest(NamedTuple):
+    """Who appends, and what goes with it."""
+
+    origin: AppendOrigin
+    leader_epoch: int
+    transaction_version: int | None = None  # of markers, as their coordinator sent it along
+    trusted: bool = False  # Octavo's own encoder made the batches
+
+
+class AppendResult(NamedTuple):
+    """What became of an append; offsets are -1 where there was nothing to append."""
+
+    first_offset: int
+    last_offset: int
+    log_append_time: int  # -1 with CreateTime
+    log_start_offset: int
+    is_duplicate: bool = False  # the batch is in the log already: these are the offsets that it has there
+
+
+class _Batches(NamedTuple):
+    """Batches as they will be written."""
+
+    data: memoryview
+    table: NDArray[np.void]
+    first_offset: int | None  # None: of an old format, unknown
+    last_offset: int
+    max_timestamp: int
+    log_append_time: int = NO_TIMESTAMP
+
+
+def append(state: LogState, data: Buffer, request: AppendRequest) -> AppendResult:
+    """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and writes nothing then.
+
+    Batches are walked and checked before the lock is taken. Under it: 1. Assign offsets, or check those that they
+    have. 2. Note leader epochs. 3. Roll if need be. 4. Check producers' epochs and sequences. 5. Write, with one
+    write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state. A crash
+    before 5 leaves at most an empty segment or an epoch beyond the end, which loading drops; after 5, batches that
+    nobody was told of.
+    """
+    view = memoryview(data).cast("B")
+    table = walk(view, check_crc=not request.trusted).table  # what was just encoded need not be summed up again
+    info = analyze(
+        view,
+        table,
+        origin=request.origin,
+        max_message_bytes=state.config.max_message_bytes,
+        leader_epoch=request.leader_epoch,
+        trusted=request.trusted,
+    )
+    if not info.valid_bytes:
+        return AppendResult(-1, -1, NO_TIMESTAMP, state.log_start_offset)
+    with state.lock:
+        batches = _assigned(state, view, info, request) if request.origin.assigns_offsets else _given(state, view, info)
+        return _append(state, batches, request)
+
+
+def _assigned(state: LogState, view: memoryview, info: AppendInfo, request: AppendRequest) -> _Batches:
+    """The batches with the offsets that follow the log's end."""
+    validated = validate.assign_offsets(
+        view,
+        info.table,
+        first_offset=state.local.log_end_offset,
+        now_ms=state.environment.clock.time_ms(),
+        origin=request.origin,
+        settings=state.settings,
+        leader_epoch=request.leader_epoch,
+        trusted=request.trusted,
+    )
+    log_append_time = NO_TIMESTAMP if validated.log_append_time is None else validated.log_append_time
+    offsets = validated.first_offset, validated.last_offset
+    return _Batches(validated.data, validated.table, *offsets, validated.max_timestamp, log_append_time)
+
+
+def _given(state: LogState, view: memoryview, info: AppendInfo) -> _Batches:
+    """The batches with the offsets that they have, which must lie behind the log's end."""
+    first_offset = info.first_or_last_offset_of_first_batch
+    if first_offset < state.local.log_end_offset:
+        raise UnexpectedAppendOffsetError(first_offset, info.last_offset, state.local.log_end_offset)
+    data = view[: info.valid_bytes]
+    return _Batches(data, info.table, info.first_offset, info.last_offset, info.max_timestamp)
+
+
+def _append(state: LogState, batches: _Batches, request: AppendRequest) -> AppendResult:
+    state.epochs.assign_batches(batches.table)
+    size = len(batches.data)
+    if size > state.config.segment_bytes:
+        expected = f"expected at most segment.bytes, {state.config.segment_bytes}"
+        raise RecordBatchTooLargeError(f"a set of {size} bytes, {expected}")
+    if state.local.roll_reason(Incoming(size, batches.last_offset, batches.max_timestamp)) is not None:
+        state.roll(new_base_offset(batches.first_offset, batches.last_offset, state.local.log_end_offset))
+    producers = state.producers.state
+    change = producers.check(batches.data, batches.table, request.origin, request.transaction_version)
+    if (known := change.duplicate) is not None:
+        appended = NO_TIMESTAMP if batches.log_append_time == NO_TIMESTAMP else known.timestamp
+        return AppendResult(known.first_offset, known.last_offset, appended, state.log_start_offset, is_duplicate=True)
+    state.local.append(batches.last_offset, batches.data, batches.table)
+    producers.apply(change)
+    for completed in change.completed:
+        entry = producers.transactions.index_entry(completed)
+        if entry is not None:
+            state.local.segments.active.files.txn_index.append(entry)
+        producers.transactions.complete(completed)
+    producers.map_end_offset = batches.last_offset + 1
+    state.refresh_first_unstable()
+    first_offset = batches.last_offset if batches.first_offset is None else batches.first_offset
+    return AppendResult(first_offset, batches.last_offset, batches.log_append_time, state.log_start_offset)

@@ -1,0 +1,161 @@
+"""What a partition's log is made of, and the offsets that bound what readers see of it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from octavo.config import LogConfig
+from octavo.errors import OffsetOutOfRangeError
+from octavo.storage.environment import Environment
+from octavo.storage.load import Loaded
+from octavo.storage.read import Isolation, Limits, OffsetMetadata
+from octavo.storage.segment import Segment
+from octavo.storage.validation_settings import ValidationSettings
+
+
+class LogState:
+    """Segments, epochs, producers and watermarks. Changes need `lock`; readers take `limits` without it.
+
+    log start offset ≤ high watermark ≤ log end offset, but for a high watermark inside a batch: once it is looked
+    up, it counts as that batch's base offset, as in Kafka.
+    """
+
+    def __init__(self, loaded: Loaded, config: LogConfig, environment: Environment) -> None:
+        self.lock = threading.RLock()
+        self.environment = environment
+        self.local = loaded.log
+        self.epochs = loaded.epochs
+        self.producers = loaded.producers
+        self.log_start_offset = loaded.log_start_offset
+        self.settings = ValidationSettings.of(config)
+        self.last_flush_ms = environment.clock.time_ms()
+        self._high_watermark = loaded.log_start_offset
+        self._high_watermark_place: OffsetMetadata | None = None
+        self._first_unstable_offset: int | None = None
+        self.refresh_first_unstable()
+
+    @property
+    def config(self) -> LogConfig:
+        return self.local.config
+
+    def configure(self, config: LogConfig) -> None:
+        """Take new configs; segments that are open keep what they were opened with."""
+        with self.lock:
+            self.local.config = config
+            self.settings = ValidationSettings.of(config)
+
+    @property
+    def high_watermark(self) -> int:
+        return self._high_watermark
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set it, within the log's bounds; returns what it became."""
+        with self.lock:
+            log_end = self.local.log_end
+            self._high_watermark = min(max(offset, self.log_start_offset), log_end.offset)
+            self._high_watermark_place = log_end if self._high_watermark == log_end.offset else None
+            self.producers.state.transactions.forget_before(self._high_watermark)
+            self.refresh_first_unstable()
+            return self._high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """What a reader of committed records sees ends here."""
+        unstable = self._first_unstable_offset
+        return self._high_watermark if unstable is None else min(unstable, self._high_watermark)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """The earliest offset of a transaction that is not decided, or not safely so."""
+        return self._first_unstable_offset
+
+    def refresh_first_unstable(self) -> None:
+        """To be called after each change of transactions or of the log's start."""
+        self._first_unstable_offset = self.producers.state.transactions.first_unstable_offset(self.log_start_offset)
+
+    def limits(self, isolation: Isolation) -> Limits:
+        """What a reader may see now."""
+        log_end = self.local.log_end
+        if isolation is Isolation.LOG_END:
+            return Limits(self.log_start_offset, log_end, log_end)
+        bound = self._high_watermark_metadata()
+        if isolation is Isolation.READ_COMMITTED:
+            unstable = self._first_unstable_offset
+            if unstable is not None and unstable < bound.offset:
+                bound = self.locate(unstable)
+        return Limits(self.log_start_offset, log_end, bound)
+
+    def locate(self, offset: int) -> OffsetMetadata:
+        """Where an offset lies: at the batch that holds it, whose base offset stands for it then."""
+        segments, log_end = self.local.segments, self.local.log_end
+        segment = segments.floor(offset)
+        if segment is None or offset > log_end.offset:
+            raise OffsetOutOfRangeError(offset, self.log_start_offset, log_end.offset)
+        while segment is not None and offset < log_end.offset:
+            place = segment.find_batch(offset)
+            if place is not None:
+                return OffsetMetadata(place.base_offset, segment.base_offset, place.position)
+            segment = segments.after(segment)
+        return log_end
+
+    def roll(self, base_offset: int) -> Segment:
+        """Begin a new segment. What came before is flushed in the background; until then a crash recovers it.
+
+        1. Roll the segments. 2. Write a snapshot of the producers at the new base offset, not yet synced.
+        3. In the background sync the snapshot, then flush everything before the new segment.
+        """
+        with self.lock:
+            segment = self.local.roll(base_offset)
+            self.producers.state.map_end_offset = segment.base_offset
+            snapshot = self.producers.take_snapshot(sync=False)
+            if self._high_watermark >= self.local.log_end_offset:
+                self._high_watermark_place = self.local.log_end
+
+        def flush() -> None:
+            if snapshot is not None:
+                self.producers.snapshots.sync(snapshot)
+            self.flush(segment.base_offset)
+
+        self.environment.scheduler.schedule("flush-log", flush)
+        return segment
+
+    def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
+        """Sync everything before an offset to the disk and move the recovery point there."""
+        if up_to > self.local.recovery_point or with_empty_active:
+            self.local.flush(up_to + 1 if with_empty_active else up_to)
+            with self.lock:
+                self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
+                self.last_flush_ms = self.environment.clock.time_ms()
+
+    def advance_log_start(self, offset: int) -> bool:
+        """Let the log begin at a later offset: readers get nothing before it. No file changes."""
+        with self.lock:
+            if offset <= self.log_start_offset:
+                return False
+            self.log_start_offset = offset
+            if self._high_watermark < offset:
+                self.update_high_watermark(offset)
+            self.local.recovery_point = max(self.local.recovery_point, offset)
+            self.epochs.truncate_from_start(offset)
+            self.producers.advance_log_start(offset)
+            self.refresh_first_unstable()
+            return True
+
+    def delete_segments(self, segments: list[Segment]) -> None:
+        """Take segments out of the log and delete their files, and their snapshots, after a delay."""
+        self.local.delete_segments(segments)
+        self.delete_snapshots(segments)
+
+    def delete_snapshots(self, segments: list[Segment]) -> None:
+        renamed = [self.producers.snapshots.mark_deleted(segment.base_offset) for segment in segments]
+        paths: list[Path] = [path for path in renamed if path is not None]
+        self.local.delete_paths(paths)
+
+    def _high_watermark_metadata(self) -> OffsetMetadata:
+        place = self._high_watermark_place
+        if place is None:
+            with self.lock:
+                place = self._high_watermark_place = self.locate(self._high_watermark)
+                self._high_watermark = place.offset
+        return place

@@ -1,0 +1,286 @@
+"""A partition's log, as its owner uses it: append, read, find, retain, truncate, flush, close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from octavo.config import LogConfig
+from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
+from octavo.format import partition_metadata
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.names import PARTITION_METADATA
+from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
+from octavo.storage import lookup, read, retain, truncate
+from octavo.storage.append import AppendRequest, AppendResult, append
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.load import LoadRequest, load
+from octavo.storage.log_state import LogState
+from octavo.storage.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
+from octavo.storage.read import Fetched, Isolation, Request
+from octavo.storage.retain import LogFacts, SegmentFacts, Verdict
+from octavo.storage.segments import Segments
+from octavo.storage.small_file import replace_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Result = TypeVar("Result")
+
+# DeleteRecords with this offset means: up to the high watermark.
+TO_HIGH_WATERMARK = -1
+
+
+class PartitionLog:
+    """Thread-safe. Appends, rolls, retention and truncation take turns; readers wait for none of them.
+
+    Where there is no other replica, each append raises the high watermark to the log's end (`is_sole_replica`).
+    An I/O error makes the log unusable, since what it holds in memory may differ from the disk: `on_failure` is told,
+    further calls raise KafkaStorageError, and the next load recovers.
+    """
+
+    def __init__(
+        self, request: LoadRequest, *, is_sole_replica: bool = True, on_failure: Callable[[OSError], None] | None = None
+    ) -> None:
+        self.folder = request.folder
+        self.is_sole_replica = is_sole_replica
+        self._on_failure = on_failure
+        self._failure: str | None = None
+        self._filesystem = request.environment.filesystem
+        loaded = load(request)
+        self.recovered, self.deleted_files = loaded.recovered, loaded.deleted_files
+        self.state = LogState(loaded, request.config, request.environment)
+        self.topic_id = self._read_topic_id()
+        if is_sole_replica:
+            self.state.update_high_watermark(self.log_end_offset)
+
+    @property
+    def config(self) -> LogConfig:
+        return self.state.config
+
+    def configure(self, config: LogConfig) -> None:
+        """Take new configs: from the next append, roll or retention round on."""
+        self.state.configure(config)
+
+    @property
+    def segments(self) -> Segments:
+        return self.state.local.segments
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments' batches."""
+        return self.state.local.size
+
+    @property
+    def log_start_offset(self) -> int:
+        return self.state.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.state.local.log_end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        return self.state.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        return self.state.last_stable_offset
+
+    @property
+    def recovery_point(self) -> int:
+        return self.state.local.recovery_point
+
+    @property
+    def latest_epoch(self) -> int | None:
+        return self.state.epochs.latest_epoch
+
+    def append_as_leader(
+        self,
+        data: Buffer,
+        *,
+        leader_epoch: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        transaction_version: int | None = None,
+        trusted: bool = False,
+    ) -> AppendResult:
+        """Append batches, which get the log's next offsets. A writable buffer is changed in place."""
+        return self._append(data, AppendRequest(origin, leader_epoch, transaction_version, trusted))
+
+    def append_as_follower(self, data: Buffer, *, leader_epoch: int = INT32_MAX) -> AppendResult:
+        """Append batches that keep their offsets, up to the first of a later leader epoch than the given one."""
+        return self._append(data, AppendRequest(AppendOrigin.REPLICATION, leader_epoch))
+
+    def _append(self, data: Buffer, request: AppendRequest) -> AppendResult:
+        with self._usable("append"):
+            result = append(self.state, data, request)
+            if self.is_sole_replica and not result.is_duplicate:
+                self.state.update_high_watermark(self.log_end_offset)
+            if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+                self.state.flush(self.log_end_offset)
+            return result
+
+    def read(
+        self,
+        start_offset: int,
+        max_bytes: int,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        *,
+        min_one_batch: bool = True,
+    ) -> Fetched:
+        """Batches from the one that holds the offset on, as a range of a file; OffsetOutOfRangeError beyond the log."""
+        committed = isolation is Isolation.READ_COMMITTED
+        request = Request(start_offset, max_bytes, min_one_batch)
+        return self._reading(
+            lambda: read.read(self.segments, self.state.limits(isolation), request, with_aborted=committed)
+        )
+
+    def offset_for_timestamp(self, timestamp: int, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> FoundOffset:
+        """What ListOffsets answers for a timestamp or a special one (`lookup.SpecialTimestamp`)."""
+        if timestamp == SpecialTimestamp.LATEST:
+            return FoundOffset(NO_TIMESTAMP, self._last_fetchable(isolation), _or_none(self.latest_epoch))
+        if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
+            start = self.log_start_offset
+            return FoundOffset(NO_TIMESTAMP, start, _or_none(self.state.epochs.epoch_for_offset(start)))
+        if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
+            found = self._reading(lambda: lookup.of_max_timestamp(self.segments))
+        elif timestamp >= 0:
+            found = self._reading(lambda: lookup.by_timestamp(self.segments, timestamp, self.log_start_offset))
+        else:
+            found = None  # nothing is tiered
+        if found is None or found.offset >= self._last_fetchable(isolation):
+            return NOT_FOUND
+        return FoundOffset(found.timestamp, found.offset, found.leader_epoch)
+
+    def retain(self, *, dry_run: bool = False) -> list[Verdict]:
+        """One round of retention: drop the segments that the limits condemn; says what becomes of each and why.
+
+        1. If all go, roll first. 2. Raise the log start to the first segment that stays. 3. Take the others out of
+        the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
+        before the log's start, or files to be removed when the log is loaded.
+        """
+        with self._usable("retain"), self.state.lock:
+            state, segments = self.state, list(self.segments)
+            ends = [*self.segments.base_offsets[1:], self.log_end_offset]
+            facts = [
+                SegmentFacts(
+                    segment.base_offset, end, segment.size, segment.largest_timestamp, segment is self.segments.active
+                )
+                for segment, end in zip(segments, ends, strict=True)
+            ]
+            log = LogFacts(self.log_start_offset, self.high_watermark, state.environment.clock.time_ms())
+            found = retain.verdicts(facts, log, self.config)
+            condemned = {verdict.base_offset for verdict in found if verdict.reason is not None}
+            gone = [segment for segment in segments if segment.base_offset in condemned]
+            if not gone or dry_run:
+                return found
+            if len(gone) == len(segments):
+                state.roll(self.log_end_offset)
+            following = self.segments.after(gone[-1])
+            assert following is not None, "a log without a segment"
+            state.advance_log_start(following.base_offset)
+            state.delete_segments(gone)
+            return found
+
+    def delete_records(self, offset: int) -> int:
+        """Raise the log start to an offset, -1 for the high watermark; returns the log start. Files go by retention."""
+        with self._usable("delete records"), self.state.lock:
+            if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
+                policy = ",".join(self.config.cleanup_policy)
+                raise PolicyViolationError(f"{self.folder.name}: cleanup.policy is {policy}, expected one with delete")
+            target = self.high_watermark if offset == TO_HIGH_WATERMARK else offset
+            if not 0 <= target <= self.high_watermark:
+                raise OffsetOutOfRangeError(target, self.log_start_offset, self.high_watermark)
+            self.state.advance_log_start(target)
+            return self.log_start_offset
+
+    def truncate_to(self, offset: int) -> bool:
+        """Drop every batch that holds the offset or lies behind it; says whether the log changed."""
+        with self._usable("truncate"):
+            return truncate.truncate_to(self.state, offset)
+
+    def truncate_fully(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drop everything and begin anew at the offset."""
+        with self._usable("truncate"):
+            truncate.truncate_fully(self.state, offset, log_start_offset)
+
+    def roll(self) -> None:
+        """Begin a new segment at the log's end."""
+        with self._usable("roll"):
+            self.state.roll(self.log_end_offset)
+
+    def flush(self) -> None:
+        """Sync everything to the disk; on return no crash can lose it."""
+        with self._usable("flush"):
+            self.state.flush(self.log_end_offset)
+
+    def remove_expired_producers(self) -> None:
+        """Forget the producers that were idle for producer.id.expiration.ms."""
+        with self._usable("expire producers"), self.state.lock:
+            self.state.producers.state.remove_expired(self.state.environment.clock.time_ms())
+
+    def set_topic_id(self, topic_id: bytes) -> None:
+        """Write partition.metadata, unless it names this topic already."""
+        with self._usable("write partition.metadata"):
+            if self.topic_id is not None and self.topic_id != topic_id:
+                raise KafkaStorageError(f"{self.folder}: topic id {self.topic_id.hex()}, expected {topic_id.hex()}")
+            if self.topic_id is None:
+                data = partition_metadata.encode(partition_metadata.PartitionMetadata(topic_id))
+                replace_file(self._filesystem, self.folder / PARTITION_METADATA, data)
+                self.topic_id = topic_id
+
+    def close(self) -> None:
+        """Leave the folder as after a clean stop: 1. A snapshot of the producers at the log's end. 2. The closing time
+        index entry, files trimmed. 3. All synced. The log cannot be used after that.
+        """
+        with self._usable("close"), self.state.lock:
+            state, end = self.state, self.log_end_offset
+            state.producers.state.map_end_offset = end
+            state.producers.take_snapshot()
+            self.segments.active.close_out()
+            state.flush(end, with_empty_active=True)
+            self._failure = "it is closed"
+            state.local.release()
+
+    def abandon(self, reason: str) -> None:
+        """Close without writing anything, since the disk failed or the folder is gone."""
+        self._failure = reason
+        self.state.local.release()
+
+    def _last_fetchable(self, isolation: Isolation) -> int:
+        if isolation is Isolation.READ_COMMITTED:
+            return self.last_stable_offset
+        return self.high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.log_end_offset
+
+    def _reading(self, read_once: Callable[[], Result]) -> Result:
+        """Read; once more if a segment's file went away between its choice and its opening."""
+        with self._usable("read"):
+            try:
+                return read_once()
+            except FileNotFoundError:
+                return read_once()
+
+    def _read_topic_id(self) -> bytes | None:
+        path: Path = self.folder / PARTITION_METADATA
+        if not self._filesystem.exists(path):
+            return None
+        return partition_metadata.decode(self._filesystem.read_bytes(path)).topic_id
+
+    @contextmanager
+    def _usable(self, action: str) -> Iterator[None]:
+        """Refuse to work on a log that failed or was closed, and note when it fails."""
+        if self._failure is not None:
+            raise KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}")
+        try:
+            yield
+        except OSError as error:
+            self.abandon(f"its disk failed: {error}")
+            if self._on_failure is not None:
+                self._on_failure(error)
+            raise KafkaStorageError(f"{self.folder}: cannot {action}, its disk failed: {error}") from error
+
+
+def _or_none(epoch: int | None) -> int:
+    return NO_LEADER_EPOCH if epoch is None else epoch
