@@ -54,7 +54,7 @@ def test_a_damaged_index_is_told_on_stderr(logs: Path) -> None:
     index.write_bytes(index.read_bytes()[:-1] + b"\x01")
     run = octavo("lookup", str(logs), "--topic", "orders", "--partition", "0", "--offset", "9", "--json")
     assert (run.exit, json.loads(run.stdout)["offset"]) == (0, 9)
-    assert run.stderr.startswith(f"{index}: no sound batch at position ")
+    assert run.stderr.startswith(f"octavo: {index}: no sound batch at position ")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {
+    "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "config": Command("octavo.cli.config", "Show the configs of topics and of log directories."),
     "dump-log": Command(
         "octavo.cli.dump_log.command",
@@ -34,4 +35,5 @@ COMMANDS: dict[str, Command] = {
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
     "lookup": Command("octavo.cli.lookup", "Show where an offset or a time is found, and the way there."),
+    "topics": Command("octavo.cli.topics", "List the partitions of a log directory with exact counts."),
 }

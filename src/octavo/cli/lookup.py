@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 import click
 
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
-from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json
+from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scan.files import PartitionFiles
@@ -60,8 +59,7 @@ def command(
         raise ScanError(f"{log_dirs.shown()}: there is no partition {partition} of topic {topic!r}")
     question = _Question(offset, timestamp, isolation_level == "read_committed")
     found = retrying(files, lambda listed: _look_up(listed, question))
-    for note in (*log_dirs.notes, *found.notes):
-        print(note, file=sys.stderr)
+    say_notes((*log_dirs.notes, *found.notes))
     fields = _fields(found)
     if as_json:
         print_json(fields)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 import click
@@ -43,3 +44,9 @@ def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
 def print_json(fields: Mapping[str, object]) -> None:
     """Print one line of `--json` output."""
     print(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
+
+
+def say_notes(notes: Iterable[object]) -> None:
+    """Say on stderr what a reader found to be not as expected."""
+    for note in notes:
+        print(f"octavo: {note}", file=sys.stderr)

@@ -1,0 +1,114 @@
+"""`octavo topics`: what is in a log directory, a row a partition."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes
+from octavo.cli.progress import progress_bar
+from octavo.cli.table import Column, print_table
+from octavo.format.compression.codec import CODECS
+from octavo.jobs.count import PartitionCount, count, plan
+from octavo.jobs.runner import ThreadRunner
+from octavo.kernels.layout import NO_TIMESTAMP
+from octavo.scan.log_dirs import open_log_dirs
+
+COLUMNS = (
+    Column("topic"),
+    Column("partition", right=True),
+    Column("topicId", importance=1),
+    Column("segments", right=True, importance=8),
+    Column("batches", right=True, importance=5),
+    Column("records", right=True),
+    Column("bytes", right=True, importance=9),
+    Column("logStartOffset", right=True, importance=7),
+    Column("logEndOffset", right=True, importance=10),
+    Column("firstTimestamp", importance=2),
+    Column("maxTimestamp", importance=6),
+    Column("magics", importance=4),
+    Column("codecs", importance=3),
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@declare("topics")
+@logdirs_argument
+@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@json_option
+def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) -> int:
+    """List the partitions of LOGDIR with exact counts of what a client can read.
+
+    Batches, records and bytes are counted from the log start offset on; records of transaction markers are not
+    counted, those inside compressed messages of old formats are. A damaged batch is passed over and named on stderr;
+    the exit code is 1 then. A table on a terminal leaves out columns that have no room; --json has all of them.
+    """
+    log_dirs = open_log_dirs(logdirs, (lambda wanted: wanted.topic in topics) if topics else None)
+    plans = plan(log_dirs.partitions.values())
+    say_notes(log_dirs.notes)
+    total = sum(task.size for planned in plans for task in planned.tasks)
+    counts, damages = [], 0
+    with progress_bar("counting", total) as progress:
+        for row in count(plans, ThreadRunner(), progress):
+            damages += row.tally.damages
+            if as_json:
+                print_json(_fields(row))
+            counts.append(row)
+    if not as_json and (counts or sys.stdout.isatty()):
+        print_table(COLUMNS, [_cells(row) for row in counts])
+    for row in counts:
+        say_notes(row.tally.notes)
+    for directory in log_dirs.directories:
+        say_notes(directory.root.notes)
+    return 1 if damages else 0
+
+
+def _fields(row: PartitionCount) -> dict[str, object]:
+    tally = row.tally
+    return {
+        "topic": row.topic_partition.topic,
+        "partition": row.topic_partition.partition,
+        "topicId": row.topic_id,
+        "segments": row.segments,
+        "batches": tally.batches,
+        "records": tally.records,
+        "bytes": tally.size,
+        "logStartOffset": row.log_start_offset,
+        "logEndOffset": row.log_end_offset,
+        "firstTimestamp": NO_TIMESTAMP if tally.first_timestamp is None else tally.first_timestamp,
+        "maxTimestamp": tally.max_timestamp,
+        "magics": sorted(tally.magics),
+        "codecs": [_codec(codec) for codec in sorted(tally.codecs)],
+    }
+
+
+def _cells(row: PartitionCount) -> list[str]:
+    fields = _fields(row)
+    for name in ("firstTimestamp", "maxTimestamp"):
+        fields[name] = _time(fields[name])
+    return [_text(value) for value in fields.values()]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)
+
+
+def _time(timestamp: object) -> str | None:
+    assert isinstance(timestamp, int)
+    if timestamp == NO_TIMESTAMP:
+        return None
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp)
+    except OverflowError:
+        return str(timestamp)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"
+
+
+def _codec(number: int) -> str:
+    names = {int(codec): row.name for codec, row in CODECS.items()}
+    return names.get(number, str(number))

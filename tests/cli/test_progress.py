@@ -1,0 +1,35 @@
+"""The bar of long work: on a terminal alone, and gone when the work is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.cli import progress
+
+
+def test_no_terminal_no_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", -1)
+    with progress.progress_bar("counting", 100) as advance:
+        advance(50)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", -1)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.progress_bar("counting", 100) as advance:
+        advance(30)
+        advance(70)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "counting" in shown.err
+    assert "100/100 bytes" in shown.err
+
+
+def test_short_work_shows_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 1000)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress.progress_bar("counting", 100) as advance:
+        advance(100)
+    assert capsys.readouterr().err == ""
