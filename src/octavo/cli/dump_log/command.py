@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.options import KAFKA_VERSION, Options, usage
-from octavo.cli.dump_log.report import Findings
+from octavo.cli.dump_log.report import Findings, say
 
 PURPOSE = "Dumps the files of a Kafka log directory as text, as kafka-dump-log does."
 
@@ -52,9 +50,9 @@ def _dump(file: JavaFile, options: Options, findings: Findings) -> None:
 
             dump_txn_index(file)
         case _:
-            print(f"Ignoring unknown file {file}", file=sys.stderr)
+            say(f"Ignoring unknown file {file}")
 
 
 def _fail_with_usage(sentence: str) -> int:
-    print(sentence, usage(), sep="\n", file=sys.stderr)
+    say(sentence, usage())
     return 1

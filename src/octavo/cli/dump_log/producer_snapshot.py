@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.report import say
 from octavo.format.producer_snapshot import COUNT_POSITION, ENTRY, HEADER, VERSION, ProducerEntry
 from octavo.format.sequence import decrement
 from octavo.kernels import crc32c
@@ -21,7 +21,7 @@ def dump_producer_snapshot(file: JavaFile) -> None:
         for entry in _entries(content):
             print(_line(entry))
     except CorruptSnapshotError as error:
-        print(error, file=sys.stderr)
+        say(str(error))
 
 
 def _entries(content: bytes) -> list[ProducerEntry]:

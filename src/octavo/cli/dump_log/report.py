@@ -35,5 +35,11 @@ class Findings:
             _print(f"Non-consecutive offsets in {path}", "  {} is followed by {}", sorted(followers.items()))
 
 
+def say(*lines: str) -> None:
+    """Lines on stderr, behind what was printed before them where both streams go the same way."""
+    print(end="", flush=True)  # copes with a stdout that was closed from the start
+    print(*lines, sep="\n", file=sys.stderr)
+
+
 def _print(title: str, line: str, pairs: list[Pair]) -> None:
-    print(title, *(line.format(*pair) for pair in pairs), sep="\n", file=sys.stderr)
+    say(title, *(line.format(*pair) for pair in pairs))
