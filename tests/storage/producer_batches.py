@@ -31,7 +31,8 @@ def data(
     origin = Origin(
         producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, is_transactional=transactional
     )
-    return build_batch([Record(offset + n, ms, None, b"v") for n in range(count)], origin=origin)
+    records = [Record(offset + n, ms, None, b"v") for n in range(count)]
+    return build_batch(records, partition_leader_epoch=0, origin=origin)
 
 
 def marker(
@@ -49,6 +50,7 @@ def marker(
         timestamp=1000 + offset if timestamp is None else timestamp,
         producer_id=producer_id,
         producer_epoch=epoch,
+        partition_leader_epoch=0,
     )
 
 
