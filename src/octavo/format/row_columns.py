@@ -13,21 +13,21 @@ from octavo.format.record import Header, Record
 from octavo.kernels.columns import MAX_COLUMN_BYTES, BinaryColumn, RecordColumns
 
 
-def to_records(columns: RecordColumns) -> list[Record]:
-    """The filled rows; their bytes are copied out of the columns."""
-    rows = columns.rows
-    keys, values = _values(columns.key, rows), _values(columns.value, rows)
-    offsets, timestamps = columns.offset[:rows].tolist(), columns.timestamp[:rows].tolist()
+def to_records(columns: RecordColumns, first: int = 0, end: int | None = None) -> list[Record]:
+    """The filled rows, or those from `first` to `end`; their bytes are copied out of the columns."""
+    end = columns.rows if end is None else end
+    keys, values = _values(columns.key, first, end), _values(columns.value, first, end)
+    offsets, timestamps = columns.offset[first:end].tolist(), columns.timestamp[first:end].tolist()
     if not columns.header_rows or columns.header_offsets is None:
         return [Record(*row) for row in zip(offsets, timestamps, keys, values, strict=True)]
-    names = _values(columns.header_key, columns.header_rows)
-    contents = _values(columns.header_value, columns.header_rows)
+    ends = columns.header_offsets[first : end + 1].tolist()
+    names = _values(columns.header_key, ends[0], ends[-1])
+    contents = _values(columns.header_value, ends[0], ends[-1])
     headers = [
         Header((name or b"").decode("utf-8", "surrogateescape"), content)
         for name, content in zip(names, contents, strict=True)
     ]
-    ends = columns.header_offsets[: rows + 1].tolist()
-    groups = [tuple(headers[start:end]) for start, end in pairwise(ends)]
+    groups = [tuple(headers[start - ends[0] : stop - ends[0]]) for start, stop in pairwise(ends)]
     return [Record(*row) for row in zip(offsets, timestamps, keys, values, groups, strict=True)]
 
 
@@ -55,14 +55,14 @@ def _header_key(key: str) -> bytes:
         raise EncodingError(f"header key {key!r} cannot be written as UTF-8: {error.reason}") from None
 
 
-def _values(column: BinaryColumn | None, rows: int) -> list[bytes | None]:
+def _values(column: BinaryColumn | None, first: int, end: int) -> list[bytes | None]:
     if column is None:
-        return [None] * rows
-    ends = column.offsets[: rows + 1].tolist()
-    data = column.data[: ends[-1]].tobytes()
-    values: list[bytes | None] = [data[start:end] for start, end in pairwise(ends)]
+        return [None] * (end - first)
+    ends = column.offsets[first : end + 1]
+    data, ends = column.data[ends[0] : ends[-1]].tobytes(), ends - ends[0]
+    values: list[bytes | None] = [data[start:stop] for start, stop in pairwise(ends.tolist())]
     if column.nulls and column.validity is not None:
-        valid = np.unpackbits(column.validity, count=rows, bitorder="little")
+        valid = np.unpackbits(column.validity, count=end, bitorder="little")[first:]
         for row in np.flatnonzero(valid == 0).tolist():
             values[row] = None
     return values

@@ -5,6 +5,9 @@ As Kafka computes it, in 32 bits: numbers that only a damaged header holds (a ne
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from octavo.kernels.layout import NO_SEQUENCE
 
 MAX_SEQUENCE = 2**31 - 1
@@ -28,6 +31,17 @@ def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
 
 def record_sequence(base_sequence: int, offset_delta: int) -> int:
     return increment(base_sequence, offset_delta) if base_sequence >= 0 else NO_SEQUENCE
+
+
+def record_sequences(base_sequence: int, offset_deltas: NDArray[np.int64]) -> NDArray[np.int32]:
+    """`record_sequence` of many."""
+    if base_sequence < 0:
+        return np.full(len(offset_deltas), NO_SEQUENCE, np.int32)
+    room = (np.int64(MAX_SEQUENCE) - offset_deltas).astype(np.int32)
+    wrapped = np.where(
+        base_sequence > room, offset_deltas - (MAX_SEQUENCE - base_sequence) - 1, offset_deltas + base_sequence
+    )
+    return wrapped.astype(np.int32)
 
 
 def _int32(number: int) -> int:

@@ -19,6 +19,14 @@ PayloadDecoder = Callable[[Record | Message], tuple[str | None, str | None]]
 
 BytesDecoder = Callable[[bytes], str]
 
+STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
+
+
+def is_plain(options: Options) -> bool:
+    """Whether key and payload are shown as the text that they are."""
+    classes = {options.value("key-decoder-class"), options.value("value-decoder-class")}
+    return options.topic_decoder is None and classes == {STRING_DECODER}
+
 
 def payload_decoder(options: Options) -> PayloadDecoder:
     """The decoder that the flags ask for; that of an internal topic is imported only then."""
@@ -59,7 +67,7 @@ def _integer(layout: str) -> BytesDecoder:
 
 
 _CLASSES: dict[str, BytesDecoder] = {
-    "org.apache.kafka.tools.api.StringDecoder": decode_utf8,
+    STRING_DECODER: decode_utf8,
     "org.apache.kafka.tools.api.DefaultDecoder": _object_text,
     "org.apache.kafka.tools.api.IntegerDecoder": _integer(">i"),
     "org.apache.kafka.tools.api.LongDecoder": _integer(">q"),

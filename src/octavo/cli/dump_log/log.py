@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from octavo.cli.dump_log.batch_line import BatchRow, batch_end, batch_start
-from octavo.cli.dump_log.decoders import payload_decoder
+from octavo.cli.dump_log.decoders import is_plain, payload_decoder
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.options import MAX_INT, Options
 from octavo.cli.dump_log.record_line import RecordFormat, record_line
-from octavo.cli.dump_log.records import RecordReader
+from octavo.cli.dump_log.records import RecordReader, Span
 from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import too_small
+from octavo.cli.dump_log.span_text import SpanText, gaps
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
+from octavo.format.message import Message
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
+from octavo.format.record import Record
 from octavo.format.record_parts import signed64
 from octavo.format.walker import Chunk, walk_chunks
 from octavo.kernels import layout
@@ -31,7 +35,8 @@ def dump_log(file: JavaFile, options: Options, findings: Findings) -> None:
     with LogFile(file.path) as log:
         if max_bytes < 0:
             raise OctavoError(f"--max-bytes is {max_bytes}, expected 0 or more")
-        form = RecordFormat(not options.has("skip-record-metadata"), decoder if options.print_data_log else None)
+        shown = decoder if options.print_data_log else None
+        form = RecordFormat(not options.has("skip-record-metadata"), shown, shown is None or is_plain(options))
         dump = LogDump(log, file, form if options.deep_iteration else None, findings)
         try:
             dump.run(min(max_bytes, log.size))
@@ -61,6 +66,7 @@ class LogDump:
         self._findings = findings
         self._last_offset = -1
         self._reader = RecordReader()
+        self._span_text = SpanText()
         self._text: list[str] = []
 
     def run(self, end: int) -> None:
@@ -81,12 +87,23 @@ class LogDump:
             self._text.append(batch_start(batch))
             self._text.append(batch_end(batch, position))
             if all_records is not None and self._form is not None:
-                for record in next(all_records):
-                    self._follow(record.offset)
-                    self._text.extend(record_line(batch, record, self._form))
+                self._records(batch, next(all_records), self._form)
             self.position = position + batch.size
             if len(self._text) >= _PIECES_AT_ONCE:
                 self._flush()
+
+    def _records(self, batch: BatchRow, records: Iterable[Record | Message], form: RecordFormat) -> None:
+        if isinstance(records, Span) and form.plain and not batch.is_control:
+            offsets = records.offsets()
+            if len(offsets):
+                for before, offset in gaps(offsets, self._last_offset):
+                    self._findings.gaps[self._path][before] = offset
+                self._last_offset = int(offsets[-1])
+                self._text.append(self._span_text.lines(batch, records, form))
+            return
+        for record in records:
+            self._follow(record.offset)
+            self._text.extend(record_line(batch, record, form))
 
     def _follow(self, offset: int) -> None:
         if offset != signed64(self._last_offset + 1):

@@ -21,10 +21,11 @@ INDENT = "| "
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """Which pieces a record's line has; without a `decoder` neither key nor payload."""
+    """Which pieces a record's line has; without a `decoder` neither key nor payload. `plain`: it shows their text."""
 
     metadata: bool
     decoder: PayloadDecoder | None
+    plain: bool
 
 
 def record_line(batch: BatchRow, record: Record | Message, form: RecordFormat) -> Iterator[str]:

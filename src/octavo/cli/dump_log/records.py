@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,26 @@ from octavo.format.record import Record
 from octavo.format.record_parts import Deltas, read_records
 from octavo.format.row_columns import to_records
 from octavo.kernels import layout
+from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Flaw
 
 # More records than any batch holds: of a batch that cannot be decoded nothing may be taken for its records.
 _UNREADABLE = 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A batch's rows in columns that hold others too; good until the next batch is asked for."""
+
+    columns: RecordColumns
+    first: int
+    end: int
+
+    def offsets(self) -> NDArray[np.int64]:
+        return self.columns.offset[self.first : self.end]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(to_records(self.columns, self.first, self.end))
 
 
 class RecordReader:
@@ -53,9 +70,9 @@ class RecordReader:
         while done < len(rows):
             try:
                 for columns in self._decoder.decode(data, rows[done:]):
-                    records, at = to_records(columns), 0
-                    while done < len(rows) and at + counts[done] <= len(records):
-                        yield records[at : at + counts[done]]
+                    at = 0
+                    while done < len(rows) and at + counts[done] <= columns.rows:
+                        yield Span(columns, at, at + counts[done])
                         at += counts[done]
                         done += 1
             except CorruptionError as error:

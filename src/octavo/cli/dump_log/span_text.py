@@ -1,0 +1,46 @@
+"""The lines of a whole batch's records at once, for the records that need no decoder but their text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.format.sequence import record_sequences
+from octavo.kernels.layout import Code
+
+if TYPE_CHECKING:
+    from octavo.cli.dump_log.batch_line import BatchRow
+    from octavo.cli.dump_log.record_line import RecordFormat
+    from octavo.cli.dump_log.records import Span
+
+
+class SpanText:
+    """Prints batches into a buffer that is kept from one to the next."""
+
+    def __init__(self) -> None:
+        self._out = bytearray(1 << 18)
+
+    def lines(self, batch: BatchRow, span: Span, form: RecordFormat) -> str:
+        """A line for each record."""
+        sequences = record_sequences(batch.base_sequence, span.offsets() - np.int64(batch.base_offset))
+        kind, shown = batch.timestamp_type.encode(), form.decoder is not None
+        pieces, row = [], span.first
+        while row < span.end:
+            code, next_row, end = kernels.record_lines(
+                span.columns, row, span.end, sequences[row - span.first :], kind, form.metadata, shown, self._out, 0
+            )
+            pieces.append(self._out[:end].decode())
+            if code == Code.FULL and next_row == row:
+                self._out = bytearray(2 * len(self._out))
+            row = next_row
+        return "".join(pieces)
+
+
+def gaps(offsets: NDArray[np.int64], last_offset: int) -> list[tuple[int, int]]:
+    """Each offset that does not follow the one before it, behind that one."""
+    before = np.concatenate((np.array([last_offset], np.int64), offsets[:-1]))
+    breaks = np.flatnonzero(offsets != before + 1)
+    return list(zip(before[breaks].tolist(), offsets[breaks].tolist(), strict=True))
