@@ -126,3 +126,13 @@ def test_both_agree_and_the_number_of_calls_does_not_matter(
         assert first.offsets + second.offsets == runs[0]["offsets"]
         assert first.times + second.times == runs[0]["times"]
         assert second.counters == runs[0]["counters"]
+
+
+@pytest.mark.parametrize(("offset", "delta"), [(2**63 - 1, 5), (-(2**63), -5), (-(2**63), 0), (2**63 - 1, 0)])
+def test_offsets_wrap_around_as_in_java(kernels: SimpleNamespace, offset: int, delta: int) -> None:
+    """They are none of this index's, and no error."""
+    table = table_of([(300, 0, 5), (300, 0, 6), (300, 0, 7)])
+    table["base_offset"][1], table["last_offset_delta"][1] = offset, delta
+    run = Run(kernels, table, start(), interval=0)
+    assert run.offsets == [(BASE + 2, 600)]
+    assert run.times == [(7, BASE + 2)]

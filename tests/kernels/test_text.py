@@ -95,3 +95,14 @@ def test_both_show_any_bytes_alike(contents: list[tuple[bytes | None, bytes | No
     records = [Record(offset, 0, key, value) for offset, (key, value) in enumerate(contents)]
     shown = {lines(load(name), records, metadata, True) for name in ("compiled", "reference")}
     assert len(shown) == 1
+
+
+def test_three_times_a_large_value_is_counted(kernels: SimpleNamespace) -> None:
+    """More than an int32 holds: the line does not fit, nothing is written. The memory is reserved but not touched."""
+    columns = columns_of([Record(0, 0, b"", b"v")])
+    assert columns.value is not None
+    columns.value.data = np.empty(800_000_000, np.uint8)
+    columns.value.offsets[1] = len(columns.value.data)
+    out = bytearray(1000)
+    assert kernels.record_lines(columns, 0, 1, SEQUENCES, b"CreateTime", True, True, out, 0) == (Code.FULL, 0, 0)
+    assert out == bytes(1000)

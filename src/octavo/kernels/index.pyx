@@ -25,29 +25,34 @@ cdef struct Entries:
     int64_t count
 
 
-cdef inline bint fits(int64_t number) noexcept nogil:
-    return 0 <= number <= MAX_INT32
+cdef inline bint fits(uint64_t number) noexcept nogil:
+    """Whether a difference, in Java's arithmetic, is an int32 of 0 or more."""
+    return number <= MAX_INT32
+
+
+cdef inline uint64_t relative(const Counters *counters, int64_t offset) noexcept nogil:
+    return <uint64_t>offset - <uint64_t>counters.base_offset
 
 
 cdef void index_batch(Counters *counters, const Batch *batch, int64_t position, int64_t interval_bytes,
                       Entries *offsets, Entries *times) noexcept nogil:
-    cdef int64_t last_offset = batch.base_offset + batch.last_offset_delta
+    cdef int64_t last_offset = <int64_t>(<uint64_t>batch.base_offset + <uint64_t><int64_t>batch.last_offset_delta)
     cdef uint8_t *entry
     if batch.max_timestamp > counters.max_timestamp:
         counters.max_timestamp, counters.max_timestamp_offset = batch.max_timestamp, last_offset
     if counters.bytes_since_last_entry > interval_bytes:
         if (offsets.count < offsets.room and last_offset > counters.last_entry_offset
-                and fits(last_offset - counters.base_offset) and fits(position)):
+                and fits(relative(counters, last_offset)) and fits(<uint64_t>position)):
             entry = offsets.bytes + offsets.count * OFFSET_ENTRY_BYTES
-            store_be32(entry, <uint32_t>(last_offset - counters.base_offset))
+            store_be32(entry, <uint32_t>relative(counters, last_offset))
             store_be32(entry + 4, <uint32_t>position)
             counters.last_entry_offset = last_offset
             offsets.count += 1
         if (times.count < times.room and counters.max_timestamp > counters.last_entry_timestamp
-                and fits(counters.max_timestamp_offset - counters.base_offset)):
+                and fits(relative(counters, counters.max_timestamp_offset))):
             entry = times.bytes + times.count * TIME_ENTRY_BYTES
             store_be64(entry, <uint64_t>counters.max_timestamp)
-            store_be32(entry + 8, <uint32_t>(counters.max_timestamp_offset - counters.base_offset))
+            store_be32(entry + 8, <uint32_t>relative(counters, counters.max_timestamp_offset))
             counters.last_entry_timestamp = counters.max_timestamp
             times.count += 1
         counters.bytes_since_last_entry = 0

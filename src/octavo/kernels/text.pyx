@@ -136,8 +136,9 @@ cdef int64_t most_bytes(const Arrays *rows, int64_t row, size_t kind_length, bin
     cdef int64_t names = rows.header_key.offsets[last] - rows.header_key.offsets[first]
     cdef int64_t most = NUMBERS + <int64_t>kind_length + (last - first) + EXPANSION * names
     if content:
-        most += EXPANSION * (rows.key.offsets[row + 1] - rows.key.offsets[row]
-                             + rows.value.offsets[row + 1] - rows.value.offsets[row])
+        # In 64 bits: three times a value may be more than an int32 holds.
+        most += EXPANSION * (<int64_t>(rows.key.offsets[row + 1] - rows.key.offsets[row])
+                             + (rows.value.offsets[row + 1] - rows.value.offsets[row]))
     return most
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels.layout import INDEX_COUNTERS
+from octavo.kernels.reference.columns import signed64
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -36,21 +37,23 @@ def index_batches(
     offsets, times = memoryview(offset_entries).cast("B"), memoryview(time_entries).cast("B")
     offset_count = time_count = 0
     for size, first_offset, delta, timestamp in table[_FIELDS].tolist():
-        last_offset = first_offset + delta
+        last_offset = signed64(first_offset + delta)
         if timestamp > max_timestamp:
             max_timestamp, max_offset = timestamp, last_offset
         if since > interval_bytes:
             at = offset_count * _OFFSET_ENTRY_BYTES
             has_room = at + _OFFSET_ENTRY_BYTES <= len(offsets)
-            if has_room and last_offset > last_offset_entry and _fits(last_offset - base_offset) and _fits(position):
-                offsets[at : at + 4] = (last_offset - base_offset).to_bytes(4)
+            relative = signed64(last_offset - base_offset)
+            if has_room and last_offset > last_offset_entry and _fits(relative) and _fits(position):
+                offsets[at : at + 4] = relative.to_bytes(4)
                 offsets[at + 4 : at + 8] = position.to_bytes(4)
                 last_offset_entry, offset_count = last_offset, offset_count + 1
             at = time_count * _TIME_ENTRY_BYTES
             has_room = at + _TIME_ENTRY_BYTES <= len(times)
-            if has_room and max_timestamp > last_timestamp_entry and _fits(max_offset - base_offset):
+            relative = signed64(max_offset - base_offset)
+            if has_room and max_timestamp > last_timestamp_entry and _fits(relative):
                 times[at : at + 8] = max_timestamp.to_bytes(8, signed=True)
-                times[at + 8 : at + 12] = (max_offset - base_offset).to_bytes(4)
+                times[at + 8 : at + 12] = relative.to_bytes(4)
                 last_timestamp_entry, time_count = max_timestamp, time_count + 1
             since = 0
         position += size
