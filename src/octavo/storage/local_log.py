@@ -131,6 +131,9 @@ class LocalLog:
         """Cut the log's end down to an offset that lies in it; returns the segments that went."""
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         self.delete_segments(gone)
+        if gone:
+            # Else a power loss could bring their names back, behind what is appended next.
+            self._environment.filesystem.fsync_folder(self.folder)
         self.segments.active.truncate_to(offset)
         self.set_log_end(offset)
         return gone
@@ -140,6 +143,7 @@ class LocalLog:
         gone = list(self.segments)
         self._deleter.delete_segments(gone, self.config.file_delete_delay_ms)
         self.segments.replace(gone, [self.new_segment(offset)])
+        self._environment.filesystem.fsync_folder(self.folder)
         self.set_log_end(offset)
         return gone
 

@@ -65,7 +65,8 @@ def _new_segment(base_offset: int, folder: Path, config: LogConfig, environment:
 
 def _end_of_run(segment: Segment, table: NDArray[np.void], first: int) -> int:
     last_offsets = table["base_offset"][first:] + table["last_offset_delta"][first:]
-    beyond = np.flatnonzero(last_offsets > segment.base_offset + INT32_MAX)
+    relative = last_offsets - segment.base_offset
+    beyond = np.flatnonzero((relative < 0) | (relative > INT32_MAX))
     return first + int(beyond[0]) if len(beyond) else len(table)
 
 

@@ -1,0 +1,211 @@
+"""A filesystem in memory that stops at a chosen operation, and knows what a crash there would leave."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.filesystem import File, Mapping
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class Crash(BaseException):
+    """The machine stops here. No `except Exception` may swallow it."""
+
+
+class Loss(Enum):
+    """What a crash takes away."""
+
+    PROCESS = "kill -9: the page cache survives, the operation at hand is half done"
+    POWER = "power loss: what was not synced is gone"
+    TORN = "power loss: of what was not synced any part may be there, in files and folders"
+
+
+@dataclass
+class Inode:
+    """A file's bytes as programs see them, and as the disk has them."""
+
+    content: bytearray = field(default_factory=bytearray)
+    synced: bytes = b""
+    mtime_ms: int = 0
+
+
+class FaultFileSystem:
+    """Counts operations that change something; raises `Crash` at number `stop_at`, half way through a write."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.stop_at = stop_at
+        self.operations = 0
+        self.entries: dict[Path, Inode] = {}
+        self.synced_entries: dict[Path, Inode] = {}
+
+    def after_crash(self, loss: Loss, seed: int = 0) -> FaultFileSystem:
+        """What the next process finds."""
+        found, chance = FaultFileSystem(), random.Random(seed)
+        entries = dict(self.entries if loss is Loss.PROCESS else self.synced_entries)
+        if loss is Loss.TORN:
+            for path in {*self.entries, *self.synced_entries}:
+                if chance.random() < 0.5:
+                    entries.pop(path, None)
+                    if path in self.entries:
+                        entries[path] = self.entries[path]
+        for path, inode in entries.items():
+            content = _surviving(inode, loss, chance)
+            found.entries[path] = found.synced_entries[path] = Inode(bytearray(content), content, inode.mtime_ms)
+        return found
+
+    def step(self) -> bool:
+        """Count an operation; says whether the crash comes in it."""
+        self.operations += 1
+        return self.operations == self.stop_at
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        return FaultFile(self, self._inode(path, create=create))
+
+    def map(self, path: Path, size: int) -> Mapping:
+        inode = self._inode(path)
+        assert 0 < size <= len(inode.content), "a mapping must lie inside its file"
+        return FaultMapping(self, inode, size)
+
+    def truncate(self, path: Path, size: int) -> None:
+        FaultFile(self, self._inode(path, create=True)).truncate(size)
+
+    def names(self, folder: Path) -> list[str]:
+        return sorted(path.name for path in self.entries if path.parent == folder)
+
+    def exists(self, path: Path) -> bool:
+        return path in self.entries
+
+    def size(self, path: Path) -> int:
+        return len(self._inode(path).content)
+
+    def mtime_ms(self, path: Path) -> int:
+        return self._inode(path).mtime_ms
+
+    def set_mtime_ms(self, path: Path, mtime_ms: int) -> None:
+        self._inode(path).mtime_ms = mtime_ms
+
+    def read_bytes(self, path: Path) -> bytes:
+        return bytes(self._inode(path).content)
+
+    def rename(self, path: Path, target: Path) -> None:
+        self._change()
+        self.entries[target] = self._inode(path)
+        del self.entries[path]
+
+    def unlink(self, path: Path) -> bool:
+        if path not in self.entries:
+            return False
+        self._change()
+        del self.entries[path]
+        return True
+
+    def mkdir(self, path: Path) -> None:
+        """Folders are not modelled: files name theirs."""
+
+    def rmdir(self, path: Path) -> None:
+        """Folders are not modelled."""
+
+    def fsync_folder(self, path: Path) -> None:
+        self._change()
+        for known in [known for known in self.synced_entries if known.parent == path]:
+            del self.synced_entries[known]
+        self.synced_entries |= {known: inode for known, inode in self.entries.items() if known.parent == path}
+
+    def _inode(self, path: Path, *, create: bool = False) -> Inode:
+        if path not in self.entries:
+            if not create:
+                raise FileNotFoundError(path)
+            self._change()
+            self.entries[path] = Inode()
+        return self.entries[path]
+
+    def _change(self) -> None:
+        if self.step():
+            raise Crash
+
+
+class FaultFile:
+    """An open file; it outlives its name."""
+
+    def __init__(self, filesystem: FaultFileSystem, inode: Inode) -> None:
+        self._filesystem = filesystem
+        self._inode = inode
+
+    def pread(self, length: int, position: int) -> bytes:
+        return bytes(self._inode.content[position : position + length])
+
+    def pread_into(self, buffer: memoryview, position: int) -> int:
+        data = self.pread(len(buffer), position)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def pwrite(self, data: Buffer, position: int) -> None:
+        content, written = self._inode.content, bytes(data)
+        stops = self._filesystem.step()
+        if stops:
+            written = written[: len(written) // 2]
+        content.extend(bytes(max(position - len(content), 0)))
+        content[position : position + len(written)] = written
+        if stops:
+            raise Crash
+
+    def truncate(self, size: int) -> None:
+        if self._filesystem.step():
+            raise Crash
+        content = self._inode.content
+        del content[size:]
+        content.extend(bytes(size - len(content)))
+
+    def size(self) -> int:
+        return len(self._inode.content)
+
+    def fsync(self) -> None:
+        if self._filesystem.step():
+            raise Crash
+        self._inode.synced = bytes(self._inode.content)
+
+    def fileno(self) -> int:
+        raise NotImplementedError("no descriptor in memory")
+
+
+class FaultMapping:
+    """A mapping, written like the file."""
+
+    def __init__(self, filesystem: FaultFileSystem, inode: Inode, size: int) -> None:
+        self._file = FaultFile(filesystem, inode)
+        self._size = size
+
+    def view(self) -> memoryview:
+        return memoryview(self._file.pread(self._size, 0))
+
+    def write(self, data: bytes | bytearray, position: int) -> None:
+        assert position + len(data) <= self._size, "a mapping is not written behind its end"
+        self._file.pwrite(data, position)
+
+    def flush(self) -> None:
+        self._file.fsync()
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def _surviving(inode: Inode, loss: Loss, chance: random.Random) -> bytes:
+    if loss is Loss.PROCESS:
+        return bytes(inode.content)
+    if loss is Loss.POWER:
+        return inode.synced
+    # The length may be the old or the new one; a page may be written or not, and where it is not there are zeros
+    # or what was there before; one may be torn.
+    content, synced = bytes(inode.content), inode.synced
+    length = chance.choice([len(content), len(synced), chance.randint(0, max(len(content), len(synced)))])
+    length = max(length, min(len(content), len(synced)))
+    before = synced.ljust(length, b"\0")[:length]
+    cut = chance.randint(0, length)
+    mixed = content[:cut].ljust(cut, b"\0") + before[cut:]
+    return bytes(mixed[:length])

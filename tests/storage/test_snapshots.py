@@ -1,0 +1,53 @@
+"""Snapshot files: found, written, swept, on their way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.filesystem import LocalFileSystem
+from octavo.storage.snapshots import SnapshotFiles
+
+
+def snapshots(folder: Path, *offsets: int) -> SnapshotFiles:
+    files = SnapshotFiles(LocalFileSystem(), folder)
+    for offset in offsets:
+        files.write(offset, b"%d" % offset)
+    return files
+
+
+def test_found_again_in_order(tmp_path: Path) -> None:
+    snapshots(tmp_path, 30, 10, 20)
+    (tmp_path / "00000000000000000040.snapshot.deleted").write_bytes(b"")
+    (tmp_path / "00000000000000000040.log").write_bytes(b"")
+    found = snapshots(tmp_path)
+    assert (found.offsets, found.latest_offset, found.read(20)) == ([10, 20, 30], 30, b"20")
+    found.write(20, b"new", sync=False)
+    found.sync(20)
+    found.sync(99)
+    assert (found.offsets, found.read(20)) == ([10, 20, 30], b"new")
+
+
+def test_outside_the_log(tmp_path: Path) -> None:
+    found = snapshots(tmp_path, 10, 20, 30, 40)
+    found.delete_outside(10, 30)
+    assert found.offsets == snapshots(tmp_path).offsets == [20, 30]
+
+
+@pytest.mark.parametrize(
+    ("bases", "kept"),
+    [({0, 10, 20}, [10, 20, 35]), ({0, 30}, [30, 35]), ({0, 40}, []), (set(), [35])],
+)
+def test_stray_ones_go_but_for_that_of_a_clean_stop(tmp_path: Path, bases: set[int], kept: list[int]) -> None:
+    found = snapshots(tmp_path, 10, 15, 20, 30, 35)
+    found.delete_stray(bases)
+    assert found.offsets == snapshots(tmp_path).offsets == kept
+
+
+def test_marked_for_deletion(tmp_path: Path) -> None:
+    found = snapshots(tmp_path, 10)
+    assert found.mark_deleted(10) == tmp_path / "00000000000000000010.snapshot.deleted"
+    assert found.mark_deleted(10) is None
+    assert found.latest_offset is None
+    assert [path.name for path in tmp_path.iterdir()] == ["00000000000000000010.snapshot.deleted"]

@@ -1,0 +1,79 @@
+"""Many threads on one log: appends come out in order and whole, readers see only what is whole."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+from octavo.config import LogConfig
+from octavo.format.walker import walk
+from octavo.kernels.layout import Stop
+from octavo.storage.load import LoadRequest
+from octavo.storage.partition_log import PartitionLog
+from tests.storage.batches import batch
+from tests.storage.worlds import NOW_MS, World
+
+CONFIG = LogConfig.of({"segment.bytes": 4000, "index.interval.bytes": 300, "retention.ms": -1})
+WRITERS, APPENDS = 4, 100
+
+
+def open_log(folder: Path, world: World) -> PartitionLog:
+    return PartitionLog(LoadRequest(folder=folder, config=CONFIG, environment=world.environment, clean=True))
+
+
+def test_writers_and_readers_at_once(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0", World())
+    given: list[int] = []
+    problems: list[object] = []
+    done = threading.Event()
+
+    def write() -> None:
+        for _ in range(APPENDS):
+            given.append(log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0).first_offset)
+
+    def read() -> None:
+        offset = 0
+        while not done.is_set() or offset < log.log_end_offset:
+            found = walk(log.read(offset, 1500).read())
+            rows = found.table
+            if len(rows):
+                if (
+                    rows[0]["base_offset"] != offset
+                    or rows["flaws"].any()
+                    or found.stop
+                    not in (
+                        Stop.END,
+                        Stop.INCOMPLETE_BATCH,
+                        Stop.INCOMPLETE_HEADER,
+                    )
+                ):
+                    problems.append((offset, found))
+                offset = int(rows[-1]["base_offset"] + rows[-1]["last_offset_delta"]) + 1
+            log.offset_for_timestamp(NOW_MS)
+
+    writers = [threading.Thread(target=write) for _ in range(WRITERS)]
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for thread in (*writers, *readers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    for thread in readers:
+        thread.join(60)
+    assert not problems
+    assert not any(thread.is_alive() for thread in readers)
+    assert sorted(given) == list(range(0, 2 * WRITERS * APPENDS, 2))
+
+
+def test_range_goes_to_a_socket(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0", World())
+    for _ in range(5):
+        log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+    fetched = log.read(0, 1 << 20)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert fetched.records is not None
+        assert fetched.records.send_to(ours) == fetched.size
+        received = theirs.recv(fetched.size, socket.MSG_WAITALL)
+    assert received == fetched.read()

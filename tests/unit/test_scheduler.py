@@ -1,0 +1,81 @@
+"""Schedulers: the one that tests move, and the one with threads."""
+
+from __future__ import annotations
+
+import threading
+
+from octavo.clock import ManualClock, SystemClock
+from octavo.scheduler import ManualScheduler, ThreadScheduler
+
+
+def test_manual_scheduler_runs_in_the_order_of_times() -> None:
+    clock = ManualClock(1000)
+    scheduler, ran = ManualScheduler(clock), list[tuple[str, int]]()
+    scheduler.schedule("late", lambda: ran.append(("late", clock.time_ms())), delay_ms=50)
+    scheduler.schedule("now", lambda: ran.append(("now", clock.time_ms())))
+    scheduler.schedule("again", lambda: ran.append(("again", clock.time_ms())), delay_ms=20, period_ms=20)
+    assert scheduler.waiting == ["now", "again", "late"]
+    scheduler.run_due()
+    assert ran == [("now", 1000)]
+    scheduler.advance(45)
+    assert ran[1:] == [("again", 1020), ("again", 1040)]
+    scheduler.advance(20)
+    assert ran[3:] == [("late", 1050), ("again", 1060)]
+    assert clock.time_ms() == 1065
+
+
+def test_cancelled_task_does_not_run() -> None:
+    scheduler, ran = ManualScheduler(ManualClock()), list[int]()
+    task = scheduler.schedule("never", lambda: ran.append(1), delay_ms=5)
+    task.cancel()
+    scheduler.advance(10)
+    assert (ran, scheduler.waiting) == ([], [])
+    scheduler.schedule("dropped", lambda: ran.append(2))
+    scheduler.shutdown()
+    scheduler.run_due()
+    assert ran == []
+
+
+def test_threads_run_delayed_and_periodic_tasks() -> None:
+    scheduler, often, late = ThreadScheduler(), threading.Semaphore(0), threading.Event()
+    periodic = scheduler.schedule("often", lambda: often.release(), period_ms=1)
+    scheduler.schedule("late", late.set, delay_ms=1)
+    for _ in range(3):
+        assert often.acquire(timeout=10)
+    assert late.wait(10)
+    periodic.cancel()
+    scheduler.shutdown()
+
+
+def test_failing_task_runs_again() -> None:
+    scheduler, runs = ThreadScheduler(threads=1), threading.Semaphore(0)
+
+    def fail() -> None:
+        runs.release()
+        raise RuntimeError("a task that fails")
+
+    scheduler.schedule("fails", fail, period_ms=1)
+    assert runs.acquire(timeout=10)
+    assert runs.acquire(timeout=10)
+    scheduler.shutdown()
+
+
+def test_shutdown_waits_for_the_run_at_hand() -> None:
+    scheduler, begun, ended = ThreadScheduler(threads=1), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        ended.set()
+
+    scheduler.schedule("work", work)
+    assert begun.wait(10)
+    scheduler.shutdown()
+    assert ended.is_set()
+    scheduler.schedule("too late", lambda: None)
+
+
+def test_clocks() -> None:
+    clock = ManualClock(5)
+    clock.advance(7)
+    assert clock.time_ms() == 12
+    assert SystemClock().time_ms() > 1_600_000_000_000
