@@ -9,7 +9,8 @@ import pytest
 from octavo.config import LogConfig
 from octavo.format.offset_index import OffsetPosition
 from octavo.format.time_index import TimestampOffset
-from octavo.storage.segment import BatchPlace, SegmentOffsetOverflowError
+from octavo.storage.log_file import BatchPlace
+from octavo.storage.segment import SegmentOffsetOverflowError
 from tests.storage.batches import batch, walked
 from tests.storage.worlds import World
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -37,6 +35,7 @@ class IndexFile(ABC, Generic[Index]):
         self._mapping: Mapping | None = None
         self._mapped_bytes = 0
         self._count: int | None = None
+        self._entries: Index | None = None  # over the mapping, for lookups
 
     def __len__(self) -> int:
         """The number of entries."""
@@ -58,16 +57,14 @@ class IndexFile(ABC, Generic[Index]):
     def truncate_to(self, offset: int) -> None:
         """Drop the entries with this offset or a larger one."""
         with self._lock:
-            with self._index() as index:
-                kept = index.slots_below(offset)
-            self._drop_from(kept)
+            self._drop_from(self._index().slots_below(offset))
 
     def reset(self) -> None:
         """Drop all entries."""
         with self._lock:
             self._unmap()
             self._filesystem.truncate(self.path, 0)
-            self._count = 0
+            self._set_count(0)
 
     def trim(self) -> None:
         """Cut the file to its entries; a file that is missing is created empty."""
@@ -110,25 +107,14 @@ class IndexFile(ABC, Generic[Index]):
             position = len(self) * self.entry_bytes
             mapping = self._writable(position + len(entries))
             mapping.write(entries, position)
-            self._count = (position + len(entries)) // self.entry_bytes
+            self._set_count((position + len(entries)) // self.entry_bytes)
 
-    @contextmanager
-    def _index(self) -> Iterator[Index]:
-        """The entries, for as long as the lock is held."""
-        with self._lock:
+    def _index(self) -> Index:
+        """The entries; to be used under the lock and not kept, since it holds the mapping."""
+        if self._entries is None:
             count = len(self)
-            if not count:
-                yield self._decode(b"")
-                return
-            view = self._readable().view()
-            used = view[: count * self.entry_bytes]
-            index = self._decode(used)
-            try:
-                yield index
-            finally:
-                index.slots = index.slots[:0].copy()  # lets the mapping go, which could not be closed otherwise
-                used.release()
-                view.release()
+            self._entries = self._decode(self._readable().view()[: count * self.entry_bytes] if count else b"")
+        return self._entries
 
     def _decode(self, data: bytes | memoryview) -> Index:
         index: Index = self.INDEX.decode(data, self.base_offset)  # type: ignore[assignment]
@@ -138,8 +124,10 @@ class IndexFile(ABC, Generic[Index]):
         size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
         self._count = size // self.entry_bytes
         if self._count:
-            with self._index() as index:
-                self._count = self._count - index.zero_tail()
+            self._set_count(self._count - self._index().zero_tail())
+
+    def _set_count(self, count: int) -> None:
+        self._count, self._entries = count, None
 
     def _readable(self) -> Mapping:
         if self._mapping is None:
@@ -162,6 +150,7 @@ class IndexFile(ABC, Generic[Index]):
         self._mapped_bytes = size
 
     def _unmap(self) -> None:
+        self._entries = None  # it would keep the mapping from being closed
         if self._mapping is not None:
             self._mapping.close()
             self._mapping = None
@@ -172,4 +161,4 @@ class IndexFile(ABC, Generic[Index]):
         dropped = len(self) - kept
         if dropped > 0:
             self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
-            self._count = kept
+            self._set_count(kept)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,6 @@ from octavo.kernels.layout import (
     BATCH_HEADER,
     BATCH_OVERHEAD,
     ENTRY_PREFIX,
-    HEADER_UP_TO_MAGIC,
     LOG_OVERHEAD,
     MAGIC_POSITION,
     MESSAGE_V1,
@@ -32,6 +33,25 @@ if TYPE_CHECKING:
 # What is read at once to find a batch near an index entry: by default those are some 4096 bytes of batches apart.
 _HEADERS_BYTES = 8 << 10
 _HEADERS_ROWS = 128
+
+
+_LAST_OFFSET_DELTA = list(BATCH_FIELDS).index("lastOffsetDelta")
+_MAX_TIMESTAMP = list(BATCH_FIELDS).index("maxTimestamp")
+
+
+class BatchPlace(NamedTuple):
+    """A batch in a segment's log file."""
+
+    base_offset: int
+    position: int
+    size: int
+
+
+class Sought(Enum):
+    """By what a batch is looked for."""
+
+    LAST_OFFSET = "last offset"
+    MAX_TIMESTAMP = "max timestamp"
 
 
 class LogFile:
@@ -85,24 +105,42 @@ class LogFile:
                 file_position=position + chunk.file_position, stop_position=position + chunk.stop_position
             )
 
-    def headers(self, position: int) -> Iterator[tuple[int, NDArray[np.void]]]:
-        """Tables of the batches from a position on, each with the position that its rows count from.
+    def find(self, sought: Sought, target: int, position: int) -> BatchPlace | None:
+        """The first batch from a position on in which what is sought is not below the target, None when there is none.
 
-        For whoever looks for one batch: little is read at once, and of a large batch only its header.
+        Little is read at once, and of a large batch only its header.
         """
-        file, end = self.file, self.size
-        table = np.empty(_HEADERS_ROWS, BATCH)
+        file, end, table = self.file, self.size, _tables.table
         while position < end:
             data = file.pread(min(_HEADERS_BYTES, end - position), position)
             rows, length, stop = kernels.walk(data, 0, len(data), table, False)
-            if not rows:
-                if stop != Stop.INCOMPLETE_BATCH or len(data) < HEADER_UP_TO_MAGIC:
-                    return
-                length, rows = _header_alone(data, table), 1
+            if rows:
+                found = table[:rows]
+                reached = _values(found, sought) >= target
+                first = int(reached.argmax())
+                if reached[first]:
+                    return BatchPlace(
+                        found["base_offset"].item(first),
+                        position + found["position"].item(first),
+                        found["size"].item(first),
+                    )
+            elif stop == Stop.INCOMPLETE_BATCH:
+                place, value = _header_alone(data, position, sought)
+                length = place.size
                 if position + length > end:
-                    return
-            yield position, table[:rows]
+                    return None
+                if value >= target:
+                    return place
+            else:
+                return None
             position += length
+        return None
+
+    def read_batch(self, place: BatchPlace) -> tuple[bytes, NDArray[np.void]]:
+        """A batch's bytes, and a table of it alone that is valid until the next call in this thread."""
+        data, table = self.file.pread(place.size, place.position), _tables.table
+        rows, _, _ = kernels.walk(data, 0, len(data), table[:1], False)
+        return data, table[:rows]
 
     def truncate_to(self, size: int) -> int:
         """Cut the file; returns how many bytes of it went."""
@@ -136,18 +174,33 @@ class LogFile:
         self._filesystem.unlink(self.path)
 
 
-def _header_alone(data: bytes, table: NDArray[np.void]) -> int:
-    """Fill in the first row for a batch of which little more than the header was read; returns its size."""
-    offset, size = ENTRY_PREFIX.unpack_from(data)
-    row = table[0]
-    row["position"], row["size"], row["base_offset"] = 0, size + LOG_OVERHEAD, offset
-    row["magic"], row["last_offset_delta"] = data[MAGIC_POSITION], 0
-    if data[MAGIC_POSITION] >= 2 and len(data) >= BATCH_OVERHEAD:
-        fields = dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(data), strict=True))
-        row["last_offset_delta"], row["max_timestamp"] = fields["lastOffsetDelta"], fields["maxTimestamp"]
-        row["partition_leader_epoch"] = fields["partitionLeaderEpoch"]
-    elif data[MAGIC_POSITION] == 1 and len(data) >= MESSAGE_V1.size:
-        row["max_timestamp"] = MESSAGE_V1.unpack_from(data)[-1]
+def _values(table: NDArray[np.void], sought: Sought) -> NDArray[np.int64]:
+    if sought is Sought.MAX_TIMESTAMP:
+        timestamps: NDArray[np.int64] = table["max_timestamp"]
+        return timestamps
+    last_offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
+    return last_offsets
+
+
+def _header_alone(data: bytes, position: int, sought: Sought) -> tuple[BatchPlace, int]:
+    """Where a batch lies of which little more than the header was read, and what is sought of it."""
+    base_offset, size = ENTRY_PREFIX.unpack_from(data)
+    magic, by_time = data[MAGIC_POSITION], sought is Sought.MAX_TIMESTAMP
+    if magic >= 2 and len(data) >= BATCH_OVERHEAD:
+        fields = BATCH_HEADER.unpack_from(data)
+        value = fields[_MAX_TIMESTAMP] if by_time else base_offset + fields[_LAST_OFFSET_DELTA]
+    elif by_time:
+        value = MESSAGE_V1.unpack_from(data)[-1] if magic == 1 and len(data) >= MESSAGE_V1.size else NO_TIMESTAMP
     else:
-        row["max_timestamp"] = NO_TIMESTAMP
-    return size + LOG_OVERHEAD
+        value = base_offset
+    return BatchPlace(base_offset, position, size + LOG_OVERHEAD), value
+
+
+class _Tables(threading.local):
+    """A small table a thread, made once."""
+
+    def __init__(self) -> None:
+        self.table = np.empty(_HEADERS_ROWS, BATCH)
+
+
+_tables = _Tables()

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from octavo.format.decoder import Decoder
 from octavo.format.offset_index import OffsetPosition
 from octavo.format.time_index import TimestampOffset
-from octavo.format.walker import walk
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP, Column
+from octavo.storage.log_file import Sought
 from octavo.storage.segment import Segment
 from octavo.storage.segments import Segments
 
@@ -78,18 +78,18 @@ def of_max_timestamp(segments: Segments) -> Found | None:
 def _scan(
     segment: Segment, time_entry: TimestampOffset, offset_entry: OffsetPosition, timestamp: int, start_offset: int
 ) -> Found | None:
-    log = segment.files.log
-    for start, table in log.headers(offset_entry.position):
-        for row in table[table["max_timestamp"] >= timestamp]:
-            position = start + int(row["position"])
-            batch = log.file.pread(int(row["size"]), position)
-            columns = _decoders.decoder.decode_one(batch, walk(batch, check_crc=False).table[0])
+    log, position = segment.files.log, offset_entry.position
+    while (place := log.find(Sought.MAX_TIMESTAMP, timestamp, position)) is not None:
+        data, table = log.read_batch(place)
+        if not len(table):
+            return None
+        for columns in _decoders.decoder.decode(data, table):
             timestamps, offsets = columns.timestamp[: columns.rows], columns.offset[: columns.rows]
             fits = (timestamps >= timestamp) & (offsets >= start_offset)
-            first = int(fits.argmax()) if columns.rows else 0
-            if columns.rows and fits[first]:
-                found = int(timestamps[first]), int(offsets[first]), int(row["partition_leader_epoch"])
-                return Found(*found, segment.base_offset, time_entry, offset_entry, position)
+            if columns.rows and fits[first := int(fits.argmax())]:
+                found = timestamps.item(first), offsets.item(first), table["partition_leader_epoch"].item(0)
+                return Found(*found, segment.base_offset, time_entry, offset_entry, place.position)
+        position = place.position + place.size
     return None
 
 

@@ -17,15 +17,15 @@ class OffsetIndexFile(IndexFile[OffsetIndex]):
 
     def last(self) -> OffsetPosition:
         """The last entry; of an empty index the segment's start."""
-        with self._index() as index:
-            return index.last()
+        with self._lock:
+            return self._index().last()
 
     def lookup(self, offset: int) -> OffsetPosition:
         """The entry with the largest offset up to this one; before all of them the segment's start."""
-        with self._index() as index:
-            return index.lookup(offset)
+        with self._lock:
+            return self._index().lookup(offset)
 
     def upper_bound(self, position: int) -> OffsetPosition | None:
         """The first entry at or behind a position."""
-        with self._index() as index:
-            return index.upper_bound(position)
+        with self._lock:
+            return self._index().upper_bound(position)

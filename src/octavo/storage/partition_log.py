@@ -256,11 +256,15 @@ class PartitionLog:
 
     def _reading(self, read_once: Callable[[], Result]) -> Result:
         """Read; once more if a segment's file went away between its choice and its opening."""
-        with self._usable("read"):
+        if self._failure is None:
             try:
                 return read_once()
             except FileNotFoundError:
-                return read_once()
+                pass
+            except OSError as error:
+                self._fail(error)
+        with self._usable("read"):
+            return read_once()
 
     def _read_topic_id(self) -> bytes | None:
         path: Path = self.folder / PARTITION_METADATA
@@ -276,10 +280,13 @@ class PartitionLog:
         try:
             yield
         except OSError as error:
-            self.abandon(f"its disk failed: {error}")
-            if self._on_failure is not None:
-                self._on_failure(error)
-            raise KafkaStorageError(f"{self.folder}: cannot {action}, its disk failed: {error}") from error
+            self._fail(error)
+            raise KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}") from error
+
+    def _fail(self, error: OSError) -> None:
+        self.abandon(f"its disk failed: {error}")
+        if self._on_failure is not None:
+            self._on_failure(error)
 
 
 def _or_none(epoch: int | None) -> int:

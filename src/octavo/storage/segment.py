@@ -23,13 +23,13 @@ from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import Transient
 from octavo.format.time_index import TimestampOffset
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
+from octavo.storage.log_file import BatchPlace, Sought
 from octavo.storage.segment_files import SegmentFiles
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-_PLACE = ["base_offset", "position", "size"]
 _MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
 _MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
 
@@ -41,14 +41,6 @@ class SegmentOffsetOverflowError(OctavoError):
         super().__init__(f"offset {offset} does not fit into the segment with base offset {base_offset}")
         self.base_offset = base_offset
         self.offset = offset
-
-
-class BatchPlace(NamedTuple):
-    """A batch in a segment's log file."""
-
-    base_offset: int
-    position: int
-    size: int
 
 
 class Tail(NamedTuple):
@@ -141,10 +133,10 @@ class Segment:
     def first_timestamp(self) -> int:
         """The max timestamp of the first batch, -1 for none: from it a roll by time counts."""
         if self._first_timestamp is None:
-            first = next(self.files.log.headers(0), None)
+            first = self.files.log.find(Sought.LAST_OFFSET, 0, 0)
             if first is None:
                 return NO_TIMESTAMP
-            self._first_timestamp = int(first[1][0]["max_timestamp"])
+            self._first_timestamp = int(self.files.log.read_batch(first)[1]["max_timestamp"][0])
         return self._first_timestamp
 
     @property
@@ -154,13 +146,7 @@ class Segment:
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset, None when there is none."""
         position = max(self.files.offset_index.lookup(offset).position, start_position)
-        for start, table in self.files.log.headers(position):
-            reached = table["base_offset"] + table["last_offset_delta"] >= offset
-            first = int(reached.argmax())
-            if reached[first]:
-                base_offset, at, size = table[_PLACE][first].item()
-                return BatchPlace(base_offset, start + at, size)
-        return None
+        return self.files.log.find(Sought.LAST_OFFSET, offset, position)
 
     def tail(self) -> Tail:
         """Where the whole batches end, found from the last index entry on; their CRCs are not looked at."""

@@ -29,10 +29,10 @@ class TimeIndexFile(IndexFile[TimeIndex]):
 
     def last(self) -> TimestampOffset:
         """The last entry; of an empty index no timestamp at the base offset."""
-        with self._index() as index:
-            return index.last()
+        with self._lock:
+            return self._index().last()
 
     def lookup(self, timestamp: int) -> TimestampOffset:
         """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
-        with self._index() as index:
-            return index.lookup(timestamp)
+        with self._lock:
+            return self._index().lookup(timestamp)
