@@ -19,7 +19,7 @@ class Run(NamedTuple):
 
 def octavo(*arguments: str, folder: Path | None = None) -> Run:
     """Run a command in a folder; neither that nor what the command does to warnings outlives it."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = _stream(), _stream()
     with (
         warnings.catch_warnings(),
         contextlib.chdir(folder or Path.cwd()),
@@ -27,4 +27,15 @@ def octavo(*arguments: str, folder: Path | None = None) -> Run:
         contextlib.redirect_stderr(err),
     ):
         code = main(list(arguments))
-    return Run(code, out.getvalue(), err.getvalue())
+    return Run(code, _text(out), _text(err))
+
+
+def _stream() -> io.TextIOWrapper:
+    """A stream with a layer of bytes under its text, as the real ones have."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()

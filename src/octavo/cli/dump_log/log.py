@@ -67,7 +67,7 @@ class LogDump:
         self._last_offset = -1
         self._reader = RecordReader()
         self._span_text = SpanText()
-        self._text: list[str] = []
+        self._text: list[bytes] = []
 
     def run(self, end: int) -> None:
         """Print the batches before `end`."""
@@ -84,8 +84,8 @@ class LogDump:
         for row in map(BatchRow._make, chunk.table.tolist()):
             position = chunk.file_position + row.position
             batch = self._with_whole_header(row, position) if row.flaws & Flaw.TOO_SHORT else row
-            self._text.append(batch_start(batch))
-            self._text.append(batch_end(batch, position))
+            self._print(batch_start(batch))
+            self._print(batch_end(batch, position))
             if all_records is not None and self._form is not None:
                 self._records(batch, next(all_records), self._form)
             self.position = position + batch.size
@@ -99,11 +99,12 @@ class LogDump:
                 for before, offset in gaps(offsets, self._last_offset):
                     self._findings.gaps[self._path][before] = offset
                 self._last_offset = int(offsets[-1])
-                self._text.append(self._span_text.lines(batch, records, form))
+                self._text.extend(self._span_text.lines(batch, records, form))
             return
         for record in records:
             self._follow(record.offset)
-            self._text.extend(record_line(batch, record, form))
+            for piece in record_line(batch, record, form):
+                self._print(piece)
 
     def _follow(self, offset: int) -> None:
         if offset != signed64(self._last_offset + 1):
@@ -130,6 +131,10 @@ class LogDump:
             records_count=fields["recordsCount"],
         )
 
+    def _print(self, text: str) -> None:
+        self._text.append(text.encode("utf-8", "surrogateescape"))
+
     def _flush(self) -> None:
-        sys.stdout.write("".join(self._text))
+        sys.stdout.flush()  # the bytes go below the text layer, behind what was printed there
+        sys.stdout.buffer.write(b"".join(self._text))
         self._text.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,20 +24,19 @@ class SpanText:
     def __init__(self) -> None:
         self._out = bytearray(1 << 18)
 
-    def lines(self, batch: BatchRow, span: Span, form: RecordFormat) -> str:
-        """A line for each record."""
+    def lines(self, batch: BatchRow, span: Span, form: RecordFormat) -> Iterator[bytes]:
+        """A line for each record, as UTF-8."""
         sequences = record_sequences(batch.base_sequence, span.offsets() - np.int64(batch.base_offset))
         kind, shown = batch.timestamp_type.encode(), form.decoder is not None
-        pieces, row = [], span.first
+        row = span.first
         while row < span.end:
             code, next_row, end = kernels.record_lines(
                 span.columns, row, span.end, sequences[row - span.first :], kind, form.metadata, shown, self._out, 0
             )
-            pieces.append(self._out[:end].decode())
+            yield bytes(memoryview(self._out)[:end])
             if code == Code.FULL and next_row == row:
                 self._out = bytearray(2 * len(self._out))
             row = next_row
-        return "".join(pieces)
 
 
 def gaps(offsets: NDArray[np.int64], last_offset: int) -> list[tuple[int, int]]:
