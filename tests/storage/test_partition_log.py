@@ -442,6 +442,28 @@ class TestTruncation:
         assert (result.first_offset, result.is_duplicate) == (2, False)
 
 
+def test_folder_is_renamed_and_deleted(world: World, tmp_path: Path) -> None:
+    log = open_log(world, tmp_path)
+    fill(log, 12)
+    log.rename_folder("t-0.0123456789abcdef0123456789abcdef-delete")
+    assert not (tmp_path / "t-0").exists()
+    fill(log, 12, epoch=1)
+    assert offsets_read(log) == list(range(0, 48, 2))
+    log.delete()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KafkaStorageError, match="it is deleted"):
+        log.read(0, 100)
+
+
+def test_folder_on_its_way_out_is_not_recovered(world: World, tmp_path: Path) -> None:
+    log = open_log(world, tmp_path)
+    fill(log, 12)
+    log.rename_folder("t-0.0123456789abcdef0123456789abcdef-delete")
+    request = LoadRequest(folder=log.folder, config=log.config, environment=world.environment, clean=False)
+    again = PartitionLog(request)
+    assert (again.recovered, again.log_end_offset, again.recovery_point) == ([], 0, 0)
+
+
 def test_topic_id_is_written_once(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     topic_id = bytes(range(16))

@@ -147,10 +147,11 @@ class LocalLog:
         self.set_log_end(offset)
         return gone
 
-    def close(self) -> None:
-        """Close out the active segment and give all descriptors back."""
-        self.segments.active.close_out()
-        self.release()
+    def moved(self, folder: Path) -> None:
+        """Follow a folder that was renamed."""
+        self.folder = folder
+        for segment in self.segments:
+            segment.files.moved(folder)
 
     def release(self) -> None:
         """Give all descriptors and mappings back; the next use opens them again."""

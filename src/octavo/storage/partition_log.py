@@ -244,6 +244,29 @@ class PartitionLog:
             self._failure = "it is closed"
             state.local.release()
 
+    def rename_folder(self, name: str) -> None:
+        """Give the folder another name, as a partition gets that is to be deleted or comes from another directory.
+
+        1. Rename. 2. Sync the parent. After a crash the folder is found under one of the two names.
+        """
+        with self._usable("rename"), self.state.lock:
+            folder = self.folder.with_name(name)
+            self._filesystem.rename(self.folder, folder)
+            self._filesystem.fsync_folder(folder.parent)
+            self.folder = folder
+            self.state.local.moved(folder)
+            self.state.epochs.path = folder / self.state.epochs.path.name
+            self.state.producers.snapshots.folder = folder
+
+    def delete(self) -> None:
+        """Remove the folder with all that is in it. The log cannot be used after that."""
+        with self._usable("delete"), self.state.lock:
+            self.abandon("it is deleted")
+            for name in self._filesystem.names(self.folder):
+                self._filesystem.unlink(self.folder / name)
+            self._filesystem.rmdir(self.folder)
+            self._filesystem.fsync_folder(self.folder.parent)
+
     def abandon(self, reason: str) -> None:
         """Close without writing anything, since the disk failed or the folder is gone."""
         self._failure = reason

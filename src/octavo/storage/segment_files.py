@@ -59,6 +59,7 @@ class SegmentFiles:
 
     def moved(self, folder: Path) -> None:
         """Follow a folder that was renamed."""
+        self.release()
         self.folder = folder
         for file, kind in zip(self._all, KINDS, strict=True):
             file.path = self.path(kind)
