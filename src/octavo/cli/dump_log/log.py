@@ -135,6 +135,7 @@ class LogDump:
         self._text.append(text.encode("utf-8", "surrogateescape"))
 
     def _flush(self) -> None:
-        sys.stdout.flush()  # the bytes go below the text layer, behind what was printed there
-        sys.stdout.buffer.write(b"".join(self._text))
+        if sys.stdout is not None:  # closed before the start: there is nowhere to print to
+            sys.stdout.flush()  # the bytes go below the text layer, behind what was printed there
+            sys.stdout.buffer.write(b"".join(self._text))
         self._text.clear()
