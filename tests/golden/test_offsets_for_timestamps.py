@@ -1,0 +1,61 @@
+"""What live brokers answered to ListOffsets, beside what a log over a copy of their files answers."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from octavo.config import LogConfig
+from octavo.format import checkpoint
+from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, TopicPartition
+from octavo.storage.load import LoadRequest
+from octavo.storage.lookup import SpecialTimestamp
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.read import Isolation
+from tests.golden.archives import archives, entry, lookups, unpack
+from tests.storage.worlds import World
+
+ARCHIVES = [name for name in archives() if "lookups" in entry(name)]
+ISOLATIONS = {isolation.value: isolation for isolation in Isolation}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_answers(name: str, tmp_path: Path) -> None:  # I7
+    root = unpack(name)
+    starts = checkpoint.decode_offsets((root / LOG_START_OFFSET_CHECKPOINT).read_bytes())
+
+    @cache
+    def log_of(partition: TopicPartition) -> PartitionLog:
+        folder = tmp_path / str(partition)
+        shutil.copytree(root / str(partition), folder)
+        start, world = starts.get(partition, 0), World()
+        return PartitionLog(
+            LoadRequest(
+                folder=folder,
+                config=LogConfig.of(),
+                environment=world.environment,
+                clean=True,
+                log_start_offset=start,
+            )
+        )
+
+    # Where a file's time decided, the archive keeps whole seconds only.
+    by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
+    differing, answered = [], 0
+    for row in lookups(name):
+        if [row["topic"], row["partition"], row["timestamp"]] in by_mtime:
+            continue
+        log = log_of(TopicPartition(row["topic"], row["partition"]))
+        found = log.offset_for_timestamp(row["timestamp"], ISOLATIONS[row["isolation"]])
+        answered += 1
+        # "Latest" comes with the leader's own epoch; one in which nothing was written yet is forgotten by loading.
+        is_own = row["timestamp"] == SpecialTimestamp.LATEST or log.log_start_offset == log.log_end_offset
+        answers_epoch = "leaderEpoch" in row and not is_own
+        expected = (-1 if row["leaderEpoch"] is None else row["leaderEpoch"]) if answers_epoch else found.leader_epoch
+        if found != (row["offset_timestamp"], row["offset"], expected):
+            differing.append((row, found))
+    assert differing == []
+    assert answered > 50
