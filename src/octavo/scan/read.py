@@ -95,7 +95,7 @@ class TaskReader:
                 return
             except CorruptionError as error:
                 position = error.position or 0
-                damaged = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
+                damaged = _damaged_row(decoder, found, table, position)
                 self._findings.damage(error.at(position=found.chunk.file_position + position, path=str(found.location)))
                 table = table[damaged + 1 :]
 
@@ -114,6 +114,17 @@ def sound_batches(found: SourceChunk, start: int, end: int, findings: Findings) 
             position = found.chunk.file_position + int(table[slot]["position"])
             findings.damage(_flaw(table[slot]).at(position=position, path=str(found.location)))
     return sound
+
+
+def _damaged_row(decoder: Decoder, found: SourceChunk, table: NDArray[np.void], position: int) -> int:
+    """The row of the batch in which a problem was met: at a border, the one that ends there or the one that begins."""
+    row = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
+    if row > 0 and table[row]["position"] == position:
+        try:
+            decoder.decode_one(found.chunk.data, table[row - 1])
+        except CorruptionError:
+            return row - 1
+    return row
 
 
 def _bounds(columns: RecordColumns, start: int, end: int) -> tuple[int, int]:

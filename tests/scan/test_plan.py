@@ -1,0 +1,195 @@
+"""Plans: what is read, pruned and cut; and the arguments that say what to read."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import octavo
+from octavo.errors import ScanError
+from octavo.format.compression import Codec
+from octavo.format.message_set import encode_message_set
+from octavo.format.names import FileKind
+from octavo.format.record import Record
+from octavo.scan.plan import ReadTask
+from octavo.scan.timestamps import to_milliseconds
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]
+SIZE = len(TEN[0])
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Two segments of five batches each, 0 to 49 and 50 to 99, in the first of three partitions."""
+    root = tmp_path / "logs"
+    write_segment(root / "orders-0", 0, *TEN[:5])
+    write_segment(root / "orders-0", 50, *TEN[5:], closed=False)
+    write_segment(root / "orders-1", 0, *TEN[:1])
+    write_segment(root / "payments.v2-0", 0, *TEN[:2])
+    write_segment(root / "__consumer_offsets-0", 0, *TEN[:1])
+    return root
+
+
+def ranges(tasks: list[ReadTask]) -> list[list[tuple[str, int, int]]]:
+    """For each task its files and batches."""
+    return [[(part.name[-7:-4], part.start // SIZE, part.end // SIZE) for part in task.ranges] for task in tasks]
+
+
+def bounds(tasks: list[ReadTask]) -> list[tuple[int, int]]:
+    return [(task.start_offset, task.end_offset) for task in tasks]
+
+
+def test_small_segments_are_read_by_one_task(logs: Path) -> None:
+    tasks = octavo.scan(logs, "orders").plan()
+    assert ranges(tasks) == [[("000", 0, 5), ("050", 0, 5)], [("000", 0, 1)]]
+    assert bounds(tasks) == [(0, 100), (0, 10)]
+    assert [(task.topic, task.partition) for task in tasks] == [("orders", 0), ("orders", 1)]
+    assert tasks[0].size == 10 * SIZE
+
+
+def test_tasks_are_cut_at_batches_by_bytes(logs: Path) -> None:
+    tasks = octavo.scan(logs, "orders", 0, split_bytes=2 * SIZE).plan()
+    assert ranges(tasks) == [
+        [("000", 0, 2)], [("000", 2, 4)], [("000", 4, 5)], [("050", 0, 2)], [("050", 2, 4)], [("050", 4, 5)],
+    ]  # fmt: skip
+    assert bounds(tasks) == [(0, 20), (20, 40), (40, 50), (50, 70), (70, 90), (90, 100)]
+
+
+@pytest.mark.parametrize("split_bytes", [1, SIZE, 3 * SIZE, 5 * SIZE, 7 * SIZE, 100 * SIZE])
+def test_tasks_leave_nothing_out_and_read_nothing_twice(logs: Path, split_bytes: int) -> None:
+    tasks = octavo.scan(logs, "orders", 0, from_offset=7, to_offset=93, split_bytes=split_bytes).plan()
+    assert (tasks[0].start_offset, tasks[-1].end_offset) == (7, 93)
+    assert all(before.end_offset == after.start_offset for before, after in pairwise(tasks))
+    assert sum(task.size for task in tasks) == 10 * SIZE
+
+
+def test_offsets_prune_segments_and_batches(logs: Path) -> None:
+    assert ranges(octavo.scan(logs, "orders", 0, from_offset=50).plan()) == [[("050", 0, 5)]]
+    assert ranges(octavo.scan(logs, "orders", 0, from_offset=35, to_offset=36).plan()) == [[("000", 2, 4)]]
+    assert ranges(octavo.scan(logs, "orders", 0, from_offset=95).plan()) == [[("050", 3, 5)]]
+    assert ranges(octavo.scan(logs, "orders", 0, to_offset=10).plan()) == [[("000", 0, 2)]]
+    assert octavo.scan(logs, "orders", 0, from_offset=100).plan() == []
+    assert octavo.scan(logs, "orders", 0, from_offset=40, to_offset=40).plan() == []
+
+
+def test_times_prune_segments_and_batches(logs: Path) -> None:
+    scan = octavo.scan(logs, "orders", 0, from_timestamp=6003, to_timestamp=7000)
+    assert bounds(scan.plan()) == [(63, 70)]
+    assert [record.timestamp for record in scan] == list(range(6003, 6010))
+    assert octavo.scan(logs, "orders", 0, from_timestamp=99_999).plan() == []
+    assert bounds(octavo.scan(logs, "orders", 0, to_timestamp=99_999).plan()) == [(0, 100)]
+
+
+def test_a_sealed_segment_of_older_records_is_not_opened(logs: Path) -> None:
+    path(logs / "orders-0", 0, FileKind.LOG).write_bytes(bytes(5 * SIZE))
+    assert bounds(octavo.scan(logs, "orders", 0, from_timestamp=5000).plan()) == [(50, 100)]
+
+
+def test_tasks_travel_to_other_processes(logs: Path) -> None:
+    tasks = octavo.scan(logs, "orders", isolation_level="read_committed", columns=["key"]).plan()
+    assert pickle.loads(pickle.dumps(tasks)) == tasks
+
+
+def test_compressed_sets_of_old_formats_are_cut_by_their_first_offset(tmp_path: Path) -> None:
+    sets = [
+        encode_message_set([Record(10 * n + i, 1000 * n + i, b"k", bytes(50)) for i in range(10)], 1, codec=Codec.GZIP)
+        for n in range(10)
+    ]
+    folder = tmp_path / "old-0"
+    write_segment(folder, 0, *sets, interval_bytes=1)
+    for split_bytes in (1, 150, 10_000):
+        scan = octavo.scan(folder, from_offset=15, to_offset=85, split_bytes=split_bytes)
+        assert [record.offset for record in scan] == list(range(15, 85))
+        assert [record.timestamp for record in octavo.scan(folder, from_timestamp=4005, to_timestamp=5002)] == [
+            *range(4005, 4010), *range(5000, 5002)
+        ]  # fmt: skip
+    assert len(octavo.scan(folder, split_bytes=1).plan()) == 10
+
+
+def test_topics_by_name_pattern_and_all(logs: Path) -> None:
+    def topics(**options: object) -> set[str]:
+        return {task.topic for task in octavo.scan(logs, **options).plan()}
+
+    assert topics() == {"orders", "payments.v2"}
+    assert topics(topics="payments.v2") == {"payments.v2"}
+    assert topics(topics=re.compile("o.*|pay")) == {"orders"}
+    assert topics(topics=["orders", "__consumer_offsets"]) == {"orders", "__consumer_offsets"}
+    assert topics(partitions=1) == {"orders"}
+    assert topics(topics=re.compile("no")) == set()
+
+
+def test_who_gives_a_partitions_folder_has_named_it(logs: Path) -> None:
+    assert len(octavo.scan(logs / "__consumer_offsets-0").plan()) == 1
+    assert octavo.scan(logs / "__consumer_offsets-0", partitions=1).plan() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"topics": "order"}, "there is no topic 'order'; is 'orders' meant[?]"),
+        ({"topics": "zzz"}, "there is no topic 'zzz'$"),
+        ({"topics": "orders", "partitions": [0, 7]}, "there is no partition 7 of topic 'orders'"),
+        ({"columns": ["key", "vlaue"]}, "column 'vlaue', expected some of topic, partition, offset"),
+        ({"columns": []}, "column none, expected some of"),
+        ({"isolation_level": "committed"}, "isolation level 'committed', expected read_uncommitted or read_committed"),
+        ({"on_damage": "ignore"}, "on_damage 'ignore', expected raise or skip"),
+        ({"from_offset": -5}, "offset -5, expected 0 or more"),
+        ({"from_offset": "first"}, "offset 'first', expected a number, earliest, latest or highWatermark"),
+        ({"to_offset": "highWatermark"}, "replication-offset-checkpoint does not name this partition"),
+        ({"from_timestamp": "yesterday"}, "timestamp 'yesterday', expected milliseconds or ISO 8601"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(logs: Path, options: dict[str, object], problem: str) -> None:
+    with pytest.raises(ScanError, match=problem):
+        octavo.scan(logs, **options).plan()
+
+
+def test_offsets_may_differ_by_partition(logs: Path) -> None:
+    starts = {("orders", 0): 95, ("orders", 1): "latest", ("payments.v2", 0): "earliest"}
+    tasks = octavo.scan(logs, from_offset=starts, to_offset={("orders", 0): 97}).plan()
+    assert [(task.topic, task.start_offset, task.end_offset) for task in tasks] == [
+        ("orders", 95, 97), ("payments.v2", 0, 20),
+    ]  # fmt: skip
+
+
+def test_an_offset_below_the_log_start_is_told(logs: Path) -> None:
+    (logs / "log-start-offset-checkpoint").write_text("0\n1\norders 0 25\n")
+    scan = octavo.scan(logs, "orders", 0, from_offset=20)
+    assert bounds(scan.plan()) == [(25, 100)]
+    assert [note.sentence for note in scan.notes] == ["offset 20 is below the log start offset, read from 25 on"]
+    assert not octavo.scan(logs, "orders", 0).notes
+
+
+def test_what_is_read_is_fixed_by_the_plan(logs: Path) -> None:
+    scan = octavo.scan(logs, "orders", 1)
+    assert scan.plan() == scan.plan()
+    with path(logs / "orders-1", 0, FileKind.LOG).open("ab") as log:
+        log.write(TEN[1])
+    assert scan.to_table().num_rows == 10
+    assert octavo.scan(logs, "orders", 1).to_table().num_rows == 20
+
+
+@pytest.mark.parametrize(
+    ("given", "milliseconds"),
+    [
+        (1_700_000_000_000, 1_700_000_000_000),
+        ("1700000000000", 1_700_000_000_000),
+        ("-1", -1),
+        ("2023-11-14T22:13:20Z", 1_700_000_000_000),
+        ("2023-11-14T22:13:20.123456", 1_700_000_000_123),
+        ("2023-11-14 23:13:20+01:00", 1_700_000_000_000),
+        ("2023-11-14", 1_699_920_000_000),
+        (datetime(2023, 11, 14, 22, 13, 20), 1_700_000_000_000),
+        (datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC), 1_700_000_000_000),
+        (datetime(2023, 11, 15, 0, 13, 20, tzinfo=timezone(timedelta(hours=2))), 1_700_000_000_000),
+    ],
+)
+def test_a_timestamp_has_many_forms(given: int | str | datetime, milliseconds: int) -> None:
+    assert to_milliseconds(given) == milliseconds
