@@ -47,7 +47,6 @@ def replay(
     code, row, marker = kernels.replay(table, ends, producers)
     while code == Replayed.FULL:
         producers.grow()
-        producers.find_ongoing()
         code, row, marker = kernels.replay(table, ends, producers, row, marker)
     ended = [(int(end["first_offset"]), int(end["last_stable_offset"])) for end in ends]
     return (code, row), [transaction for transaction in ended if transaction[0] != NONE]
@@ -164,13 +163,32 @@ def test_many_producers_are_found_again(kernels: SimpleNamespace) -> None:
     assert producers.find(10**6) == NONE
 
 
-def test_markers_must_be_there(kernels: SimpleNamespace) -> None:
-    table = batches({"attributes": CONTROL})
-    with pytest.raises(ValueError, match="row 0 is a control batch, but there are 0 markers"):
-        kernels.replay(table, np.empty(0, MARKER), ProducerArrays())
+def test_a_marker_may_be_handed_in_when_it_is_needed(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    producers.grow()
+    table = batches({"attributes": TRANSACTIONAL}, {"attributes": TRANSACTIONAL | CONTROL}, {})
+    assert kernels.replay(table, np.empty(0, MARKER), producers) == (Replayed.MARKER_MISSING, 1, 0)
+    markers = markers_of(table, (COMMIT, 0))
+    assert kernels.replay(table, markers, producers, 1, 0) == (Replayed.DONE, 3, 1)
+    assert markers[0]["first_offset"] == 0 and len(entry(producers, 7)["batches"]) == 2
+
+
+def test_rows_and_markers_count_from_0(kernels: SimpleNamespace) -> None:
     for row, marker in ((-1, 0), (0, -1)):
         with pytest.raises(ValueError, match="expected 0 or more"):
-            kernels.replay(table, np.empty(0, MARKER), ProducerArrays(), row, marker)
+            kernels.replay(batches({}), np.empty(0, MARKER), ProducerArrays(), row, marker)
+
+
+def test_a_known_producer_begins_without_its_batches(kernels: SimpleNamespace) -> None:
+    known, producers = ProducerArrays(), ProducerArrays()
+    data = {"attributes": TRANSACTIONAL, "producer_epoch": 3}
+    replay(kernels, known, batches(data | {"max_timestamp": 5}, {"producer_id": 8}))
+    before = known.entries[: known.count].tobytes()
+    producers.grow()
+    table = batches(data | {"base_offset": 20}, {"producer_id": 9})
+    assert kernels.replay(table, np.empty(0, MARKER), producers, 0, 0, known)[0] == Replayed.DONE
+    assert known.entries[: known.count].tobytes() == before and producers.count == 2
+    assert entry(producers, 7) == entry(known, 7) | {"last_timestamp": 0, "batch_count": 1, "batches": [(20, 0, 0, 0)]}
 
 
 IDS = st.sampled_from([-1, 0, 1, 2, 3, 2**62, 2**63 - 1])

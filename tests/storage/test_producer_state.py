@@ -175,7 +175,7 @@ def test_replay_ends_before_a_damaged_marker() -> None:
 
 def test_replay_refuses_what_no_log_may_hold() -> None:
     found = walk(data(0, transactional=True) + data(1))
-    with pytest.raises(InvalidTxnStateError, match="producer 7, offset 1: the log has a batch outside any transaction"):
+    with pytest.raises(InvalidTxnStateError, match="producer 7, offset 1: a batch outside any transaction"):
         ProducerStateManager().replay(found.data, found.table)
 
 

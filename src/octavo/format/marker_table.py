@@ -13,7 +13,7 @@ from octavo.format.control import KEY_FIELDS, MARKER_VALUE_FIELDS, MARKERS, Cont
 from octavo.format.decoder import Decoder
 from octavo.format.row_columns import to_records
 from octavo.kernels.columns import BinaryColumn
-from octavo.kernels.layout import Column
+from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, Column
 from octavo.kernels.producers import MARKER, NONE
 
 if TYPE_CHECKING:
@@ -27,14 +27,29 @@ _KEY, _VALUE = (
 
 
 class MarkerTable(NamedTuple):
-    """A row of `MARKER` for each batch before the first damaged one, and what is wrong with that."""
+    """A row of `MARKER` for each control batch of a producer among the first `rows` of a walk's table.
+
+    Less than all rows where the batch behind them is damaged.
+    """
 
     markers: NDArray[np.void]
+    rows: int
     damage: CorruptionError | None
 
 
 def decode_markers(data: Buffer, table: NDArray[np.void]) -> MarkerTable:
-    """The markers that these control batches begin with. A batch that compaction has emptied is of type -1."""
+    """The markers that the control batches of a walk begin with. A batch that compaction has emptied is of type -1."""
+    places = np.flatnonzero(table["attributes"] & CONTROL)
+    places = places[table["producer_id"][places] > NO_PRODUCER_ID] if len(places) else places
+    if not len(places):
+        return MarkerTable(np.empty(0, MARKER), len(table), None)
+    markers, damage = _decode(data, table[places])
+    rows = len(table) if damage is None else int(places[len(markers)])
+    return MarkerTable(markers, rows, damage)
+
+
+def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], CorruptionError | None]:
+    """The markers of the control batches before the first damaged one, and what is wrong with that."""
     markers = np.zeros(len(table), MARKER)
     markers["producer_id"], markers["offset"], markers["type"] = table["producer_id"], table["base_offset"], NONE
     is_sound = np.ones(len(table), bool)
@@ -58,7 +73,7 @@ def decode_markers(data: Buffer, table: NDArray[np.void]) -> MarkerTable:
     unsound = np.flatnonzero(~is_sound[:readable])
     if len(unsound):
         readable, damage = int(unsound[0]), _problem_of(data, table[unsound[0]])
-    return MarkerTable(markers[:readable], damage)
+    return markers[:readable], damage
 
 
 def _heads(column: BinaryColumn | None, rows: NDArray[np.int64], fields: np.dtype[np.void]) -> NDArray[np.void]:

@@ -10,6 +10,7 @@ cdef enum:
 
 cdef enum Replayed:
     NOT_TRANSACTIONAL = 2  # DONE and FULL are those of `Code`
+    MARKER_MISSING = 3
 
 
 cdef struct CachedBatch:

@@ -59,6 +59,7 @@ class Replayed(IntEnum):
     DONE = 0
     FULL = 1  # `producers` must grow before the returned row
     NOT_TRANSACTIONAL = 2  # the returned row is a plain batch inside its producer's transaction
+    MARKER_MISSING = 3  # the returned row is a control batch that `markers` has no row for
 
 
 @dataclass(slots=True)
@@ -99,15 +100,18 @@ class ProducerArrays:
 
     def grow(self) -> None:
         """Make room for twice as many."""
-        capacity = max(2 * len(self.entries), _FIRST_CAPACITY)
-        self.hold(np.concatenate([self.entries[: self.count], np.empty(capacity - self.count, PRODUCER)]), self.count)
+        entries = np.empty(max(2 * len(self.entries), _FIRST_CAPACITY), PRODUCER)
+        entries[: self.count] = self.entries[: self.count]
+        ongoing = self.ongoing[: self.ongoing_count]
+        self.hold(entries, self.count)
+        self.ongoing[: len(ongoing)], self.ongoing_count = ongoing, len(ongoing)
 
     def hold(self, entries: NDArray[np.void], count: int) -> None:
         """Take the first `count` of these entries for the producers, each with an id of its own."""
         bits = (2 * len(entries)).bit_length()
         self.entries, self.count = entries, count
-        self.ongoing, self.ongoing_count = np.empty(len(entries), ONGOING), 0
         self.slots = np.full(1 << bits, NONE, np.int32)
+        self.ongoing, self.ongoing_count = np.empty(len(entries), ONGOING), 0
         hashes = entries["producer_id"][:count].astype(np.uint64) * np.uint64(HASH_MULTIPLIER)
         left, slots = np.arange(count, dtype=np.int32), hashes >> np.uint64(64 - bits) if count else hashes
         while len(left):
@@ -118,9 +122,11 @@ class ProducerArrays:
 
     def find_ongoing(self) -> None:
         """Fill `ongoing` from the entries."""
-        first_offsets = self.entries["current_txn_first_offset"][: self.count]
-        found = np.flatnonzero(first_offsets != NONE)
-        found = found[np.argsort(first_offsets[found], kind="stable")]
-        self.ongoing_count = len(found)
-        self.ongoing["first_offset"][: len(found)] = first_offsets[found]
-        self.ongoing["producer_id"][: len(found)] = self.entries["producer_id"][found]
+        self.ongoing_count = 0
+        if self.count:
+            first_offsets = self.entries["current_txn_first_offset"][: self.count]
+            found = np.flatnonzero(first_offsets != NONE)
+            found = found[np.argsort(first_offsets[found], kind="stable")]
+            self.ongoing_count = len(found)
+            self.ongoing["first_offset"][: len(found)] = first_offsets[found]
+            self.ongoing["producer_id"][: len(found)] = self.entries["producer_id"][found]

@@ -8,25 +8,34 @@ from octavo.kernels.producers cimport *
 cdef uint64_t HASH_MULTIPLIER = 0x9E3779B97F4A7C15u
 
 
-cdef inline Producer *find_or_add(Producers *all, int64_t producer_id) noexcept nogil:
+cdef inline Producer *find(const Producers *all, int64_t producer_id, uint64_t *slot) noexcept nogil:
+    """The producer's entry, and where its index is or belongs; NULL where it is not known."""
+    slot[0] = (<uint64_t>producer_id * HASH_MULTIPLIER) >> all.shift & all.mask
+    while 0 <= all.slots[slot[0]] < all.count:
+        if all.entries[all.slots[slot[0]]].producer_id == producer_id:
+            return all.entries + all.slots[slot[0]]
+        slot[0] = (slot[0] + 1) & all.mask
+    return NULL
+
+
+cdef inline Producer *find_or_add(Producers *all, const Producers *known, int64_t producer_id) noexcept nogil:
     """The producer's entry, a new one if need be; NULL where that has no room."""
-    cdef uint64_t slot = (<uint64_t>producer_id * HASH_MULTIPLIER) >> all.shift & all.mask
-    cdef Producer *entry
-    while all.slots[slot] != NONE:
-        if not 0 <= all.slots[slot] < all.count:
-            return NULL
-        entry = all.entries + all.slots[slot]
-        if entry.producer_id == producer_id:
-            return entry
-        slot = (slot + 1) & all.mask
-    if all.count == all.capacity:
-        return NULL
+    cdef uint64_t slot = 0, known_slot = 0
+    cdef Producer *entry = find(all, producer_id, &slot)
+    cdef Producer *before
+    if entry != NULL or all.count == all.capacity:
+        return entry
+    all.slots[slot] = <int32_t>all.count
     entry = all.entries + all.count
+    all.count += 1
+    before = find(known, producer_id, &known_slot)
+    if before != NULL:
+        entry[0] = before[0]
+        entry.batch_count = entry.next_batch = 0
+        return entry
     memset(entry, 0, sizeof(Producer))
     entry.producer_id = producer_id
     entry.last_timestamp, entry.current_txn_first_offset, entry.coordinator_epoch, entry.epoch = NONE, NONE, NONE, NONE
-    all.slots[slot] = <int32_t>all.count
-    all.count += 1
     return entry
 
 
@@ -105,34 +114,58 @@ cdef inline void end_transaction(Producers *all, Producer *entry, int16_t epoch,
     entry.current_txn_first_offset = NONE
 
 
-def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0):
+cdef int pin(Py_buffer *views, int *pinned, array, int flags) except -1:
+    PyObject_GetBuffer(array, &views[pinned[0]], flags)
+    pinned[0] += 1
+    return 0
+
+
+cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Producers *all) except -1:
+    """Checks what keeps the loops inside the arrays: a free slot always, and room for a transaction of each producer."""
+    cdef int64_t slots, bits = 0
+    cdef int first = pinned[0]
+    for array in (producers.entries, producers.slots, producers.ongoing):
+        pin(views, pinned, array, flags)
+    slots = views[first + 1].len // sizeof(int32_t)
+    while bits < 31 and <int64_t>1 << bits < slots:
+        bits += 1
+    all.entries, all.capacity = <Producer *>views[first].buf, views[first].len // sizeof(Producer)
+    all.slots, all.mask, all.shift = <int32_t *>views[first + 1].buf, slots - 1, min(64 - bits, 63)
+    all.ongoing, all.capacity = <Ongoing *>views[first + 2].buf, min(all.capacity, views[first + 2].len // sizeof(Ongoing))
+    all.count, all.ongoing_count = producers.count, producers.ongoing_count
+    if slots != <int64_t>1 << bits or not 0 <= all.ongoing_count <= all.count <= all.capacity or all.capacity >= slots:
+        raise ValueError(f"{all.count} producers of {all.capacity}, {all.ongoing_count} transactions, {slots} slots")
+    return 0
+
+
+def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, known=None):
     """Take in the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     Nothing is checked but what no log may hold: these batches were accepted once. `markers` has a row for each control
-    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over.
+    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over. A new
+    producer that is among the `known` ones begins as it is there, but without batches; `known` does not change.
     """
-    cdef Producers all
+    cdef Producers all, others
     cdef Producer *entry = NULL
-    cdef Py_buffer views[5]
+    cdef Py_buffer views[8]
     cdef int pinned = 0, code = DONE
     cdef const Batch *batch
     cdef const Batch *batches
     cdef Marker *ends
     cdef Py_ssize_t rows, markers_there
-    cdef bint is_control, is_missing = False
+    cdef bint is_control
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
     try:
-        for array in (table, markers, producers.entries, producers.slots, producers.ongoing):
-            PyObject_GetBuffer(array, &views[pinned], PyBUF_SIMPLE if pinned == 0 else PyBUF_WRITABLE)
-            pinned += 1
+        pin(views, &pinned, table, PyBUF_SIMPLE)
+        pin(views, &pinned, markers, PyBUF_WRITABLE)
+        pin_producers(views, &pinned, producers, PyBUF_WRITABLE, &all)
+        others = all
+        others.count = 0
+        if known is not None:
+            pin_producers(views, &pinned, known, PyBUF_SIMPLE, &others)
         batches, rows = <const Batch *>views[0].buf, views[0].len // sizeof(Batch)
         ends, markers_there = <Marker *>views[1].buf, views[1].len // sizeof(Marker)
-        all.entries, all.capacity = <Producer *>views[2].buf, views[2].len // sizeof(Producer)
-        all.slots, all.mask = <int32_t *>views[3].buf, views[3].len // sizeof(int32_t) - 1
-        all.ongoing, all.capacity = <Ongoing *>views[4].buf, min(all.capacity, views[4].len // sizeof(Ongoing))
-        all.count, all.ongoing_count = producers.count, producers.ongoing_count
-        require_consistent(&all, views[3].len // sizeof(int32_t))
         with nogil:
             while row < rows:
                 batch = batches + row
@@ -141,10 +174,10 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0):
                     continue
                 is_control = batch.attributes & CONTROL
                 if is_control and marker >= markers_there:
-                    is_missing = True
+                    code = MARKER_MISSING
                     break
                 if entry == NULL or entry.producer_id != batch.producer_id:
-                    entry = find_or_add(&all, batch.producer_id)
+                    entry = find_or_add(&all, &others, batch.producer_id)
                     if entry == NULL:
                         code = FULL
                         break
@@ -161,17 +194,4 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0):
         while pinned:
             pinned -= 1
             PyBuffer_Release(&views[pinned])
-    if is_missing:
-        raise ValueError(f"row {row} is a control batch, but there are {markers_there} markers")
     return code, row, marker
-
-
-cdef int require_consistent(Producers *all, int64_t slots) except -1:
-    """What keeps the loops inside the arrays: a free slot always, and room for a transaction of each producer."""
-    cdef int bits = 0
-    while bits < 31 and <int64_t>1 << bits < slots:
-        bits += 1
-    if slots != <int64_t>1 << bits or not 0 <= all.ongoing_count <= all.count <= all.capacity or all.capacity >= slots:
-        raise ValueError(f"{all.count} producers of {all.capacity}, {all.ongoing_count} transactions, {slots} slots")
-    all.shift = 64 - bits if bits else 63
-    return 0

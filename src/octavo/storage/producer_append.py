@@ -44,12 +44,19 @@ class TxnMarker(NamedTuple):
     Up to version 1 a marker has the epoch of its transaction's batches, from version 2 on the next one.
     """
 
-    epoch: int
     offset: int
     timestamp: int
     coordinator_epoch: int
     is_abort: bool
     transaction_version: int
+
+
+class ProducerUpdate(NamedTuple):
+    """What an append makes of a producer: its entry as the log has it, the entry's changes, the transactions begun."""
+
+    current: ProducerStateEntry
+    updated: ProducerStateEntry  # with no batches but those of the append
+    started: list[int]  # first offsets
 
 
 class ProducerAppendInfo:
@@ -58,8 +65,11 @@ class ProducerAppendInfo:
     def __init__(self, current: ProducerStateEntry, origin: AppendOrigin) -> None:
         self.current = current
         self.updated = current.without_batches()
-        self.started: list[int] = []  # the first offsets of transactions
+        self.started: list[int] = []
         self._origin = origin
+
+    def update(self) -> ProducerUpdate:
+        return ProducerUpdate(self.current, self.updated, self.started)
 
     def check_transaction(self, batch: DataBatch) -> None:
         """Refuse a transactional batch, data or marker, of an epoch that was left before this append."""
@@ -82,30 +92,25 @@ class ProducerAppendInfo:
             updated.current_txn_first_offset = batch.base_offset
             self.started.append(batch.base_offset)
 
-    def end_transaction(self, marker: TxnMarker) -> CompletedTxn | None:
+    def end_transaction(self, epoch: int, marker: TxnMarker) -> CompletedTxn | None:
         """The transaction that the marker completes; None where the producer wrote nothing since the last marker."""
-        self._check_epoch(marker.epoch, marker.offset, marker.transaction_version)
+        self._check_epoch(epoch, marker.offset, marker.transaction_version)
         updated = self.updated
-        if marker.coordinator_epoch < updated.coordinator_epoch and self._is_checked:
+        if marker.coordinator_epoch < updated.coordinator_epoch:
             raise TransactionCoordinatorFencedError(
                 f"{self._at(marker.offset)} a marker of coordinator epoch {marker.coordinator_epoch}, expected "
                 f"{updated.coordinator_epoch} or more"
             )
         first_offset = updated.current_txn_first_offset
-        updated.end_transaction(marker.epoch, marker.coordinator_epoch, marker.timestamp)
+        updated.end_transaction(epoch, marker.coordinator_epoch, marker.timestamp)
         if first_offset is None:
             return None
         return CompletedTxn(updated.producer_id, first_offset, marker.offset, marker.is_abort)
 
-    @property
-    def _is_checked(self) -> bool:
-        """A replicated batch passed these checks when it was first written."""
-        return self._origin is not AppendOrigin.REPLICATION
-
     def _check_epoch(self, epoch: int, offset: int, transaction_version: int = 0) -> None:
         current = self.updated.epoch
         lowest = current + 1 if transaction_version >= 2 else current
-        if epoch >= lowest or not self._is_checked:
+        if epoch >= lowest:
             return
         # A marker that was written, but whose answer was lost, is written once more (KAFKA-19999). Epochs end at the
         # largest: a transaction that was begun with it must end with it.

@@ -75,8 +75,10 @@ class ProducerStateEntry:
         """The batch with just these sequences, if it is among the last ones."""
         if epoch != self.epoch:
             return None
-        wanted = base_sequence, last_sequence
-        return next((batch for batch in self.batches if (batch.first_sequence, batch.last_sequence) == wanted), None)
+        for batch in self.batches:
+            if batch.last_sequence == last_sequence and batch.first_sequence == base_sequence:
+                return batch
+        return None
 
     def _set_epoch(self, epoch: int) -> None:
         """Batches of an older epoch are forgotten: they cannot be sent again."""

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import CorruptionError, InvalidTxnStateError
+from octavo.errors import CorruptionError
 from octavo.format import producer_snapshot
 from octavo.format.control import ControlType
-from octavo.format.marker_table import decode_markers
 from octavo.format.txn_index import AbortedTxn
 from octavo.kernels import layout
-from octavo.kernels.producers import NONE, Replayed
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.producer_check import ProducerAppend, check_producers
+from octavo.storage.producer_replicate import replicate_producers
 from octavo.storage.producer_table import ProducerTable
 from octavo.storage.transactions import Transactions
 
@@ -65,6 +64,10 @@ class ProducerStateManager:
         Offsets and timestamps of the table are those that the log will hold. A marker from a client or a coordinator
         needs the transaction version that the coordinator sent along.
         """
+        if not (table["producer_id"] > layout.NO_PRODUCER_ID).any():
+            return ProducerAppend([], [])
+        if origin is AppendOrigin.REPLICATION:
+            return replicate_producers(self.producers, data, table)
         return check_producers(self.producers, data, table, origin, transaction_version)
 
     def apply(self, append: ProducerAppend) -> None:
@@ -72,11 +75,11 @@ class ProducerStateManager:
 
         for each of `append.completed`, write `transactions.index_entry`, then call `transactions.complete`.
         """
-        for info in append.producers:
-            info.current.update(info.updated)
-            self.producers.put(info.current)
-            for first_offset in info.started:
-                self.transactions.begin(info.current.producer_id, first_offset)
+        for current, updated, started in append.producers:
+            current.update(updated)
+            self.producers.put(current)
+            for first_offset in started:
+                self.transactions.begin(current.producer_id, first_offset)
 
     def replay(self, data: Buffer, table: NDArray[np.void]) -> Replay:
         """Take in batches that the log holds already, one after the other; they are not checked again.
@@ -84,30 +87,16 @@ class ProducerStateManager:
         `map_end_offset` moves behind the last of them. The aborted transactions are as the transaction index must have
         them. A control record that is damaged ends the replay before its batch.
         """
-        has_producer = table["producer_id"] > layout.NO_PRODUCER_ID
-        damage, aborted = None, []
-        if has_producer.any():
-            control = np.flatnonzero(has_producer & (table["attributes"] & layout.CONTROL != 0))
-            markers, damage = decode_markers(data, table[control])
-            table = table if damage is None else table[: control[len(markers)]]
-            aborted = self._replay(table, markers)
-        batches = np.flatnonzero(table["magic"] >= 2)  # for older ones Kafka does not move it
-        if len(batches):
-            last = table[batches[-1]]
-            self.map_end_offset = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
-        return Replay(len(table), aborted, damage)
-
-    def _replay(self, table: NDArray[np.void], markers: NDArray[np.void]) -> list[AbortedTxn]:
-        code, row = self.producers.replay(table, markers)
-        if code == Replayed.NOT_TRANSACTIONAL:
-            batch = table[row]
-            where = f"producer {batch['producer_id']}, offset {batch['base_offset']}"
-            raise InvalidTxnStateError(f"{where}: the log has a batch outside any transaction while one is ongoing")
-        ended = markers[markers["first_offset"] != NONE]
+        rows, ended, damage = self.producers.replay(data, table)
         completed = zip(ended["first_offset"].tolist(), ended["offset"].tolist(), strict=True)
         self.transactions.replace(self.producers.ongoing(), completed)
-        aborted = ended[ended["type"] == ControlType.ABORT]
-        return [AbortedTxn(*fields) for fields in aborted[_ABORTED].tolist()]
+        batches = table[:rows]
+        if rows and batches[-1]["magic"] < 2:
+            batches = batches[batches["magic"] >= 2]  # for older ones Kafka does not move the end
+        if len(batches):
+            self.map_end_offset = int(batches[-1]["base_offset"]) + int(batches[-1]["last_offset_delta"]) + 1
+        aborted = ended[_ABORTED][ended["type"] == ControlType.ABORT]
+        return Replay(rows, [AbortedTxn(*fields) for fields in aborted.tolist()], damage)
 
     def load(self, snapshot: bytes, offset: int, now_ms: int) -> None:
         """Begin with the state of a snapshot taken at `offset`, without the producers that have expired since.

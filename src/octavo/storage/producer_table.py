@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
+from octavo.errors import CorruptionError, InvalidTxnStateError
 from octavo.format import producer_snapshot
-from octavo.kernels.producers import CACHED_BATCHES, NONE, PRODUCER, ProducerArrays, Replayed
+from octavo.format.marker_table import decode_markers
+from octavo.kernels.producers import CACHED_BATCHES, MARKER, NONE, PRODUCER, ProducerArrays, Replayed
 from octavo.storage.producer_entry import CachedBatch, ProducerStateEntry
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 # What an array and a snapshot have in common: the array's name of a field and the snapshot's.
 _SHARED = {
@@ -21,6 +27,14 @@ _SHARED = {
     "current_txn_first_offset": "current_txn_first_offset",
 }
 _NO_BATCH = {"last_sequence": NONE, "last_offset": NONE, "offset_delta": 0}
+
+
+class ReplayedRows(NamedTuple):
+    """How many rows of a walk's table were taken in, the markers that ended a transaction, why no more rows were."""
+
+    rows: int
+    ended: NDArray[np.void]  # of `MARKER`
+    damage: CorruptionError | None
 
 
 class ProducerTable:
@@ -56,15 +70,26 @@ class ProducerTable:
     def clear(self) -> None:
         self._arrays = ProducerArrays()
 
-    def replay(self, table: NDArray[np.void], markers: NDArray[np.void]) -> tuple[Replayed, int]:
-        """Take in batches of the log, as `kernels.replay` does; returns how that ended, and before which row."""
+    def replay(self, data: Buffer, table: NDArray[np.void], *, known: ProducerTable | None = None) -> ReplayedRows:
+        """Take in batches of the log, one after the other, up to a control record that is damaged.
+
+        With `known` producers, of which nothing changes, this table collects what the batches make of them.
+        """
+        others, damage = None if known is None else known._arrays, None
         self._arrays.find_ongoing()
-        code, row, marker = kernels.replay(table, markers, self._arrays)
-        while code == Replayed.FULL:
-            self._arrays.grow()
-            self._arrays.find_ongoing()
-            code, row, marker = kernels.replay(table, markers, self._arrays, row, marker)
-        return Replayed(code), row
+        markers = np.empty(0, MARKER)
+        code, row, marker = kernels.replay(table, markers, self._arrays, 0, 0, others)
+        while code in (Replayed.FULL, Replayed.MARKER_MISSING):
+            if code == Replayed.FULL:
+                self._arrays.grow()
+            else:
+                markers, rows, damage = decode_markers(data, table[row:])
+                table = table[: row + rows]
+            code, row, marker = kernels.replay(table, markers, self._arrays, row, marker, others)
+        if code == Replayed.NOT_TRANSACTIONAL:
+            where = f"producer {table[row]['producer_id']}, offset {table[row]['base_offset']}"
+            raise InvalidTxnStateError(f"{where}: a batch outside any transaction, but one is ongoing")
+        return ReplayedRows(row, markers[markers["first_offset"] != NONE], damage)
 
     def ongoing(self) -> list[tuple[int, int]]:
         """The first offsets of ongoing transactions, in order, with their producers' ids."""
@@ -111,7 +136,8 @@ class ProducerTable:
         producer_id, last_timestamp, first_offset, batches, coordinator_epoch, epoch, count, end = row.tolist()
         entry = ProducerStateEntry(producer_id, epoch, coordinator_epoch, last_timestamp)
         entry.current_txn_first_offset = None if first_offset == NONE else first_offset
+        ring = batches.tolist() if count else []
         for slot in range(end - count, end):  # below 0 is counted from the ring's end
-            last_offset, timestamp, last_sequence, offset_delta = batches[slot].tolist()
+            last_offset, timestamp, last_sequence, offset_delta = ring[slot]
             entry.batches.append(CachedBatch(last_sequence, last_offset, offset_delta, timestamp))
         return entry

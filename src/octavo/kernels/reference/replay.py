@@ -12,12 +12,18 @@ _MAX_INT32 = 2**31 - 1
 
 
 def replay(
-    table: NDArray[np.void], markers: NDArray[np.void], producers: ProducerArrays, row: int = 0, marker: int = 0
+    table: NDArray[np.void],
+    markers: NDArray[np.void],
+    producers: ProducerArrays,
+    row: int = 0,
+    marker: int = 0,
+    known: ProducerArrays | None = None,
 ) -> tuple[int, int, int]:
     """Take in the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     Nothing is checked but what no log may hold: these batches were accepted once. `markers` has a row for each control
-    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over.
+    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over. A new
+    producer that is among the `known` ones begins as it is there, but without batches; `known` does not change.
     """
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
@@ -28,12 +34,16 @@ def replay(
         batch = table[at]
         is_control = batch["attributes"] & layout.CONTROL
         if is_control and marker >= len(markers):
-            raise ValueError(f"row {at} is a control batch, but there are {len(markers)} markers")
+            return Replayed.MARKER_MISSING, at, marker
         index = producers.find(int(ids[at]))
         if index == NONE:
             if producers.count == len(producers.entries):
                 return Replayed.FULL, at, marker
             index = producers.add(int(ids[at]))
+            before = NONE if known is None else known.find(int(ids[at]))
+            if known is not None and before != NONE:
+                producers.entries[index] = known.entries[before]
+                producers.entries[index]["batch_count"] = producers.entries[index]["next_batch"] = 0
         entry = producers.entries[index]
         if is_control:
             _end_transaction(producers, entry, int(batch["producer_epoch"]), markers[marker])
