@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from octavo.errors import CorruptionError
 from octavo.format.anatomy import describe_batch, describe_incomplete
 from octavo.format.anatomy.entries import describe_entries
@@ -87,9 +89,11 @@ def as_record(message: Message) -> Record:
 
 def run_markers(data: bytes) -> None:
     table = walk(data).table
-    controls = table[(table["magic"] == 2) & (table["attributes"] & CONTROL != 0) & (table["flaws"] == 0)]
-    found = decode_markers(data, controls)
-    assert len(found.markers) == len(controls) or found.damage is not None
+    table = table[(table["magic"] == 2) & (table["flaws"] == 0)]
+    found = decode_markers(data, table)
+    before = table[: found.rows]
+    assert len(found.markers) == np.count_nonzero((before["attributes"] & CONTROL != 0) & (before["producer_id"] >= 0))
+    assert (found.rows == len(table)) == (found.damage is None)
     if found.damage is not None:
         raise found.damage
 
