@@ -489,3 +489,29 @@ def test_failing_disk_makes_the_log_unusable(world: World, tmp_path: Path) -> No
         log.read(0, 100)
     assert len(failures) == 1
     assert open_log(world, tmp_path, clean=False).log_end_offset == 2
+
+
+def test_disk_that_fails_in_the_background_makes_the_log_unusable(world: World, tmp_path: Path) -> None:
+    failures: list[OSError] = []
+    log = open_log(world, tmp_path)
+    log._on_failure = failures.append
+    fill(log, 12)
+
+    def fail() -> None:
+        raise OSError(5, "Input/output error")
+
+    log.segments.first.files.log.file.fsync = fail  # type: ignore[method-assign]
+    with pytest.raises(KafkaStorageError, match="cannot flush"):
+        world.scheduler.run_due()
+    assert len(failures) == 1
+    with pytest.raises(KafkaStorageError, match="Input/output error"):
+        fill(log, 1)
+
+
+def test_work_that_is_scheduled_when_the_log_closes_does_nothing(world: World, tmp_path: Path) -> None:
+    log = open_log(world, tmp_path)
+    fill(log, 12)
+    log.delete()
+    assert world.scheduler.waiting
+    world.scheduler.advance(60_000)
+    assert list(tmp_path.iterdir()) == []

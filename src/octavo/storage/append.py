@@ -103,7 +103,10 @@ def _given(state: LogState, view: memoryview, info: AppendInfo) -> _Batches:
 
 
 def _append(state: LogState, batches: _Batches, request: AppendRequest) -> AppendResult:
-    state.epochs.assign_batches(batches.table)
+    if not request.origin.assigns_offsets:
+        state.epochs.assign_batches(batches.table)
+    elif request.leader_epoch >= 0:  # all batches are of today's format, and have just been given this epoch
+        state.epochs.assign(request.leader_epoch, state.local.log_end_offset)
     size = len(batches.data)
     if size > state.config.segment_bytes:
         expected = f"expected at most segment.bytes, {state.config.segment_bytes}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from octavo.config import LogConfig
@@ -30,6 +32,8 @@ class LogState:
         self.log_start_offset = loaded.log_start_offset
         self.settings = ValidationSettings.of(config)
         self.last_flush_ms = environment.clock.time_ms()
+        self.is_closed = False  # what is still scheduled does nothing then
+        self.guard: Callable[[str], AbstractContextManager[None]] = lambda action: nullcontext()  # of background work
         self._high_watermark = loaded.log_start_offset
         self._high_watermark_place: OffsetMetadata | None = None
         self._first_unstable_offset: int | None = None
@@ -113,9 +117,12 @@ class LogState:
                 self._high_watermark_place = self.local.log_end
 
         def flush() -> None:
-            if snapshot is not None:
-                self.producers.snapshots.sync(snapshot)
-            self.flush(segment.base_offset)
+            if self.is_closed:
+                return
+            with self.guard("flush"):
+                if snapshot is not None:
+                    self.producers.snapshots.sync(snapshot)
+                self.flush(segment.base_offset)
 
         self.environment.scheduler.schedule("flush-log", flush)
         return segment

@@ -52,6 +52,7 @@ class PartitionLog:
         loaded = load(request)
         self.recovered, self.deleted_files = loaded.recovered, loaded.deleted_files
         self.state = LogState(loaded, request.config, request.environment)
+        self.state.guard = self._usable
         self.topic_id = self._read_topic_id()
         if is_sole_replica:
             self.state.update_high_watermark(self.log_end_offset)
@@ -241,8 +242,7 @@ class PartitionLog:
             state.producers.take_snapshot()
             self.segments.active.close_out()
             state.flush(end, with_empty_active=True)
-            self._failure = "it is closed"
-            state.local.release()
+            self.abandon("it is closed")
 
     def rename_folder(self, name: str) -> None:
         """Give the folder another name, as a partition gets that is to be deleted or comes from another directory.
@@ -270,6 +270,7 @@ class PartitionLog:
     def abandon(self, reason: str) -> None:
         """Close without writing anything, since the disk failed or the folder is gone."""
         self._failure = reason
+        self.state.is_closed = True
         self.state.local.release()
 
     def _last_fetchable(self, isolation: Isolation) -> int:
