@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import IntEnum, IntFlag
 from pathlib import Path
+from struct import calcsize
 
 import numpy as np
 import pytest
@@ -38,6 +39,13 @@ def blocks(name: str) -> list[tuple[str, list[str]]]:
 def members(lines: list[str]) -> dict[str, int]:
     pairs = (line.split(" = ") for line in lines)
     return {name: int(value, 0) for name, value in pairs}
+
+
+def positions(fields: dict[str, str]) -> dict[str, int]:
+    """Where each field begins, by its name in capitals."""
+    forms = list(fields.values())
+    names = (re.sub("([A-Z])", r"_\1", name).upper() for name in fields)
+    return {name: calcsize(">" + "".join(forms[:slot])) for slot, name in enumerate(names)}
 
 
 def test_the_row_of_the_batch_table_is_the_struct() -> None:
@@ -75,6 +83,11 @@ def test_positions_follow_from_the_formats() -> None:
     assert layout.LOG_OVERHEAD == 12 and layout.BATCH_OVERHEAD == 61
     assert layout.MESSAGE_V0.size == 18 and layout.MESSAGE_V1.size == 26
     assert np.zeros(0, BATCH).itemsize == BATCH.itemsize
+    fields = {f"{name}_POSITION": position for name, position in positions(layout.BATCH_FIELDS).items()}
+    fields |= {f"MESSAGE_{name}_POSITION": position for name, position in positions(layout.MESSAGE_V1_FIELDS).items()}
+    named = {name: value for name, value in vars(layout).items() if name.endswith("_POSITION")}
+    assert named.pop("SIZE_POSITION") == fields["BATCH_LENGTH_POSITION"] == fields["MESSAGE_SIZE_POSITION"]
+    assert len(named) > 10 and named.items() <= fields.items()
 
 
 @pytest.mark.parametrize(

@@ -66,17 +66,17 @@ cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, in
 
 cdef void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
     store_be64(p, <uint64_t>batch.base_offset)
-    store_be32(p + 8, <uint32_t>(batch.size - LOG_OVERHEAD))
-    store_be32(p + 12, <uint32_t>batch.partition_leader_epoch)
-    p[16] = 2
+    store_be32(p + SIZE_POSITION, <uint32_t>(batch.size - LOG_OVERHEAD))
+    store_be32(p + PARTITION_LEADER_EPOCH_POSITION, <uint32_t>batch.partition_leader_epoch)
+    p[MAGIC_POSITION] = 2
     store_be16(p + ATTRIBUTES_POSITION, <uint16_t>batch.attributes)
-    store_be32(p + 23, <uint32_t>batch.last_offset_delta)
-    store_be64(p + 27, <uint64_t>batch.base_timestamp)
-    store_be64(p + 35, <uint64_t>batch.max_timestamp)
-    store_be64(p + 43, <uint64_t>batch.producer_id)
-    store_be16(p + 51, <uint16_t>batch.producer_epoch)
-    store_be32(p + 53, <uint32_t>batch.base_sequence)
-    store_be32(p + 57, <uint32_t>batch.count)
+    store_be32(p + LAST_OFFSET_DELTA_POSITION, <uint32_t>batch.last_offset_delta)
+    store_be64(p + BASE_TIMESTAMP_POSITION, <uint64_t>batch.base_timestamp)
+    store_be64(p + MAX_TIMESTAMP_POSITION, <uint64_t>batch.max_timestamp)
+    store_be64(p + PRODUCER_ID_POSITION, <uint64_t>batch.producer_id)
+    store_be16(p + PRODUCER_EPOCH_POSITION, <uint16_t>batch.producer_epoch)
+    store_be32(p + BASE_SEQUENCE_POSITION, <uint32_t>batch.base_sequence)
+    store_be32(p + RECORDS_COUNT_POSITION, <uint32_t>batch.count)
 
 
 def encode_records(columns, int64_t first, int64_t end, int64_t base_offset, int64_t base_timestamp, out, Py_ssize_t at):

@@ -44,18 +44,28 @@ BATCH_FIELDS = {
 }
 BATCH_HEADER = big_endian(BATCH_FIELDS)
 BATCH_OVERHEAD = BATCH_HEADER.size
+PARTITION_LEADER_EPOCH_POSITION = 12
 CRC_POSITION = 17
 ATTRIBUTES_POSITION = 21  # the CRC covers from here to the end
+LAST_OFFSET_DELTA_POSITION = 23
+BASE_TIMESTAMP_POSITION = 27
 MAX_TIMESTAMP_POSITION = 35
+PRODUCER_ID_POSITION = 43
+PRODUCER_EPOCH_POSITION = 51
+BASE_SEQUENCE_POSITION = 53
+RECORDS_COUNT_POSITION = 57
 
 # v0 and v1. Key and value follow, each behind an int32 length.
 MESSAGE_V0_FIELDS = {"offset": "q", "size": "i", "crc": "I", "magic": "b", "attributes": "b"}
 MESSAGE_V1_FIELDS = {**MESSAGE_V0_FIELDS, "timestamp": "q"}
 MESSAGE_V0 = big_endian(MESSAGE_V0_FIELDS)
 MESSAGE_V1 = big_endian(MESSAGE_V1_FIELDS)
+MESSAGE_V0_OVERHEAD = MESSAGE_V0.size
+MESSAGE_V1_OVERHEAD = MESSAGE_V1.size
 MESSAGE_CRC_POSITION = 12
 MESSAGE_MAGIC_POSITION = 16  # the CRC covers from here to the end
 MESSAGE_ATTRIBUTES_POSITION = 17
+MESSAGE_TIMESTAMP_POSITION = 18
 MIN_MESSAGE_SIZE = 14  # Kafka holds v1 messages to v0's minimum too
 MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: a byte each
 

@@ -10,13 +10,16 @@ checksums_prepare()
 cdef int decode_message(const uint8_t *base, const uint8_t *p, const uint8_t *end, int columns, bint check_crc,
                         int64_t base_offset, const int64_t *timestamp, Arrays *out, Problem *problem) noexcept nogil:
     """Append one message; `timestamp` overrules that of a v1 where it is given. Room was checked by the caller."""
-    cdef int64_t row = out.rows, header = 26 if p[16] != 0 else 18
+    cdef int8_t magic = <int8_t>p[MESSAGE_MAGIC_POSITION]
+    cdef uint8_t codec = p[MESSAGE_ATTRIBUTES_POSITION] & CODEC_MASK
+    cdef uint32_t crc = load_be32(p + MESSAGE_CRC_POSITION)
+    cdef int64_t row = out.rows, header = MESSAGE_V1_OVERHEAD if magic != 0 else MESSAGE_V0_OVERHEAD
     cdef int32_t length
     cdef const uint8_t *q = p + header
-    if p[17] & CODEC_MASK:
-        return fail(problem, NESTED_COMPRESSION, p - base, p[17] & CODEC_MASK)
-    if check_crc and load_be32(p + 12) != crc32_ieee(0, p + 16, <size_t>(end - p - 16)):
-        return fail(problem, MESSAGE_CRC_MISMATCH, p - base, load_be32(p + 12))
+    if codec:
+        return fail(problem, NESTED_COMPRESSION, p - base, codec)
+    if check_crc and crc != crc32_ieee(0, p + MESSAGE_MAGIC_POSITION, <size_t>(end - p - MESSAGE_MAGIC_POSITION)):
+        return fail(problem, MESSAGE_CRC_MISMATCH, p - base, crc)
     if end - p < header + 8:
         return fail(problem, FIELD_BEYOND_MESSAGE, p - base, end - p)
     length = <int32_t>load_be32(q)
@@ -36,10 +39,10 @@ cdef int decode_message(const uint8_t *base, const uint8_t *p, const uint8_t *en
     if columns & OFFSET:
         out.offset[row] = <int64_t>(load_be64(p) + <uint64_t>base_offset)
     if columns & TIMESTAMP:
-        if timestamp != NULL and p[16] == 1:
+        if timestamp != NULL and magic == 1:
             out.timestamp[row] = timestamp[0]
         else:
-            out.timestamp[row] = <int64_t>load_be64(p + 18) if p[16] != 0 else -1
+            out.timestamp[row] = <int64_t>load_be64(p + MESSAGE_TIMESTAMP_POSITION) if magic != 0 else -1
     if columns & HEADERS:
         out.header_offsets[row + 1] = <int32_t>out.header_rows
     out.rows = row + 1
@@ -52,7 +55,7 @@ cdef int64_t count_messages(const uint8_t *base, const uint8_t *p, const uint8_t
     cdef int64_t n = 0, size
     last[0], stop[0] = NULL, p
     while end - p >= LOG_OVERHEAD:
-        size = <int32_t>load_be32(p + 8)
+        size = <int32_t>load_be32(p + SIZE_POSITION)
         if size < MIN_MESSAGE_SIZE:
             fail(problem, MESSAGE_TOO_SMALL, p - base, size)
             return n
@@ -90,7 +93,7 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
             return fail(problem, OFFSET_BELOW_INNER, last - base, last_inner)
         base_offset = <int64_t>(<uint64_t>wrapper_offset - <uint64_t>last_inner)
     while p < stop:
-        next_ = p + LOG_OVERHEAD + <int32_t>load_be32(p + 8)
+        next_ = p + LOG_OVERHEAD + <int32_t>load_be32(p + SIZE_POSITION)
         if decode_message(base, p, next_, columns, check_crc, base_offset, timestamp, out, problem) != DONE:
             return problem.code
         p = next_

@@ -12,7 +12,7 @@ cdef void stamp(uint8_t *p, Batch *batch, int64_t last_offset, int32_t leader_ep
     batch.base_offset = <int64_t>(<uint64_t>last_offset - <uint64_t>batch.last_offset_delta)
     batch.partition_leader_epoch = leader_epoch
     store_be64(p, <uint64_t>batch.base_offset)
-    store_be32(p + 12, <uint32_t>leader_epoch)
+    store_be32(p + PARTITION_LEADER_EPOCH_POSITION, <uint32_t>leader_epoch)
     if (batch.attributes & LOG_APPEND_TIME) == timestamp_type and batch.max_timestamp == max_timestamp:
         return
     # Bits that Kafka does not know are lost.

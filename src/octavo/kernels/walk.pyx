@@ -14,18 +14,18 @@ cdef inline void read_batch(const uint8_t *p, int64_t available, Batch *row, bin
         if available < BATCH_OVERHEAD:
             row.crc, row.attributes, row.last_offset_delta, row.base_timestamp, row.max_timestamp = 0, 0, 0, -1, -1
             row.producer_id, row.producer_epoch, row.base_sequence, row.count = -1, -1, -1, 0
-            row.partition_leader_epoch = <int32_t>load_be32(p + 12)
+            row.partition_leader_epoch = <int32_t>load_be32(p + PARTITION_LEADER_EPOCH_POSITION)
             return
-    row.partition_leader_epoch = <int32_t>load_be32(p + 12)
+    row.partition_leader_epoch = <int32_t>load_be32(p + PARTITION_LEADER_EPOCH_POSITION)
     row.crc = load_be32(p + CRC_POSITION)
     row.attributes = <int16_t>load_be16(p + ATTRIBUTES_POSITION)
-    row.last_offset_delta = <int32_t>load_be32(p + 23)
-    row.base_timestamp = <int64_t>load_be64(p + 27)
-    row.max_timestamp = <int64_t>load_be64(p + 35)
-    row.producer_id = <int64_t>load_be64(p + 43)
-    row.producer_epoch = <int16_t>load_be16(p + 51)
-    row.base_sequence = <int32_t>load_be32(p + 53)
-    row.count = <int32_t>load_be32(p + 57)
+    row.last_offset_delta = <int32_t>load_be32(p + LAST_OFFSET_DELTA_POSITION)
+    row.base_timestamp = <int64_t>load_be64(p + BASE_TIMESTAMP_POSITION)
+    row.max_timestamp = <int64_t>load_be64(p + MAX_TIMESTAMP_POSITION)
+    row.producer_id = <int64_t>load_be64(p + PRODUCER_ID_POSITION)
+    row.producer_epoch = <int16_t>load_be16(p + PRODUCER_EPOCH_POSITION)
+    row.base_sequence = <int32_t>load_be32(p + BASE_SEQUENCE_POSITION)
+    row.count = <int32_t>load_be32(p + RECORDS_COUNT_POSITION)
     if not check_crc:
         row.flaws |= UNCHECKED
     elif row.size >= BATCH_OVERHEAD and row.crc != crc32c_update(0, p + ATTRIBUTES_POSITION, row.size - ATTRIBUTES_POSITION):
@@ -33,16 +33,16 @@ cdef inline void read_batch(const uint8_t *p, int64_t available, Batch *row, bin
 
 
 cdef inline void read_message(const uint8_t *p, Batch *row, bint check_crc) noexcept nogil:
-    row.crc = load_be32(p + 12)
-    row.attributes = <int8_t>p[17]
-    row.base_timestamp = <int64_t>load_be64(p + 18) if row.magic != 0 else -1
+    row.crc = load_be32(p + MESSAGE_CRC_POSITION)
+    row.attributes = <int8_t>p[MESSAGE_ATTRIBUTES_POSITION]
+    row.base_timestamp = <int64_t>load_be64(p + MESSAGE_TIMESTAMP_POSITION) if row.magic != 0 else -1
     row.max_timestamp = row.base_timestamp
     row.partition_leader_epoch, row.last_offset_delta, row.base_sequence = -1, 0, -1
     row.producer_id, row.producer_epoch = -1, -1
     row.count = -1 if row.attributes & CODEC_MASK else 1
     if not check_crc:
         row.flaws |= UNCHECKED
-    elif row.crc != crc32_ieee(0, p + 16, row.size - 16):
+    elif row.crc != crc32_ieee(0, p + MESSAGE_MAGIC_POSITION, row.size - MESSAGE_MAGIC_POSITION):
         row.flaws |= CRC_MISMATCH
 
 
@@ -76,7 +76,7 @@ def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
                 stop = END if left == 0 else INCOMPLETE_HEADER
                 break
             p = base + start
-            size = <int32_t>load_be32(p + 8)
+            size = <int32_t>load_be32(p + SIZE_POSITION)
             if size < MIN_MESSAGE_SIZE:
                 stop = SIZE_TOO_SMALL
                 break
@@ -89,7 +89,7 @@ def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
             row.position = start
             row.base_offset = <int64_t>load_be64(p)
             row.size = <int32_t>(size + LOG_OVERHEAD)
-            row.magic = <int8_t>p[16]
+            row.magic = <int8_t>p[MAGIC_POSITION]
             row.flaws = 0 if 0 <= row.magic <= 2 else UNKNOWN_MAGIC
             row.reserved = 0
             if row.magic < 2:

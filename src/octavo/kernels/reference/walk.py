@@ -52,7 +52,7 @@ def walk(data: Buffer, start: int, end: int, table: NDArray[np.void], check_crc:
 
 def _batch(entry: memoryview, rest: memoryview, check_crc: bool) -> tuple[tuple[Any, ...], Flaw]:
     flaws = Flaw(0) if check_crc else Flaw.UNCHECKED
-    epoch = int.from_bytes(entry[12:16], signed=True)
+    epoch = int.from_bytes(entry[layout.PARTITION_LEADER_EPOCH_POSITION : layout.MAGIC_POSITION], signed=True)
     fields = _NO_HEADER
     if len(entry) < layout.BATCH_OVERHEAD:
         flaws |= Flaw.TOO_SHORT
