@@ -122,16 +122,16 @@ cdef int pin(Py_buffer *views, int *pinned, array, int flags) except -1:
 
 cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Producers *all) except -1:
     """Checks what keeps the loops inside the arrays: a free slot always, and room for a transaction of each producer."""
-    cdef int64_t slots, bits = 0
+    cdef int64_t slots, transactions, bits = 0
     cdef int first = pinned[0]
     for array in (producers.entries, producers.slots, producers.ongoing):
         pin(views, pinned, array, flags)
-    slots = views[first + 1].len // sizeof(int32_t)
+    slots, transactions = views[first + 1].len // sizeof(int32_t), views[first + 2].len // sizeof(Ongoing)
     while bits < 31 and <int64_t>1 << bits < slots:
         bits += 1
     all.entries, all.capacity = <Producer *>views[first].buf, views[first].len // sizeof(Producer)
     all.slots, all.mask, all.shift = <int32_t *>views[first + 1].buf, slots - 1, min(64 - bits, 63)
-    all.ongoing, all.capacity = <Ongoing *>views[first + 2].buf, min(all.capacity, views[first + 2].len // sizeof(Ongoing))
+    all.ongoing, all.capacity = <Ongoing *>views[first + 2].buf, min(all.capacity, transactions)
     all.count, all.ongoing_count = producers.count, producers.ongoing_count
     if slots != <int64_t>1 << bits or not 0 <= all.ongoing_count <= all.count <= all.capacity or all.capacity >= slots:
         raise ValueError(f"{all.count} producers of {all.capacity}, {all.ongoing_count} transactions, {slots} slots")
