@@ -65,7 +65,7 @@ fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
 
 soak: setup ## run the fuzz for hours (SOAK_INPUTS=20000000)
-	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS)
+	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS) --seed $$(date +%s)
 
 asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)
 	@scripts/asan.sh $(ASAN_INPUTS)
