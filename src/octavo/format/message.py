@@ -61,9 +61,7 @@ class Message:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        if self.magic == 0:
-            return TimestampType.NO_TIMESTAMP_TYPE
-        return TimestampType.LOG_APPEND_TIME if self.attributes & layout.LOG_APPEND_TIME else TimestampType.CREATE_TIME
+        return TimestampType.of(self.magic, self.attributes)
 
     @property
     def timestamp(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from octavo.kernels import layout
+
 
 class TimestampType(Enum):
     """Whose clock a timestamp is of; the values are Kafka's ids, the text is what its tools print."""
@@ -12,6 +14,13 @@ class TimestampType(Enum):
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
+
+    @classmethod
+    def of(cls, magic: int, attributes: int) -> TimestampType:
+        """The type that these attributes of a batch or message name."""
+        if magic == 0:
+            return cls.NO_TIMESTAMP_TYPE
+        return cls.LOG_APPEND_TIME if attributes & layout.LOG_APPEND_TIME else cls.CREATE_TIME
 
     def __str__(self) -> str:
         return _SHOWN[self]

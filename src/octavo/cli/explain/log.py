@@ -10,9 +10,8 @@ from octavo.cli.explain.show import show_anatomy, show_overview
 from octavo.cli.log_file import LogFile
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node, describe_batch, describe_incomplete
+from octavo.kernels import layout
 from octavo.kernels.layout import Stop
-
-_SHOWN_OF_A_TAIL = 61  # bytes: as many as a header has
 
 
 def explain_log(path: str, position: int | None, offset: int | None, as_json: bool) -> int:
@@ -44,7 +43,7 @@ def _batch_node(log: LogFile, place: Place) -> Node:
 
 
 def _tail_node(log: LogFile, tail: Tail) -> Node:
-    node = describe_incomplete(memoryview(log.read_at(tail.position, _SHOWN_OF_A_TAIL)), tail.position)
+    node = describe_incomplete(memoryview(log.read_at(tail.position, layout.BATCH_OVERHEAD)), tail.position)
     text = tail_text(log, tail)
     is_damage = tail.stop is Stop.SIZE_TOO_SMALL and not is_zero(log, tail.position)
     return replace(node, problem=text) if is_damage else replace(node, meaning=text)

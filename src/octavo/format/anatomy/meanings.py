@@ -80,6 +80,10 @@ _BATCH_FLAGS = (
 )
 
 
+def _length(what: str, size: int) -> str:
+    return f"bytes behind this field; the {what} takes {size + layout.LOG_OVERHEAD}"
+
+
 def _leader_epoch(fields: Fields) -> str:
     if fields["partitionLeaderEpoch"] == layout.NO_LEADER_EPOCH:
         return "no leader epoch"
@@ -107,7 +111,7 @@ def _base_sequence(fields: Fields) -> str:
 
 BATCH_MEANINGS: Meanings = {
     "baseOffset": lambda _: "offset of the first record, as it was appended",
-    "batchLength": lambda fields: f"bytes behind this field; the batch takes {fields['batchLength'] + 12}",
+    "batchLength": lambda fields: _length("batch", fields["batchLength"]),
     "partitionLeaderEpoch": _leader_epoch,
     "magic": lambda fields: f"format v{fields['magic']}" if fields["magic"] == 2 else "",
     "lastOffsetDelta": lambda fields: f"last offset {signed64(fields['baseOffset'] + fields['lastOffsetDelta'])}",
@@ -123,7 +127,7 @@ MESSAGE_MEANINGS: Meanings = {
     "offset": lambda fields: (
         "of the last message inside" if fields.get("attributes", 0) & layout.CODEC_MASK else "of the message"
     ),
-    "size": lambda fields: f"bytes behind this field; the entry takes {fields['size'] + 12}",
+    "size": lambda fields: _length("entry", fields["size"]),
     "magic": lambda fields: f"format v{fields['magic']}" if fields["magic"] in (0, 1) else "",
     "timestamp": lambda fields: timestamp_meaning(fields["timestamp"]),
 }

@@ -57,9 +57,9 @@ def decompress_into(
     Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
     the position in `data`; what lies before `at` in the scratch stays as it is.
     """
-    if codec == 0:
+    if codec == Codec.NONE:
         return _copy_into(_bytes_view(data), scratch, at, limit)
-    if codec == 4 and magic < 2:
+    if codec == Codec.ZSTD and magic < CODECS[Codec.ZSTD].min_magic:
         raise InvalidRecordError(f"zstd in a message of magic {magic}, expected gzip, snappy or lz4", position=0)
     return _module(codec).decompress_into(_bytes_view(data), scratch, at, magic=magic, limit=limit)
 
