@@ -13,6 +13,7 @@ from octavo.errors import CorruptRecordError, EncodingError
 from octavo.format.compression import DEFAULT_LIMIT, Codec, compress
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
+from octavo.format.problems import crc_mismatch
 from octavo.format.record import Record, TimestampType
 from octavo.format.row_columns import from_records, to_records
 from octavo.format.walker import walk
@@ -167,7 +168,7 @@ def decode_batch(
     """
     view = memoryview(data).cast("B")
     header = read_header(view, position)
-    _check_crc(header)
+    _check_crc(view, header)
     wanted = Column.ALL | Column.STORED_TIMESTAMP if stored_timestamps else Column.ALL
     columns = Decoder(wanted, limit=limit).decode_one(view, header.to_table()[0])
     return header, to_records(columns)
@@ -190,12 +191,13 @@ def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int
 
     The header alone changes, and its CRC. Attribute bits that Kafka does not know are lost, as when it does so.
     """
-    header = read_header(batch)
+    view = memoryview(batch).cast("B")
+    header = read_header(view)
     if header.magic != 2:
         raise EncodingError(f"a batch of magic {header.magic}, expected magic 2")
-    _check_crc(header)
+    _check_crc(view, header)
     replace(header, max_timestamp=max_timestamp).to_table()  # refuses what does not fit
-    stamped = bytearray(memoryview(batch).cast("B")[: header.size])
+    stamped = bytearray(view[: header.size])
     next_offset = header.next_offset - header.count  # so that the base offset stays
     appended = timestamp_type is TimestampType.LOG_APPEND_TIME
     time = np.array([max_timestamp])
@@ -224,9 +226,9 @@ def check_columns(columns: RecordColumns) -> None:
         raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
 
 
-def _check_crc(header: BatchHeader) -> None:
+def _check_crc(view: memoryview, header: BatchHeader) -> None:
     if header.flaws & Flaw.CRC_MISMATCH:
-        raise CorruptRecordError(f"a batch whose CRC is not the stored {header.crc}", position=header.position)
+        raise crc_mismatch(view, header)
 
 
 def _check_code(code: int, header: BatchHeader) -> None:

@@ -20,6 +20,7 @@ from octavo.format.compression import DEFAULT_LIMIT, Codec
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
 from octavo.format.message_set import encode_message_set
+from octavo.format.problems import crc_mismatch
 from octavo.format.record import Record, TimestampType
 from octavo.format.row_columns import to_records
 from octavo.format.walker import walk
@@ -110,15 +111,16 @@ def _batches(data: Buffer) -> Iterator[_Batch]:
             raise CorruptRecordError(sentence, position=batch.header.position)
         yield batch
     if found.stop is Stop.SIZE_TOO_SMALL:
-        sentence = f"a batch length below {layout.MIN_MESSAGE_SIZE}, the smallest message's"
+        _, size = layout.ENTRY_PREFIX.unpack_from(found.data, found.next_position)
+        sentence = f"a batch length below {layout.MIN_MESSAGE_SIZE}, the smallest message's: {size}"
         raise CorruptRecordError(sentence, position=found.next_position)
 
 
 def _records(batches: Sequence[_Batch], decoder: Decoder) -> list[Record]:
     """The records of these batches. Their checksums must hold: a new one would hide the damage."""
-    for _, _, header in batches:
-        if header.flaws & Flaw.CRC_MISMATCH:
-            raise CorruptRecordError(f"a batch whose CRC is not the stored {header.crc}", position=header.position)
+    for batch in batches:
+        if batch.header.flaws & Flaw.CRC_MISMATCH:
+            raise crc_mismatch(batch.data, batch.header)
     table = np.concatenate([batch.rows for batch in batches])
     return [record for columns in decoder.decode(batches[0].data, table) for record in to_records(columns)]
 

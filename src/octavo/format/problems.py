@@ -1,9 +1,16 @@
-"""What went wrong in a kernel, as the documented error."""
+"""What a kernel found wrong, as the documented error."""
 
 from __future__ import annotations
 
+import zlib
+from typing import TYPE_CHECKING
+
+from octavo import kernels
 from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
-from octavo.kernels.layout import MIN_MESSAGE_SIZE, Code
+from octavo.kernels.layout import ATTRIBUTES_POSITION, MESSAGE_MAGIC_POSITION, MIN_MESSAGE_SIZE, Code
+
+if TYPE_CHECKING:
+    from octavo.format.header import BatchHeader
 
 _CORRUPT = {Code.MESSAGE_TOO_SMALL, Code.MESSAGE_CRC_MISMATCH}
 
@@ -36,3 +43,14 @@ def problem_of(code: int, position: int, found: int, unpacked_from: int | None =
     if unpacked_from is None:
         return kind(sentence, position=position)
     return kind(f"{sentence}, at byte {position} of what the batch unpacks to", position=unpacked_from)
+
+
+def crc_mismatch(data: memoryview, header: BatchHeader) -> CorruptRecordError:
+    """The error for a batch or message in `data` whose CRC a walk found to be wrong."""
+    entry = data[header.position : header.position + header.size]
+    if header.magic < 2:
+        computed = zlib.crc32(entry[MESSAGE_MAGIC_POSITION:])
+    else:
+        computed = kernels.crc32c(entry[ATTRIBUTES_POSITION:])
+    sentence = f"a batch whose CRC is {computed}, expected the stored {header.crc}"
+    return CorruptRecordError(sentence, position=header.position)
