@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal, cast
 
 from octavo.cli.app import UsageError
 from octavo.cli.cat.options import cat_options
@@ -15,9 +14,6 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument
 from octavo.scan.api import IsolationLevel, Scan, scan
 from octavo.scan.bounds import Offset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Form = Literal["json", "raw", "csv", "arrow", "parquet"]
 
@@ -83,11 +79,9 @@ def _say_notes(records: Scan, said: int) -> int:
     return len(notes)
 
 
-@contextmanager
-def _opened(output: str | None) -> Iterator[BinaryIO]:
-    if output is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with Path(output).open("wb") as sink:
-        yield sink
+def _opened(output: str | None) -> BinaryIO:
+    """The file to write to. Stdout gets a buffer of our own: Python's may have none, and then writes a part only."""
+    if output is not None:
+        return Path(output).open("wb")
+    sys.stdout.flush()
+    return cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False))

@@ -1,0 +1,216 @@
+"""`octavo cat`: forms, bounds, and what it says and returns."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from octavo.format.batch import build_batch
+from octavo.format.record import Header, Record
+from tests.cli.runs import octavo
+from tests.golden import archives
+from tests.scan.segments import write_segment
+
+RECORDS = [
+    Record(0, 1000, b"a", 'é\n"x"'.encode()),
+    Record(1, 2000, None, b"\xff\x00", (Header("h", b"x"), Header("é\u2028", None))),
+    Record(2, 3000, b"", None),
+]
+LATER = [Record(number, 1000 * number, b"%d" % number, b"v") for number in range(3, 9)]
+
+
+def cat(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "octavo", "cat", *map(str, arguments)], capture_output=True, check=False
+    )
+
+
+def rows(*arguments: object) -> list[dict[str, object]]:
+    done = cat(*arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("logs")
+    write_segment(root / "orders-0", 0, build_batch(RECORDS), build_batch(LATER))
+    write_segment(root / "orders-1", 0, build_batch(LATER[:1]))
+    write_segment(root / "payments-0", 0, build_batch(LATER[:1]))
+    write_segment(root / "__consumer_offsets-0", 0, build_batch(LATER[:1]))
+    return root
+
+
+def test_json_is_a_line_a_record(logs: Path) -> None:
+    first, second, third = rows(logs, "--topic", "orders", "--partition", 0, "--max-messages", 3)
+    assert first == {
+        "topic": "orders", "partition": 0, "offset": 0, "timestamp": 1000, "timestampType": "CreateTime",
+        "key": "a", "value": 'é\n"x"', "headers": [],
+    }  # fmt: skip
+    assert second["value"] == {"base64": base64.b64encode(b"\xff\x00").decode()}
+    assert second["headers"] == [{"key": "h", "value": "x"}, {"key": "é\u2028", "value": None}]
+    assert (second["key"], third["key"], third["value"]) == (None, "", None)
+
+
+def test_bytes_are_shown_as_asked(logs: Path) -> None:
+    for shown, value, header in (("base64", "/wA=", "eA=="), ("hex", "ff00", "78")):
+        row = rows(logs, "--topic", "orders", "--offset", 1, "--max-messages", 1, "--bytes", shown)[0]
+        assert (row["key"], row["value"]) == (None, value)
+        assert row["headers"] == [{"key": "h", "value": header}, {"key": "é\u2028", "value": None}]
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        ([], [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (["--offset", "earliest"], [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (["--offset", "latest"], []),
+        (["--offset", "2", "--to-offset", "5"], [2, 3, 4]),
+        (["--from-timestamp", "5000"], [5, 6, 7, 8]),
+        (["--from-timestamp", "1970-01-01T00:00:07Z"], [7, 8]),
+        (["--from-timestamp", "3000", "--to-timestamp", "1970-01-01T00:00:06"], [2, 3, 4, 5]),
+        (["--max-messages", "2"], [0, 1]),
+        (["--max-messages", "0"], []),
+    ],
+)
+def test_bounds(logs: Path, options: list[str], offsets: list[int]) -> None:
+    assert [row["offset"] for row in rows(logs, "--topic", "orders", "--partition", 0, *options)] == offsets
+
+
+def test_topics_and_partitions(logs: Path) -> None:
+    def found(*arguments: object) -> set[tuple[object, object]]:
+        return {(row["topic"], row["partition"]) for row in rows(*arguments)}
+
+    assert found(logs) == {("orders", 0), ("orders", 1), ("payments", 0)}
+    assert found(logs, "--topic", "orders", "--topic", "payments", "--partition", 0) == {("orders", 0), ("payments", 0)}
+    assert found(logs / "orders-1") == {("orders", 1)}
+    assert found(logs / "orders-0" / f"{0:020}.log", logs / "orders-1") == {("orders", 0), ("orders", 1)}
+    assert found(logs / "__consumer_offsets-0") == {("__consumer_offsets", 0)}
+    assert found(f"file://{logs}", "--partition", 1) == {("orders", 1)}
+
+
+def test_csv_tells_null_from_empty(logs: Path) -> None:
+    done = cat(logs / "orders-0", "--format", "csv", "--to-offset", 3)
+    lines = list(csv.reader(io.StringIO(done.stdout.decode(), newline="")))
+    assert lines[0] == ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
+    assert lines[1] == ["orders", "0", "0", "1000", "CreateTime", "a", 'é\n"x"', ""]
+    assert lines[2][5:7] == ["", '{"base64":"/wA="}']
+    assert json.loads(lines[2][7]) == [{"key": "h", "value": "x"}, {"key": "é\u2028", "value": None}]
+    assert done.stdout.decode().endswith('orders,0,2,3000,CreateTime,"",,\n')
+    shown = cat(logs / "orders-0", "--format", "csv", "--offset", 1, "--to-offset", 2, "--bytes", "hex").stdout
+    assert b',,"ff00",' in shown
+
+
+def test_raw_is_the_values(logs: Path) -> None:
+    assert (
+        cat(logs / "orders-0", "--format", "raw", "--to-offset", 4).stdout == 'é\n"x"\n'.encode() + b"\xff\x00\n\nv\n"
+    )
+
+
+@pytest.mark.parametrize("limit", [[], ["--max-messages", "5"]])
+def test_arrow_and_parquet(logs: Path, tmp_path: Path, limit: list[str]) -> None:
+    expected = [row["offset"] for row in rows(logs, *limit)]
+    stream = pa.ipc.open_stream(cat(logs, "--format", "arrow", *limit).stdout).read_all()
+    assert stream["offset"].to_pylist() == expected
+    file = tmp_path / "records.parquet"
+    done = cat(logs, "--format", "parquet", "--output", file, *limit)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert pq.read_table(file).cast(stream.schema) == stream
+    assert pq.read_table(pa.BufferReader(cat(logs, "--format", "parquet", *limit).stdout)).num_rows == len(expected)
+
+
+def test_output_goes_to_a_file(logs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "records.json"
+    assert cat(logs, "--output", file).stdout == b""
+    assert file.read_bytes() == cat(logs).stdout
+
+
+def test_what_is_damaged_is_named_and_passed_over() -> None:
+    folder = archives.unpack("v431-corrupt") / "flip-record-none"
+    done = cat(folder)
+    assert done.returncode == 1
+    assert b"position 331: a batch at offset 3 whose CRC is not the stored" in done.stderr
+    assert len(done.stdout.splitlines()) > 200
+
+
+def test_a_torn_end_is_said_and_no_failure() -> None:
+    done = cat(archives.unpack("v431-torn"), "--topic", "crash.plain")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 266
+    assert b"an incomplete batch at the end" in done.stderr
+
+
+@pytest.mark.parametrize("archive", ["v431-corrupt", "v431-torn", "v431-killed"])
+def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path) -> None:
+    for folder in sorted(path for path in archives.unpack(archive).iterdir() if path.is_dir()):
+        for isolation in ("read_uncommitted", "read_committed"):
+            done = octavo("cat", str(folder), "--isolation-level", isolation, "--output", str(tmp_path / "out"))
+            assert done.exit in (0, 1)
+            assert "Traceback" not in done.stderr and "unexpected" not in done.stderr, folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--topic", "order"], "octavo: {logs}: there is no topic 'order'; is 'orders' meant?\n"),
+        (["--topic", "orders", "--partition", "5"], "octavo: {logs}: there is no partition 5 of topic 'orders'\n"),
+        (
+            ["--to-offset", "highWatermark"],
+            "octavo: {logs}/orders-0: replication-offset-checkpoint does not name this partition\n",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], sentence: str) -> None:
+    done = cat(logs, *arguments)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", sentence.format(logs=logs))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--offset", "-1"], "'-1' is no offset, expected a number, earliest or latest"),
+        (["--from-timestamp", "noon"], "timestamp 'noon', expected milliseconds or ISO 8601"),
+        (["--format", "xml"], "'xml' is not one of"),
+    ],
+)
+def test_a_wrong_line_is_exit_code_2(logs: Path, arguments: list[str], sentence: str) -> None:
+    done = cat(logs, *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr.decode()
+
+
+def test_no_place_is_one_sentence(tmp_path: Path) -> None:
+    done = cat(tmp_path / "nowhere")
+    assert (done.returncode, b"there is nothing, expected a log directory" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("form", ["json", "raw", "arrow", "parquet"])
+def test_a_closed_pipe_ends_it_quietly(tmp_path: Path, form: str, buffered: bool) -> None:
+    large = [build_batch([Record(number, 0, None, os.urandom(50_000))]) for number in range(40)]
+    write_segment(tmp_path / "t-0", 0, *large)
+    arguments = [sys.executable, *([] if buffered else ["-u"]), "-m", "octavo", "cat", str(tmp_path), "--format", form]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None and running.stderr is not None
+        running.stdout.read(1)
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == -signal.SIGPIPE
+
+
+def test_an_unbuffered_stdout_gets_all_of_it(tmp_path: Path) -> None:
+    write_segment(tmp_path / "t-0", 0, *(build_batch([Record(number, 0, None, bytes(90_000))]) for number in range(9)))
+    command = [sys.executable, "-u", "-m", "octavo", "cat", str(tmp_path), "--format", "raw"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert len(done.stdout) == 9 * 90_001
