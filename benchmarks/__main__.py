@@ -12,7 +12,7 @@ from octavo import kernels
 
 def main() -> None:
     words = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
+    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: up to 1 GB each)")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="jobs whose name contains this")
     words.add_argument("--json", action="store_true", help="one object a line")
