@@ -54,9 +54,18 @@ def in_one(data: bytes) -> tuple[list[Any], int, Stop]:
 
 
 def in_chunks(data: bytes, chunk_bytes: int, at_once: int) -> tuple[list[Any], int, Stop | None]:
+    """The same whether the walk knows the size of the whole or not."""
+    found = collected(data, chunk_bytes, at_once, None)
+    assert collected(data, chunk_bytes, at_once, len(data)) == found
+    return found
+
+
+def collected(
+    data: bytes, chunk_bytes: int, at_once: int, total_bytes: int | None
+) -> tuple[list[Any], int, Stop | None]:
     rows: list[Any] = []
     chunks = []
-    for chunk in walk_chunks(Source(data, at_once), chunk_bytes=chunk_bytes):
+    for chunk in walk_chunks(Source(data, at_once), chunk_bytes=chunk_bytes, total_bytes=total_bytes):
         assert chunk.stop_position == chunk.file_position + int(chunk.table["size"].sum())
         moved = chunk.table.copy()
         moved["position"] += chunk.file_position
@@ -123,6 +132,26 @@ def test_a_batch_larger_than_the_chunk() -> None:
     large = batch(b"x" * 100_000, 0)
     log = strings.BATCHES["empty"] + large + strings.BATCHES["empty"]
     assert in_chunks(log, 100, 1000) == in_one(log)
+
+
+@pytest.mark.parametrize("size", [1 << 24, 2**31 - 1])
+def test_a_damaged_length_does_not_fill_the_memory(size: int) -> None:
+    """Where the walk knows how much there is, it sees at once that the batch cannot be whole."""
+    log = strings.BATCHES["empty"] + ENTRY_PREFIX.pack(1, size) + bytes(1 << 23)
+    source = Source(log, 1000)
+    chunks = [
+        (len(chunk.table), chunk.stop, chunk.stop_position)
+        for chunk in walk_chunks(source, chunk_bytes=10_000, total_bytes=len(log))
+    ]
+    assert chunks == [(1, Stop.INCOMPLETE_BATCH, 61)]
+    assert source.position == 10_000
+
+
+def test_a_file_that_shrinks_meanwhile_ends_the_walk() -> None:
+    """A live broker may truncate what was there when its size was taken."""
+    whole, torn = strings.BATCHES["empty"], strings.BATCHES["transactional"]
+    found = collected(whole + torn[:50], 100, 1000, len(whole + torn))
+    assert found == in_one(whole + torn[:50])
 
 
 def test_a_range_of_the_data() -> None:

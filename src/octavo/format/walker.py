@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, LOG_OVERHEAD, MIN_MESSAGE_SIZE, Flaw, Stop
+from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Flaw, Stop
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -60,10 +60,17 @@ def walk(data: Buffer, start: int = 0, end: int | None = None, *, check_crc: boo
     return Walk(view, tables[0] if len(tables) == 1 else np.concatenate(tables), start, stop)
 
 
-def walk_chunks(read_into: ReadInto, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = True) -> Iterator[Chunk]:
+def walk_chunks(
+    read_into: ReadInto,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    total_bytes: int | None = None,
+    check_crc: bool = True,
+) -> Iterator[Chunk]:
     """The batches of a file, in chunks through one reused buffer that grows only for a batch larger than itself.
 
-    The last chunk has a `stop`; it may be without batches.
+    The last chunk has a `stop`; it may be without batches. `total_bytes`: how many bytes there are to read. Without it
+    a damaged length is only known to reach beyond the end when all of them are in the buffer.
     """
     buffer = memoryview(bytearray(max(chunk_bytes, BATCH_OVERHEAD)))
     table = np.empty(max(_FIRST_TABLE_ROWS, chunk_bytes // 128), BATCH)
@@ -79,6 +86,8 @@ def walk_chunks(read_into: ReadInto, *, chunk_bytes: int = CHUNK_BYTES, check_cr
         unread = -1 if ended else _first_unread(table[:rows], filled)
         if unread >= 0:
             rows, next_position, last = unread, int(table[unread]["position"]), False
+        elif stop == Stop.INCOMPLETE_BATCH and not ended and total_bytes is not None:
+            last = file_position + next_position + _claimed_bytes(buffer[next_position:]) > total_bytes
         if rows or last:
             stop_position = file_position + next_position
             yield Chunk(buffer[:filled], table[:rows], file_position, stop if last else None, stop_position)
@@ -90,6 +99,10 @@ def walk_chunks(read_into: ReadInto, *, chunk_bytes: int = CHUNK_BYTES, check_cr
         else:
             buffer[:left] = buffer[next_position:filled]
         file_position, filled = file_position + next_position, left
+
+
+def _claimed_bytes(entry: memoryview) -> int:
+    return LOG_OVERHEAD + int.from_bytes(entry[SIZE_POSITION:LOG_OVERHEAD])
 
 
 def _doubled(buffer: memoryview) -> memoryview:

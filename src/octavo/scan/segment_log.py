@@ -31,7 +31,7 @@ def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = Tru
         return got
 
     chunk_bytes = min(max(end - start, _LEAST_CHUNK_BYTES), CHUNK_BYTES)
-    for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, check_crc=check_crc):
+    for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc):
         yield chunk._replace(file_position=start + chunk.file_position, stop_position=start + chunk.stop_position)
 
 

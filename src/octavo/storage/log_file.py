@@ -100,7 +100,7 @@ class LogFile:
             at += got
             return got
 
-        for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, check_crc=check_crc):
+        for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - position, check_crc=check_crc):
             yield chunk._replace(
                 file_position=position + chunk.file_position, stop_position=position + chunk.stop_position
             )
