@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.record_parts import signed64
 from octavo.kernels import layout
 
 
@@ -37,7 +38,7 @@ class BatchRow(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta
+        return signed64(self.base_offset + self.last_offset_delta)
 
     @property
     def codec_id(self) -> int:

@@ -48,18 +48,21 @@ def headers_suffice(table: NDArray[np.void], assignment: Assignment) -> bool:
     return in_time and settings.timestamp_before_max_ms == _NO_LIMIT
 
 
-def check_in_place(view: memoryview, table: NDArray[np.void], assignment: Assignment) -> Timestamps | None:
+def check_in_place(
+    view: memoryview, table: NDArray[np.void], assignment: Assignment, *, trusted: bool
+) -> Timestamps | None:
     """Each batch's largest timestamp, its records checked; None where records are not numbered 0, 1, 2, …
 
     Kafka looks at the numbers only where a codec is at play, the batch's or the topic's, and then builds such batches
-    anew; in other batches it leaves any numbers as they are.
+    anew; in other batches it leaves any numbers as they are. Those of trusted batches need no look.
     """
     settings = assignment.settings
     max_timestamps = np.empty(len(table), np.int64)
     for row, batch in enumerate(batch_rows(table)):
-        is_numbered = batch.codec_id != Codec.NONE or settings.codec not in (None, Codec.NONE)
+        with_codec = batch.codec_id != Codec.NONE or settings.codec not in (None, Codec.NONE)
+        is_numbered = with_codec and not trusted
         wanted = _COLUMNS[is_numbered, settings.is_compacted]
-        columns = read_batch(view, table[row : row + 1], wanted)
+        columns = read_batch(view, table[row], wanted)
         max_timestamps[row] = check_records(columns, batch.claims_append_time, assignment)
         if is_numbered and not np.array_equal(columns.offset[: columns.rows], np.arange(columns.rows)):
             return None

@@ -28,11 +28,10 @@ def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
     """Each batch anew from its records, which are checked, numbered and compressed; a batch without any goes."""
     built, next_offset = [], assignment.first_offset
     for row, batch in enumerate(batch_rows(table)):
-        columns = read_batch(view, table[row : row + 1], Column.ALL)
+        columns = read_batch(view, table[row], Column.ALL)
         check_records(columns, batch.claims_append_time, assignment)
-        if columns.rows:
-            columns.offset[: columns.rows] = np.arange(next_offset, next_offset + columns.rows)
-            built.append(_build(columns, batch, codec, assignment))
+        columns.offset[: columns.rows] = np.arange(next_offset, next_offset + columns.rows)
+        built.append(_build(columns, batch, codec, assignment))
         next_offset += columns.rows
     return built_set(b"".join(built), assignment)
 
@@ -62,6 +61,8 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
         is_transactional=batch.attributes & layout.TRANSACTIONAL != 0,
     )
     try:
+        if not columns.rows:
+            return _build_nothing(origin, assignment)
         return build_columns(
             columns,
             codec=codec,
@@ -72,3 +73,11 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
         )
     except EncodingError as error:
         raise UnforeseenBatchError(f"a batch that cannot be built anew: {error}") from error
+
+
+def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:
+    """Kafka's builder checks the producer all the same, and with LogAppendTime asks for the last offset."""
+    origin.check()
+    if assignment.log_append_time is not None:
+        raise EncodingError("no record, so that nothing has the time of the append")
+    return b""

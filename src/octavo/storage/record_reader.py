@@ -36,23 +36,22 @@ _decoders = _Decoders()
 
 
 def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> Iterator[RecordColumns]:
-    """The records of these batches, in one or more fillings of columns; those of a single batch in one.
+    """The records of these batches, in one or more fillings of columns; each is good until the next.
 
-    A filling is good until the next one, whoever in this thread asks for it. What cannot be read is refused as Kafka
-    refuses it; a broken stream of a codec counts as a broken record.
+    Records that cannot be read are refused as Kafka refuses them; a broken stream of a codec counts as a broken record.
     """
-    decoder = _decoders.by_columns.get(columns)
-    if decoder is None or decoder.held_bytes > KEPT_BYTES:
-        decoder = _decoders.by_columns[columns] = Decoder(columns)
     try:
-        yield from decoder.decode(view, table)
+        yield from _decoder(columns).decode(view, table)
     except CorruptionError as error:
         raise refusal_of(error) from error
 
 
-def read_batch(view: memoryview, batch: NDArray[np.void], columns: Column) -> RecordColumns:
-    """The records of one batch, given as a table of one row."""
-    return next(read_records(view, batch, columns))
+def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
+    """The records of one batch; they are good until this thread reads again."""
+    try:
+        return _decoder(columns).decode_one(view, batch)
+    except CorruptionError as error:
+        raise refusal_of(error) from error
 
 
 def refusal_of(error: CorruptionError) -> AppendRejected:
@@ -62,3 +61,10 @@ def refusal_of(error: CorruptionError) -> AppendRejected:
     if isinstance(error, CorruptRecordError):
         return CorruptBatchError(str(error))
     return InvalidBatchError(str(error))
+
+
+def _decoder(columns: Column) -> Decoder:
+    decoder = _decoders.by_columns.get(columns)
+    if decoder is None or decoder.held_bytes > KEPT_BYTES:
+        decoder = _decoders.by_columns[columns] = Decoder(columns)
+    return decoder

@@ -66,7 +66,7 @@ def assign_offsets(
         return rebuild(view, table, target, assignment)
     if trusted and headers_suffice(table, assignment):
         return assign_in_place(view, table, table["max_timestamp"].copy(), assignment)
-    max_timestamps = check_in_place(view, table, assignment)
+    max_timestamps = check_in_place(view, table, assignment, trusted=trusted)
     if max_timestamps is not None:
         return assign_in_place(view, table, max_timestamps, assignment)
     if source is not Codec.NONE:
