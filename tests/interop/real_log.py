@@ -17,14 +17,20 @@ SEGMENT_BYTES = 1200
 class RealLog:
     """Kafka's UnifiedLog in a folder, with small segments and no verification of transactions."""
 
-    def __init__(self, jvm: ModuleType, folder: Path, *, clean: bool = True) -> None:
+    def __init__(
+        self, jvm: ModuleType, folder: Path, *, clean: bool = True, configs: dict[str, str] | None = None
+    ) -> None:
         self._jvm = jvm
         self._log = jvm.JPackage(LOG)
         self._scheduler = jvm.JClass("org.apache.kafka.server.util.KafkaScheduler")(1)
         self._scheduler.startup()
         config = jvm.java.util.HashMap()
-        config.put("internal.segment.bytes", jvm.JString(str(SEGMENT_BYTES)))
-        config.put("retention.ms", jvm.JString("-1"))
+        for name, value in {
+            "internal.segment.bytes": str(SEGMENT_BYTES),
+            "retention.ms": "-1",
+            **(configs or {}),
+        }.items():
+            config.put(name, jvm.JString(value))
         self.log = self._log.UnifiedLog.create(
             jvm.java.io.File(str(folder)),
             self._log.LogConfig(config),
@@ -41,16 +47,18 @@ class RealLog:
             jvm.java.util.Optional.empty(),
         )
 
-    def append(self, data: bytes, origin: str, transaction_version: int) -> tuple[int, int] | str:
+    def append(
+        self, data: bytes, origin: str, transaction_version: int, leader_epoch: int = 0
+    ) -> tuple[int, int] | str:
         """First and last offset, or the name of the exception."""
         buffer = self._jvm.java.nio.ByteBuffer.wrap(self._jvm.JArray.of(data, self._jvm.JByte))
         records = self._jvm.JClass("org.apache.kafka.common.record.internal.MemoryRecords").readableRecords(buffer)
         if origin == "REPLICATION":
-            return self._outcome(lambda: self.log.appendAsFollower(records, 0))
+            return self._outcome(lambda: self.log.appendAsFollower(records, leader_epoch))
         return self._outcome(
             lambda: self.log.appendAsLeader(
                 records,
-                0,
+                leader_epoch,
                 self._log.AppendOrigin.valueOf(origin),
                 self._jvm.JClass("org.apache.kafka.server.common.RequestLocal").noCaching(),
                 self._log.VerificationGuard.SENTINEL,

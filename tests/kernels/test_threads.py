@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_threads_share_a_buffer(kernels: SimpleNamespace) -> None:
 
 
 LONG_CALLS = ["walk", "decode_records", "decode_messages", "encode_records", "encode_batches"]
-LONG_CALLS += ["crc32c", "crc32", "xxh32", "murmur2_column"]
+LONG_CALLS += ["stamp_batches", "crc32c", "crc32", "xxh32", "murmur2_column"]
 VALUE = bytes(4 << 20)
 TIMES = 8
 
@@ -56,13 +57,16 @@ def long_call(kernels: SimpleNamespace, name: str) -> Callable[[], object]:
     values = out.value
     assert values is not None
     messages = message(0, None, VALUE) * TIMES
-    space = bytearray(len(data) + 100)
+    space, stamped, other_type = bytearray(len(data) + 100), bytearray(data), cycle([True, False])
     calls: dict[str, Callable[[], object]] = {
         "walk": lambda: kernels.walk(data, 0, len(data), table),
         "decode_records": lambda: kernels.decode_records(data, table, 0, emptied(out)),
         "decode_messages": lambda: kernels.decode_messages(messages, 0, len(messages), emptied(out)),
         "encode_records": lambda: kernels.encode_records(out, 0, TIMES, 0, 0, space, 0),
         "encode_batches": lambda: kernels.encode_batches(out, 0, table, space, 0),
+        "stamp_batches": lambda: kernels.stamp_batches(
+            stamped, table, 0, 0, next(other_type), np.zeros(TIMES, np.int64)
+        ),
         "murmur2_column": lambda: kernels.murmur2_column(values.offsets, values.data, np.zeros(8, np.int32)),
         "crc32c": lambda: kernels.crc32c(data),
         "crc32": lambda: kernels.crc32(data),
