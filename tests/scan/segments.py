@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
 
+from octavo import kernels
 from octavo.format import offset_index, time_index
 from octavo.format.names import FileKind, SegmentFile
 from octavo.format.time_index import TimestampOffset
@@ -19,35 +21,22 @@ def write_segment(
     """
     folder.mkdir(parents=True, exist_ok=True)
     data = b"".join(batches)
-    offsets, times = index_bytes(data, base_offset, interval_bytes, closed=closed)
+    table = walk(data).table
+    offsets, times = bytearray(8 * len(table)), bytearray(12 * len(table))
+    counters = array("q", [base_offset, 0, -1, base_offset, base_offset - 1, -1])
+    entries, time_entries = kernels.index_batches(table, 0, interval_bytes, counters, offsets, times)
+    times = times[: 12 * time_entries]
+    largest, last = TimestampOffset(counters[2], counters[3]), counters[5]
+    if closed and largest.timestamp > last:
+        times += time_index.encode_entry(largest, base_offset)
     room = 0 if closed else 64
     path(folder, base_offset, FileKind.LOG).write_bytes(data + tail)
-    path(folder, base_offset, FileKind.OFFSET_INDEX).write_bytes(offsets + bytes(8 * room))
-    path(folder, base_offset, FileKind.TIME_INDEX).write_bytes(times + bytes(12 * room))
+    path(folder, base_offset, FileKind.OFFSET_INDEX).write_bytes(
+        offsets[: offset_index.ENTRY.size * entries] + bytes(offset_index.ENTRY.size * room)
+    )
+    path(folder, base_offset, FileKind.TIME_INDEX).write_bytes(times + bytes(time_index.ENTRY.size * room))
     return path(folder, base_offset, FileKind.LOG)
 
 
 def path(folder: Path, base_offset: int, kind: FileKind) -> Path:
     return folder / SegmentFile(base_offset, kind).name
-
-
-def index_bytes(data: bytes, base_offset: int, interval_bytes: int, *, closed: bool = True) -> tuple[bytes, bytes]:
-    """The entries of both indexes: after more than `interval_bytes` one for the batch that comes then."""
-    positions, offsets = [], []
-    times: list[TimestampOffset] = []
-    largest, indexed = TimestampOffset(-1, base_offset), 0
-    for row in walk(data).table:
-        last_offset = int(row["base_offset"] + row["last_offset_delta"])
-        if row["max_timestamp"] > largest.timestamp:
-            largest = TimestampOffset(int(row["max_timestamp"]), last_offset)
-        if row["position"] - indexed > interval_bytes:
-            indexed = int(row["position"])
-            positions.append(indexed)
-            offsets.append(last_offset)
-            times += [largest] if largest.timestamp > (times[-1].timestamp if times else -1) else []
-    if closed and largest.timestamp > (times[-1].timestamp if times else -1):
-        times.append(largest)
-    return (
-        offset_index.encode(offsets, positions, base_offset),
-        b"".join(time_index.encode_entry(entry, base_offset) for entry in times),
-    )
