@@ -1,0 +1,64 @@
+"""`octavo verify`: a line a problem, then a summary."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.progress import progress_bar
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.verify.finding import Finding, Severity
+from octavo.jobs.verify.job import Summary, Verification
+from octavo.jobs.verify.plan import plan
+
+
+@declare("verify")
+@logdirs_argument
+@json_option
+def command(logdirs: tuple[str, ...], as_json: bool) -> int:
+    """Check everything in LOGDIR: checksums, lengths, offsets, records, indexes, snapshots, checkpoints, names.
+
+    A line a problem: path, position in the file, kind, detail, severity; then a summary. The exit code is 1 when there
+    is a problem. What a crash leaves in the last segment, and what is about to be deleted, is info: that alone is fine.
+    The directory may be in use by a broker: nothing is locked or changed.
+    """
+    plans = plan(logdirs)
+    total = sum(task.size for planned in plans for task in planned.tasks())
+    with progress_bar("verifying", total) as progress:
+        verification = Verification(plans, ThreadRunner(), progress)
+        for finding in verification.findings():
+            _print(finding, as_json)
+    summary = verification.summary
+    if as_json:
+        print_json(_fields(summary))
+    else:
+        click.echo(_sentence(summary))
+    return 1 if summary.problems else 0
+
+
+def _print(finding: Finding, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(finding))
+        return
+    place = finding.path if finding.position is None else f"{finding.path}, position {finding.position}"
+    colour = "red" if finding.severity is Severity.PROBLEM else "yellow"
+    click.echo(f"{click.style(finding.severity, fg=colour)}: {place}: {finding.problem}: {finding.detail}")
+
+
+def _fields(summary: Summary) -> dict[str, object]:
+    fields: dict[str, object] = asdict(summary)
+    fields["bytes"] = fields.pop("size")
+    return fields
+
+
+def _sentence(summary: Summary) -> str:
+    checked = f"{_many(summary.segments, 'segment')} of {_many(summary.partitions, 'partition')}"
+    content = f"{_many(summary.batches, 'batch', 'batches')}, {_many(summary.records, 'record')}, {summary.size} bytes"
+    return f"{_many(summary.problems, 'problem')}, {_many(summary.infos, 'info')} in {checked} ({content})"
+
+
+def _many(number: int, one: str, several: str | None = None) -> str:
+    return f"{number} {one if number == 1 else several or one + 's'}"

@@ -1,0 +1,151 @@
+"""A partition's folder: its name, the names in it, and its small files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from octavo.errors import CorruptionError, EncodingError
+from octavo.format import kafka_uuid, leader_epochs, partition_metadata, quorum_state
+from octavo.format.leader_epochs import EpochEntry
+from octavo.format.names import (
+    CLUSTER_METADATA_TOPIC,
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    FileKind,
+    FolderState,
+    KRaftSnapshot,
+    SegmentFile,
+    Transient,
+    topic_problem,
+)
+from octavo.jobs.verify import epochs, producers
+from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
+from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
+from octavo.jobs.verify.settle import settled
+from octavo.scan.files import PartitionFiles, read_partition
+
+_SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
+_LEAVING = {
+    FolderState.DELETE: "the folder is deleted soon",
+    FolderState.STRAY: "the folder is unknown to its cluster",
+}
+CLUSTER_METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderResult:
+    """What was found in a folder beside its segments, and what other checks need of it."""
+
+    findings: list[Finding]
+    topic_id: str | None = None
+    last_epoch: EpochEntry | None = None
+    snapshots: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTask:
+    """Verify the names and small files of a partition's folder. Picklable."""
+
+    files: PartitionFiles
+
+    @property
+    def size(self) -> int:
+        return sum(stat.size for stat in self.files.snapshots.values())
+
+    def run(self) -> FolderResult:
+        check = _FolderCheck(self.files)
+        leaving = _LEAVING.get(self.files.folder.state)
+        if leaving is not None:
+            check.findings.add(self.files.location, None, Problem.ON_ITS_WAY_OUT, leaving, Severity.INFO)
+        if self.files.folder.state is not FolderState.DELETE:
+            check.run()
+        return FolderResult(check.findings.all(), check.topic_id, check.last_epoch, tuple(self.files.snapshots))
+
+
+class _FolderCheck:
+    """The checks of one folder, and what they learn."""
+
+    def __init__(self, files: PartitionFiles) -> None:
+        self.findings = Findings()
+        self.topic_id: str | None = None
+        self.last_epoch: EpochEntry | None = None
+        self._files = files
+
+    def run(self) -> None:
+        if self._files.folder.state is FolderState.CURRENT:
+            self._check_folder_name()
+        for name in sorted(self._files.others):
+            self._check_name(name)
+        self._check_small(PARTITION_METADATA, self._check_metadata)
+        self._check_small(LEADER_EPOCH_CHECKPOINT, self._check_epochs)
+        if self._files.folder.topic == CLUSTER_METADATA_TOPIC:
+            self._check_small(QUORUM_STATE, self._check_quorum_state)
+        for offset in self._files.snapshots:
+            path = self._files.snapshot_path(offset)
+            settled(path, partial(producers.check_entries, path, offset), self.findings)
+
+    def _check_folder_name(self) -> None:
+        folder = self._files.folder
+        problem = topic_problem(folder.topic)
+        try:
+            expected = folder.name
+        except EncodingError as error:
+            expected, problem = self._files.location.name, problem or str(error)
+        if problem is None and expected != self._files.location.name:
+            problem = f"expected {expected!r}"
+        if problem is not None:
+            self.findings.add(self._files.location, None, Problem.NAME, f"the folder's name: {problem}")
+
+    def _check_name(self, name: str) -> None:
+        path, file, snapshot = self._files.location.child(name), SegmentFile.parse(name), KRaftSnapshot.parse(name)
+        is_leaving = file is not None and file.transient is Transient.DELETED
+        if is_leaving or (snapshot is not None and snapshot.deleted):
+            self.findings.add(path, None, Problem.ON_ITS_WAY_OUT, "the file is deleted soon", Severity.INFO)
+        elif file is not None and not file.transient:
+            if self._is_still_alone(file):
+                detail = "its segment's log file is not there"
+                self.findings.add(path, None, Problem.MISSING_FILE, detail)
+        elif snapshot is not None and not snapshot.partial:
+            check_kraft_snapshot(path, self.findings)
+        elif file is None and name.endswith(_SUFFIXES):
+            detail = "expected 20 digits, the base offset, before the suffix: Kafka does not load such a folder"
+            self.findings.add(path, None, Problem.NAME, detail)
+
+    def _is_still_alone(self, file: SegmentFile) -> bool:
+        """Whether an index still has no log beside it: a broker that deletes a segment renames file by file."""
+        listed = read_partition(self._files.root, self._files.location, self._files.folder)
+        return file.name in listed.others
+
+    def _check_small(self, name: str, check: Callable[[bytes, Findings], None]) -> None:
+        if name in self._files.others:
+            settled(self._files.location.child(name), check, self.findings)
+
+    def _check_metadata(self, content: bytes, findings: Findings) -> None:
+        path = self._files.location.child(PARTITION_METADATA)
+        try:
+            self.topic_id = kafka_uuid.to_text(partition_metadata.decode(content).topic_id)
+        except CorruptionError as error:
+            findings.add_error(path, error)
+            return
+        if self._files.folder.topic == CLUSTER_METADATA_TOPIC and self.topic_id != CLUSTER_METADATA_ID:
+            detail = f"topic id {self.topic_id}, expected {CLUSTER_METADATA_ID} of {CLUSTER_METADATA_TOPIC}"
+            findings.add(path, None, Problem.TOPIC_ID, detail)
+
+    def _check_epochs(self, content: bytes, findings: Findings) -> None:
+        path = self._files.location.child(LEADER_EPOCH_CHECKPOINT)
+        try:
+            entries = leader_epochs.decode(content)
+        except CorruptionError as error:
+            findings.add_error(path, error)
+            return
+        self.last_epoch = entries[-1] if entries else None
+        epochs.check_entries(path, entries, findings)
+
+    def _check_quorum_state(self, content: bytes, findings: Findings) -> None:
+        try:
+            quorum_state.decode(content)
+        except CorruptionError as error:
+            findings.add_error(self._files.location.child(QUORUM_STATE), error)

@@ -1,0 +1,87 @@
+"""The bytes of an index file: whole entries, those at the end that are unused, and what severity these have."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.entry_layout import EntryLayout
+from octavo.format.names import FileKind
+from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.view import SegmentView
+from octavo.scan.location import Location, ReadableFile, read_fully
+
+_BLOCK_BYTES = 3 << 20  # a multiple of both entry sizes
+
+
+class IndexBytes(NamedTuple):
+    """An index file as it was read; `slots` ends with the last entry that is not all zeros."""
+
+    path: Location
+    slots: NDArray[np.void]
+    size: int
+    zero_slots: int
+    cut_bytes: int
+
+
+def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout) -> IndexBytes | None:
+    """An index file; None where there is none. Most of an active segment's is zeros, of which no more is kept."""
+    listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
+    if listed is None:
+        return None
+    path = view.path(kind)
+    with path.open() as file:
+        size = file.size()
+        used = _read_used(file, size // layout.size * layout.size, layout.size)
+    slots: NDArray[np.void] = layout.view(used)
+    return IndexBytes(path, slots, size, size // layout.size - len(slots), size % layout.size)
+
+
+def check_length(index: IndexBytes, findings: Findings, ordinary: bool) -> None:
+    """Whole entries, and at the end no unused ones: these are left by a crash, and in a file that is being written."""
+    entry_bytes = index.slots.dtype.itemsize
+    if index.cut_bytes:
+        detail = f"a file of {index.size} bytes, expected a multiple of {entry_bytes}"
+        findings.add(index.path, index.size - index.cut_bytes, Problem.PARTIAL_ENTRY, detail)
+    if index.zero_slots:
+        severity = Severity.INFO if ordinary else Severity.PROBLEM
+        detail = f"{index.zero_slots} unused entries at the end"
+        findings.add(index.path, len(index.slots) * entry_bytes, Problem.ZERO_ENTRIES, detail, severity)
+
+
+def check_order(index: IndexBytes, keys: str, values: str, findings: Findings) -> NDArray[np.int64]:
+    """Keys ascend, values at least do not go back. Returns the slots of the entries, without zeros between them."""
+    entry_bytes = index.slots.dtype.itemsize
+    used = index.slots[keys] != 0
+    used |= index.slots[values] != 0
+    if len(used) and (len(used) == 1 or used[1]):
+        used[0] = True  # one of zeros at the start is an entry as others are
+    slots = np.flatnonzero(used)
+    key, value = index.slots[keys][slots].astype(np.int64), index.slots[values][slots].astype(np.int64)
+    for at in np.flatnonzero((key[1:] <= key[:-1]) | (value[1:] < value[:-1])) + 1:
+        before = f"{keys} {key[at - 1]}, {values} {value[at - 1]}".replace("_", " ")
+        found = f"{keys} {key[at]}, {values} {value[at]}".replace("_", " ")
+        detail = f"{found} behind {before}, expected ascending entries"
+        findings.add(index.path, int(slots[at]) * entry_bytes, Problem.ENTRY_ORDER, detail)
+    gaps = np.diff(slots, prepend=-1) - 1
+    for at in np.flatnonzero(gaps):
+        detail = f"an entry behind {gaps[at]} unused ones, expected all entries at the start"
+        findings.add(index.path, int(slots[at]) * entry_bytes, Problem.ENTRY_ORDER, detail)
+    return slots
+
+
+def _read_used(file: ReadableFile, end: int, entry_bytes: int) -> bytes:
+    """All bytes up to the last entry that is not all zeros, searched for from the end."""
+    block = memoryview(bytearray(min(_BLOCK_BYTES, max(end, 1))))
+    while end > 0:
+        start = max(end - _BLOCK_BYTES, 0)
+        filled = read_fully(file, block[: end - start], start)
+        used = np.flatnonzero(np.frombuffer(block[:filled], np.uint8))
+        if len(used):
+            end = start + (int(used[-1]) // entry_bytes + 1) * entry_bytes
+            break
+        end = start
+    content: Any = memoryview(bytearray(end))
+    return bytes(content[: read_fully(file, content, 0)])

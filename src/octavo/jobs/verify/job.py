@@ -1,0 +1,121 @@
+"""The job as a whole: tasks run, their findings in order, then what only all of them together can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from octavo.errors import ScanError
+from octavo.format.names import PARTITION_METADATA
+from octavo.jobs.runner import Outcome, Progress, Runner
+from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
+from octavo.jobs.verify.folder import FolderResult
+from octavo.jobs.verify.partition import check_ends
+from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
+from octavo.jobs.verify.segment import SegmentResult
+
+VerifyResult = FolderResult | SegmentResult | list[Finding]
+
+
+@dataclass(slots=True)
+class Summary:
+    """How much was verified, and what came of it."""
+
+    problems: int = 0
+    infos: int = 0
+    partitions: int = 0
+    segments: int = 0
+    batches: int = 0
+    records: int = 0
+    size: int = 0
+
+    def count(self, findings: list[Finding]) -> list[Finding]:
+        infos = sum(found.severity is Severity.INFO for found in findings)
+        self.infos += infos
+        self.problems += len(findings) - infos
+        return findings
+
+
+def run(task: VerifyTask) -> VerifyResult:
+    """What a task finds."""
+    return task.run()
+
+
+class Verification:
+    """Runs plans; `summary` is complete when all findings have been asked for."""
+
+    def __init__(self, plans: list[DirectoryPlan], runner: Runner, progress: Progress | None = None) -> None:
+        self.summary = Summary()
+        self._plans = plans
+        tasks = [task for plan in plans for task in plan.tasks()]
+        self._outcomes = runner.run(run, tasks, progress)
+
+    def findings(self) -> Iterator[Finding]:
+        """All findings: by place, partition and file."""
+        for plan in self._plans:
+            yield from self.summary.count(plan.findings.all())
+            if plan.root is not None:
+                yield from self.summary.count(self._root())
+            topic_ids: dict[str, dict[str, list[str]]] = {}
+            for partition in plan.partitions:
+                folder, findings = self._partition(partition)
+                yield from self.summary.count(findings)
+                if folder.topic_id is not None:
+                    path = str(partition.files.location.child(PARTITION_METADATA))
+                    ids = topic_ids.setdefault(partition.files.folder.topic, {})
+                    ids.setdefault(folder.topic_id, []).append(path)
+            yield from self.summary.count(_check_topic_ids(topic_ids))
+
+    def _root(self) -> list[Finding]:
+        result = _result(next(self._outcomes))
+        return result if isinstance(result, list) else []
+
+    def _partition(self, plan: PartitionPlan) -> tuple[FolderResult, list[Finding]]:
+        findings = Findings()
+        folder = FolderResult([])
+        segments = []
+        for _ in plan.tasks():
+            result = _result(next(self._outcomes))
+            if isinstance(result, FolderResult):
+                folder = result
+                findings.extend(result.findings)
+            elif isinstance(result, SegmentResult):
+                segments.append(result)
+                findings.extend(result.findings)
+                self._count(result)
+            else:
+                findings.extend(result)
+        self.summary.partitions += 1
+        check_ends(plan, folder, segments, findings)
+        return folder, findings.all()
+
+    def _count(self, result: SegmentResult) -> None:
+        self.summary.segments += result.next_offset is not None
+        self.summary.batches += result.batches
+        self.summary.records += result.records
+        self.summary.size += result.size
+
+
+def _result(outcome: Outcome[VerifyTask, VerifyResult]) -> VerifyResult:
+    """A task's result; where the disk failed it, that is a finding. What was deleted meanwhile is none."""
+    try:
+        return outcome.get()
+    except ScanError:
+        return []
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        detail = error.strerror or str(error)
+        return [Finding(str(error.filename or ""), None, Problem.UNREADABLE_FILE, detail)]
+
+
+def _check_topic_ids(topic_ids: dict[str, dict[str, list[str]]]) -> list[Finding]:
+    """All partitions of a topic have one id; where they differ, most of them are taken to be right."""
+    findings = []
+    for ids in topic_ids.values():
+        expected = max(ids, key=lambda topic_id: len(ids[topic_id]))
+        for topic_id, paths in ids.items():
+            if topic_id != expected:
+                detail = f"topic id {topic_id}, expected {expected} as in the topic's other partitions"
+                findings += [Finding(path, None, Problem.TOPIC_ID, detail) for path in paths]
+    return findings

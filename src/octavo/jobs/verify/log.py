@@ -1,0 +1,159 @@
+"""A segment's log file: its batches' checksums, fields and offsets, and what lies between and behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from octavo.format.walker import Chunk
+from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.resync import next_sound_position
+from octavo.jobs.verify.view import Part, SegmentView, Spans
+from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
+from octavo.scan.location import ReadableFile, read_fully
+from octavo.scan.segment_log import last_offsets, walk_file
+
+_INT32_MAX = 2**31 - 1
+_BLOCK_BYTES = 1 << 20
+
+
+class LogCheck:
+    """Walks a log file; `next_offset` and `position` are where its sound batches end.
+
+    The offset of a batch is outside its CRC, so what contradicts it is its neighbours and its segment's bounds.
+    """
+
+    def __init__(self, view: SegmentView, log: ReadableFile, findings: Findings) -> None:
+        self.next_offset = view.base_offset
+        self.position = 0
+        self.size = log.size()
+        self.spans = Spans()
+        self.batches = 0
+        self._view = view
+        self._path = view.path()
+        self._log = log
+        self._findings = findings
+        self._out_of_range = False  # the last batch: what follows it may be right
+
+    def parts(self, untrimmed: bool) -> Iterator[Part]:
+        """The sound batches; `untrimmed` says that the segment's indexes are those of one still being written."""
+        if self.size > MAX_FILE_BYTES:
+            self._add(None, Problem.SEGMENT_SIZE, f"{self.size} bytes, expected at most {MAX_FILE_BYTES}")
+        start = 0
+        while True:
+            stop, stop_position = Stop.END, self.size
+            for chunk in walk_file(self._log, start, self.size):
+                part = self._part(chunk)
+                if len(part.table):
+                    yield part
+                if chunk.stop is not None:
+                    stop, stop_position = chunk.stop, chunk.stop_position
+            if stop is Stop.END:
+                return
+            resumed = next_sound_position(self._log, stop_position + 1, self.size, self.next_offset)
+            if resumed is None:
+                self._check_tail(stop, stop_position, untrimmed)
+                return
+            self._add(stop_position, Problem.NO_BATCH, f"{resumed - stop_position} bytes that are no batch")
+            self.spans.add(stop_position, resumed, self.next_offset)
+            start = resumed
+
+    def has_grown(self) -> bool:
+        """Whether a broker has appended to the file since its size was taken."""
+        return self._log.size() > self.size
+
+    def _part(self, chunk: Chunk) -> Part:
+        table = chunk.table
+        self.batches += len(table)
+        flaws = table["flaws"]
+        if flaws.any():
+            self._check_flaws(chunk)
+            table = table[flaws == 0]
+        positions = table["position"] + chunk.file_position
+        part = Part(chunk.data, table, chunk.file_position, positions, last_offsets(table))
+        if len(table):
+            self.spans.close(int(table[0]["base_offset"]))
+            self._check_fields(part)
+            self._check_offsets(part)
+            self.next_offset = int(part.last_offsets[-1]) + 1
+            self.position = int(positions[-1]) + int(table[-1]["size"])
+        return part
+
+    def _check_flaws(self, chunk: Chunk) -> None:
+        table = chunk.table
+        sound = np.flatnonzero(table["flaws"] == 0)
+        for slot in np.flatnonzero(table["flaws"]):
+            row, behind = table[slot], int(np.searchsorted(sound, slot))
+            position, flaws = chunk.file_position + int(row["position"]), Flaw(int(row["flaws"]))
+            if flaws & Flaw.UNKNOWN_MAGIC:
+                self._add(position, Problem.INVALID_BATCH, f"magic {row['magic']}, expected 0, 1 or 2")
+            elif flaws & Flaw.TOO_SHORT:
+                self._add(position, Problem.INVALID_BATCH, f"a batch of {row['size']} bytes, too short for its header")
+            else:
+                detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
+                self._add(position, Problem.CRC_MISMATCH, detail)
+            before = int(last_offsets(table[sound[behind - 1]])) + 1 if behind else self.next_offset
+            after = int(table[sound[behind]]["base_offset"]) if behind < len(sound) else None
+            self.spans.add(position, position + int(row["size"]), before, after)
+
+    def _check_fields(self, part: Part) -> None:
+        table = part.table
+        deltas, counts = table["last_offset_delta"].astype(np.int64), table["count"]
+        wrong = (table["magic"] >= 2) & ((deltas < 0) | (counts < 0) | (counts > deltas + 1))
+        for row in np.flatnonzero(wrong):
+            detail = f"a batch of {counts[row]} records with last offset delta {deltas[row]}"
+            self._add(int(part.positions[row]), Problem.INVALID_BATCH, detail)
+
+    def _check_offsets(self, part: Part) -> None:
+        """Against the segment's bounds, and each batch against the one before it."""
+        first, last, view = part.table["base_offset"], part.last_offsets, self._view
+        # A wrapper has the offset of its last message; its first one is looked at when it is opened.
+        outside = (first < view.base_offset) | (last < first) | (last - view.base_offset > _INT32_MAX)
+        if view.next_base_offset is not None:
+            outside |= last >= view.next_base_offset
+        before = np.concatenate([[self.next_offset - 1], last[:-1]])
+        after_outside = np.concatenate([[self._out_of_range], outside[:-1]])
+        unordered = (first <= before) & ~outside & ~after_outside
+        self._out_of_range = bool(outside[-1])
+        if not (outside | unordered).any():
+            return
+        for row in np.flatnonzero(outside):
+            self._add(int(part.positions[row]), Problem.OFFSET_ORDER, self._outside(int(first[row]), int(last[row])))
+        for row in np.flatnonzero(unordered):
+            detail = f"offset {first[row]} behind offset {before[row]}, expected larger ones only"
+            self._add(int(part.positions[row]), Problem.OFFSET_ORDER, detail)
+
+    def _outside(self, first: int, last: int) -> str:
+        end = self._view.next_base_offset
+        expected = f"{self._view.base_offset} to {self._view.base_offset + _INT32_MAX if end is None else end - 1}"
+        return f"offsets {first} to {last}, expected some of the segment's, {expected}"
+
+    def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
+        """What is left behind the last batch. A crash leaves it in the last segment, before its indexes are trimmed."""
+        view = self._view
+        ordinary = view.is_last and untrimmed and not view.clean_shutdown
+        severity = Severity.INFO if ordinary else Severity.PROBLEM
+        left = self.size - position
+        self.spans.add(position, self.size, self.next_offset)
+        if self._are_zeros(position):
+            self._add(position, Problem.ZEROS, f"{left} bytes of zeros behind the last batch", severity)
+        elif stop is Stop.SIZE_TOO_SMALL:
+            self._add(position, Problem.NO_BATCH, f"{left} bytes behind the last batch that are no batch")
+        else:
+            what = "header" if stop is Stop.INCOMPLETE_HEADER else "batch"
+            detail = f"{left} bytes of a {what} that the end of the file cuts off"
+            self._add(position, Problem.INCOMPLETE_BATCH, detail, severity)
+
+    def _are_zeros(self, position: int) -> bool:
+        block = memoryview(bytearray(min(_BLOCK_BYTES, max(self.size - position, 1))))
+        zeros = bytes(len(block))
+        while position < self.size:
+            filled = read_fully(self._log, block[: self.size - position], position)
+            if not filled or block[:filled] != zeros[:filled]:
+                return False
+            position += filled
+        return True
+
+    def _add(self, position: int | None, problem: Problem, detail: str, severity: Severity = Severity.PROBLEM) -> None:
+        self._findings.add(self._path, position, problem, detail, severity)

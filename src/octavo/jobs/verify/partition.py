@@ -1,0 +1,79 @@
+"""A partition as a whole: what its small files say of offsets beside where its log ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from octavo.errors import ScanError
+from octavo.format.names import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+)
+from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.folder import FolderResult
+from octavo.jobs.verify.plan import PartitionPlan
+from octavo.jobs.verify.segment import SegmentResult
+from octavo.scan.location import Location
+from octavo.scan.partition import relisted, take_snapshot
+from octavo.scan.root import Root
+
+_TAILS = (Problem.INCOMPLETE_BATCH, Problem.ZEROS)
+
+
+class _Claim(NamedTuple):
+    """A file's claim that the log reaches an offset; `durable` ones hold after a crash, too."""
+
+    path: Location
+    offset: int
+    meaning: str
+    durable: bool
+
+
+def check_ends(plan: PartitionPlan, folder: FolderResult, segments: list[SegmentResult], findings: Findings) -> None:
+    """No checkpoint, epoch or snapshot may name an offset behind the log's end.
+
+    A crash can lose the end of a log but not what was flushed before a recovery point or a log start was written.
+    """
+    if not segments or segments[-1].next_offset is None:
+        return
+    log_end_offset = segments[-1].next_offset
+    lost_tail = any(found.problem in _TAILS for found in segments[-1].findings)
+    root = Root(plan.files.root.location)
+    for claim in _claims(plan, folder, root):
+        if claim.offset <= log_end_offset or (lost_tail and not claim.durable):
+            continue
+        if _still_holds(plan, claim, root):
+            continue  # the log has grown since
+        detail = f"{claim.meaning} {claim.offset} of {plan.files.topic_partition}, but the log ends at {log_end_offset}"
+        findings.add(claim.path, None, Problem.BEYOND_END, detail)
+
+
+def _claims(plan: PartitionPlan, folder: FolderResult, root: Root) -> Iterator[_Claim]:
+    names = {
+        RECOVERY_POINT_CHECKPOINT: ("recovery point", True),
+        LOG_START_OFFSET_CHECKPOINT: ("log start offset", True),
+        CLEANER_OFFSET_CHECKPOINT: ("first dirty offset", False),
+        REPLICATION_OFFSET_CHECKPOINT: ("high watermark", False),
+    }
+    for name, (meaning, durable) in names.items():
+        offset = root.offsets(name).get(plan.files.topic_partition)
+        if offset is not None:
+            yield _Claim(root.location.child(name), offset, meaning, durable)
+    if folder.last_epoch is not None:
+        path, epoch = plan.files.location.child(LEADER_EPOCH_CHECKPOINT), folder.last_epoch
+        yield _Claim(path, epoch.start_offset, f"epoch {epoch.epoch} from offset", False)
+    for offset in folder.snapshots:
+        yield _Claim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
+
+
+def _still_holds(plan: PartitionPlan, claim: _Claim, root: Root) -> bool:
+    """Whether the log, looked at anew, reaches that far; or the partition, or the claim's file, is gone."""
+    try:
+        claim.path.entry()
+        return take_snapshot(relisted(plan.files)).log_end_offset >= claim.offset
+    except (ScanError, FileNotFoundError):
+        return True

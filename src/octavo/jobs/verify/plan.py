@@ -1,0 +1,97 @@
+"""What is to be verified in places, as tasks that know nothing of each other."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from octavo.errors import ScanError
+from octavo.format.names import CLEAN_SHUTDOWN, FolderState
+from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.folder import FolderTask
+from octavo.jobs.verify.root import RootTask
+from octavo.jobs.verify.segment import SegmentTask
+from octavo.jobs.verify.view import SegmentView
+from octavo.scan.directory import Directory, read_directory
+from octavo.scan.files import PartitionFiles, SegmentFiles
+from octavo.scan.location import Location, locate
+from octavo.scan.log_dirs import Place
+from octavo.scan.partition import effective_segments, relisted, retrying
+
+VerifyTask = RootTask | FolderTask | SegmentTask
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPlan:
+    """A partition's tasks; of a single segment file there is none for its folder."""
+
+    files: PartitionFiles
+    clean_shutdown: bool
+    folder: FolderTask | None
+    segments: list[SegmentTask]
+
+    def tasks(self) -> list[VerifyTask]:
+        return [*([self.folder] if self.folder is not None else []), *self.segments]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryPlan:
+    """The tasks of one place; `root` is None for a partition's folder or a segment file."""
+
+    location: Location
+    root: RootTask | None
+    partitions: list[PartitionPlan]
+    findings: Findings = field(default_factory=Findings)  # of the listing itself
+
+    def tasks(self) -> list[VerifyTask]:
+        root: list[VerifyTask] = [self.root] if self.root is not None else []
+        return root + [task for partition in self.partitions for task in partition.tasks()]
+
+
+def plan(places: Iterable[Place]) -> list[DirectoryPlan]:
+    """List the places; every folder in them is verified, also where two hold the same partition."""
+    return [_plan(read_directory(locate(place))) for place in places]
+
+
+def _plan(directory: Directory) -> DirectoryPlan:
+    clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
+    root = None
+    findings = Findings()
+    if not directory.single:
+        root = RootTask(directory.place, tuple(directory.files), tuple(directory.unknown))
+        for note in directory.notes:
+            findings.add(note.path, None, Problem.UNREADABLE_FILE, note.sentence)
+    partitions = []
+    for files in (*directory.partitions.values(), *directory.leaving):
+        try:
+            partitions.append(_partition(files, clean))
+        except ScanError:
+            continue  # deleted since it was listed
+    return DirectoryPlan(directory.place, root, partitions, findings)
+
+
+def _partition(files: PartitionFiles, clean: bool) -> PartitionPlan:
+    folder = FolderTask(files) if files.whole else None
+    if files.folder.state is FolderState.DELETE:
+        return PartitionPlan(files, clean, folder, [])
+    segments = retrying(files, effective_segments)
+    bases = [segment.base_offset for segment in (segments if files.whole else _all_segments(files))]
+    tasks = []
+    for segment in segments:
+        slot = bisect_right(bases, segment.base_offset)
+        behind = bases[slot] if slot < len(bases) else None
+        tasks.append(SegmentTask(SegmentView(files.location, segment, behind, clean)))
+    return PartitionPlan(files, clean, folder, tasks)
+
+
+def _all_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
+    return relisted(replace(files, whole=True)).segments
+
+
+def _is_there(location: Location) -> bool:
+    try:
+        location.entry()
+    except OSError:
+        return False
+    return True

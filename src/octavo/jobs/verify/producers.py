@@ -1,0 +1,130 @@
+"""The state of producers: markers, and the snapshot at a segment's end, which must follow from the one at its start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from octavo.errors import AppendRejected, CorruptionError
+from octavo.format import producer_snapshot
+from octavo.format.producer_snapshot import ProducerEntry
+from octavo.format.txn_index import AbortedTxn
+from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.view import Part, SegmentView
+from octavo.scan.location import Location
+from octavo.storage.producer_state import ProducerStateManager
+
+_NEVER = 1 << 62
+_SHOWN = ("epoch", "last_sequence", "current_txn_first_offset")
+
+
+class ProducerCheck:
+    """Replays a segment's batches onto the producers' state at its base offset.
+
+    What follows from that holds only where all batches are as they were written: `is_whole` tells, it ends with the
+    first gap or emptied batch, as compaction leaves them. Without a state to begin with only markers are looked at.
+    """
+
+    def __init__(self, view: SegmentView, state: bytes | None, findings: Findings) -> None:
+        self.is_whole = True
+        self.aborted: list[AbortedTxn] = []
+        self._path = view.path()
+        self._findings = findings
+        self._next_offset = view.base_offset
+        self._producers = ProducerStateManager(expiration_ms=_NEVER)
+        self._is_seeded = _load(self._producers, state, view.base_offset)
+
+    def take(self, part: Part) -> None:
+        table = part.table
+        self.is_whole = self.is_whole and self._follows(part)
+        if not (table["producer_id"] >= 0).any():
+            return
+        try:
+            replay = self._producers.replay(part.data, table)
+        except AppendRejected:
+            self._is_seeded = False  # after compaction a transaction may have lost its marker
+            return
+        self.aborted += replay.aborted
+        if replay.damage is not None:
+            self._is_seeded = False
+            position = part.file_position + (replay.damage.position or 0)
+            self._findings.add(self._path, position, Problem.INVALID_RECORDS, replay.damage.problem)
+
+    def expected(self) -> list[AbortedTxn] | None:
+        """The aborted transactions that the index must have; None where that cannot be told."""
+        return self.aborted if self._is_seeded and self.is_whole else None
+
+    def check_snapshot(self, path: Location, offset: int, content: bytes) -> None:
+        """The snapshot at the segment's end beside the state that the replay gives. An idle producer expires."""
+        try:
+            written = producer_snapshot.decode(content)
+        except CorruptionError:
+            return  # told where all snapshots are looked at
+        if self.expected() is None:
+            return
+        replayed = producer_snapshot.decode(producer_snapshot.encode_table(self._producers.producers.snapshot()))
+        known = {entry.producer_id: entry for entry in replayed}
+        for slot, entry in enumerate(written):
+            state = known.get(entry.producer_id)
+            if state is None or not _agree(state, entry, offset):
+                found = "none" if state is None else _shown(state)
+                detail = f"producer {entry.producer_id} with {_shown(entry)}, by the log {found}"
+                position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
+                self._findings.add(path, position, Problem.WRONG_STATE, detail)
+
+    def _follows(self, part: Part) -> bool:
+        """Whether no offset is missing, neither between batches nor inside one."""
+        table = part.table
+        starts = np.concatenate([[self._next_offset], part.last_offsets[:-1] + 1])
+        self._next_offset = int(part.last_offsets[-1]) + 1
+        is_whole = (table["magic"] >= 2) & (table["count"] == table["last_offset_delta"] + 1)
+        return bool((is_whole & (table["base_offset"] == starts)).all())
+
+
+def _load(producers: ProducerStateManager, state: bytes | None, base_offset: int) -> bool:
+    """Begin with a snapshot's state, or with none at the very start of a log; False where there is no way to know."""
+    if state is None:
+        producers.start_at(base_offset)
+        return base_offset == 0
+    try:
+        producers.load(state, base_offset, 0)
+    except CorruptionError:
+        return False
+    return True
+
+
+def _agree(state: ProducerEntry, written: ProducerEntry, offset: int) -> bool:
+    """Whether a snapshot at the offset says what the log does.
+
+    0.11 and 1.0 may have written it with the batch or marker at the offset, whose append made the segment roll; and
+    they had other ideas of the last offset and time after a marker.
+    """
+    is_ahead = written.last_offset >= offset
+    return (
+        state.epoch == written.epoch
+        and (state.last_sequence == written.last_sequence or is_ahead)
+        and written.current_txn_first_offset in (state.current_txn_first_offset, -1, offset)
+    )
+
+
+def _shown(entry: ProducerEntry) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {getattr(entry, name)}" for name in _SHOWN)
+
+
+def check_entries(path: Location, offset: int, content: bytes, findings: Findings) -> None:
+    """A snapshot by itself: its form, and that it knows nothing that begins behind its own offset."""
+    try:
+        entries = producer_snapshot.decode(content)
+    except CorruptionError as error:
+        findings.add_error(path, error)
+        return
+    seen: set[int] = set()
+    for slot, entry in enumerate(entries):
+        position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
+        latest = max(entry.last_offset - entry.offset_delta, entry.current_txn_first_offset)
+        if entry.producer_id in seen or entry.producer_id < 0:
+            detail = f"producer {entry.producer_id}, expected an id of its own for each entry"
+            findings.add(path, position, Problem.WRONG_STATE, detail)
+        elif latest > offset:
+            detail = f"producer {entry.producer_id} with offset {latest}, expected none behind {offset}"
+            findings.add(path, position, Problem.WRONG_STATE, detail)
+        seen.add(entry.producer_id)

@@ -1,0 +1,181 @@
+"""One segment: its log and everything beside it, read in the order in which a broker cannot make them disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+from octavo.errors import CorruptionError
+from octavo.format import leader_epochs, offset_index, time_index
+from octavo.format.leader_epochs import EpochEntry
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile
+from octavo.jobs.verify.epochs import EpochCheck
+from octavo.jobs.verify.finding import Finding, Findings, Problem
+from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
+from octavo.jobs.verify.log import LogCheck
+from octavo.jobs.verify.offset_index import OffsetIndexCheck
+from octavo.jobs.verify.producers import ProducerCheck
+from octavo.jobs.verify.records import RecordCheck
+from octavo.jobs.verify.settle import is_recent, pause
+from octavo.jobs.verify.time_index import TimeIndexCheck
+from octavo.jobs.verify.txn_index import TxnIndexCheck
+from octavo.jobs.verify.view import SegmentView
+from octavo.scan.files import read_partition
+from octavo.scan.location import Location
+from octavo.scan.root import Root
+from octavo.scan.segment_log import follow
+from octavo.scan.small_files import read_small
+
+_LOOKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """What was found in a segment, and how much it holds."""
+
+    findings: list[Finding]
+    next_offset: int | None = None  # behind its last sound batch; None: it went away
+    batches: int = 0
+    records: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTask:
+    """Verify one segment. Picklable."""
+
+    view: SegmentView
+
+    @property
+    def size(self) -> int:
+        return self.view.segment.log.size
+
+    def run(self) -> SegmentResult:
+        """What is found counts only if the files stay as they are; what has gone away meanwhile is no finding."""
+        view: SegmentView | None = self.view
+        result = SegmentResult([])
+        for look in range(_LOOKS):
+            assert view is not None
+            findings = Findings()
+            try:
+                result = _verify(view, findings)
+            except FileNotFoundError:
+                findings = Findings()
+                result = SegmentResult([])
+            except OSError as error:
+                findings.add_failure(error.filename or view.path(), error)
+            result = replace(result, findings=findings.all())
+            if result.next_offset is not None and not findings.has_problem():
+                return result
+            if look:
+                pause()
+            fresh = _relisted(view)
+            if fresh is None:
+                return SegmentResult([])
+            if fresh == view and not is_recent(view.path().entry()):
+                return result
+            view = fresh
+        return result
+
+
+def _relisted(view: SegmentView) -> SegmentView | None:
+    """The same segment in a new listing; None where it is gone."""
+    try:
+        files = read_partition(Root(view.folder.parent), view.folder, PartitionFolder("", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    found = [segment for segment in files.segments if segment.base_offset == view.base_offset]
+    if view.segment.transient:
+        found = [s for s in files.transient_segments(view.segment.transient) if s.base_offset == view.base_offset]
+    if not found:
+        return None
+    behind = [segment.base_offset for segment in files.segments if segment.base_offset > view.base_offset]
+    return replace(view, segment=found[0], next_base_offset=min(behind, default=None))
+
+
+def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
+    """Read the segment's files and compare them.
+
+    Offset and time index are read before the size of the log is taken, since a broker writes them after the log; the
+    leader epochs behind it, since they are written before the batches.
+    """
+    indexes = _Indexes.read(view)
+    seed = read_optional(snapshot_path(view.folder, view.base_offset))
+    with follow(view.path()) as file:
+        log = LogCheck(view, file, findings)
+        txns = TxnIndexCheck(view, read_optional(view.path(FileKind.TXN_INDEX)) or b"", findings)
+        offsets, times = indexes.checks(view, findings)
+        records = RecordCheck(view.path(), findings)
+        epochs = EpochCheck(view.path(), _leader_epochs(view.folder), findings)
+        producers = ProducerCheck(view, seed, findings)
+        for part in log.parts(indexes.are_untrimmed):
+            records.take(part)
+            epochs.take(part)
+            producers.take(part)
+            txns.take(part)
+            for index in (offsets, times):
+                if index is not None:
+                    index.take(part, log)
+        if offsets is not None:
+            offsets.finish(log)
+        if times is not None:
+            times.finish(view, log)
+        txns.finish(log, producers.expected())
+    end = log.next_offset if view.next_base_offset is None else view.next_base_offset
+    if log.next_offset == end:
+        after = read_optional(snapshot_path(view.folder, end))
+        if after is not None:
+            producers.check_snapshot(snapshot_path(view.folder, end), end, after)
+    return SegmentResult([], log.next_offset, log.batches, records.records, log.position)
+
+
+class _Indexes(NamedTuple):
+    """The two indexes of a segment."""
+
+    offset_index: IndexBytes | None
+    time_index: IndexBytes | None
+
+    @classmethod
+    def read(cls, view: SegmentView) -> Self:
+        return cls(
+            read_index(view, FileKind.OFFSET_INDEX, offset_index.ENTRY),
+            read_index(view, FileKind.TIME_INDEX, time_index.ENTRY),
+        )
+
+    @property
+    def are_untrimmed(self) -> bool:
+        """Whether they are those of a segment that is being written, or was when a crash came."""
+        found = [index for index in self if index is not None]
+        return bool(found) and all(index.zero_slots for index in found)
+
+    def checks(self, view: SegmentView, findings: Findings) -> tuple[OffsetIndexCheck | None, TimeIndexCheck | None]:
+        ordinary = view.is_last and self.are_untrimmed and not view.clean_shutdown
+        if self.offset_index is None and not view.is_last and view.segment.log.size:
+            path = view.path(FileKind.OFFSET_INDEX)
+            findings.add(path, None, Problem.MISSING_FILE, "the segment's log is there, its offset index is not")
+        offsets = times = None
+        if self.offset_index is not None:
+            check_length(self.offset_index, findings, ordinary)
+            offsets = OffsetIndexCheck(self.offset_index, view.base_offset, findings)
+        if self.time_index is not None:
+            times = TimeIndexCheck(self.time_index, view.base_offset, ordinary, findings)
+        return offsets, times
+
+
+def _leader_epochs(folder: Location) -> list[EpochEntry]:
+    """The epochs of the partition; a damaged file is told of where the folder is looked at."""
+    try:
+        return read_small(folder.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
+    except CorruptionError:
+        return []
+
+
+def snapshot_path(folder: Location, offset: int) -> Location:
+    return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
+
+
+def read_optional(location: Location) -> bytes | None:
+    try:
+        return location.read()
+    except FileNotFoundError:
+        return None

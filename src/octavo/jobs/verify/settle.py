@@ -1,0 +1,43 @@
+"""Second looks: on the disk of a running broker a file may be half written, or replaced, when it is first looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from octavo.jobs.verify.finding import Findings
+from octavo.scan.location import Entry, Location
+
+_LOOKS = 5
+_PAUSE_SECONDS = 0.02
+_RECENT_SECONDS = 60
+
+
+def settled(location: Location, check: Callable[[bytes, Findings], None], findings: Findings) -> None:
+    """Check a small file; what is found counts only if the file stays as it is. A file that goes away is no finding."""
+    previous: bytes | None = None
+    for _ in range(_LOOKS):
+        found = Findings()
+        try:
+            content, entry = location.read(), location.entry()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            findings.add_failure(location, error)
+            return
+        check(content, found)
+        if not found.has_problem() or (content == previous) or not is_recent(entry):
+            break
+        previous = content
+        time.sleep(_PAUSE_SECONDS)
+    findings.extend(found.all())
+
+
+def is_recent(entry: Entry) -> bool:
+    """Whether somebody may be writing the file: it was changed within the last minute (or the clocks disagree)."""
+    return time.time() - entry.mtime_ms / 1000 < _RECENT_SECONDS
+
+
+def pause() -> None:
+    """Let a writer go on."""
+    time.sleep(_PAUSE_SECONDS)

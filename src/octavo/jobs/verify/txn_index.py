@@ -1,0 +1,117 @@
+"""The transaction index beside the log: an entry for each aborted transaction whose marker lies in the segment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from octavo.format.names import FileKind
+from octavo.format.txn_index import ENTRY, VERSION, AbortedTxn
+from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.log import LogCheck
+from octavo.jobs.verify.view import Part, SegmentView
+from octavo.kernels.layout import CONTROL, TRANSACTIONAL
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An entry, and what the log was found to have at its two offsets; None while nothing was seen there."""
+
+    slot: int
+    txn: AbortedTxn
+    problem: str | None = field(default=None)
+
+
+class TxnIndexCheck:
+    """Each entry against the batches at its offsets, where compaction has left them; all of them against a replay."""
+
+    def __init__(self, view: SegmentView, content: bytes, findings: Findings) -> None:
+        self._path = view.path(FileKind.TXN_INDEX)
+        self._findings = findings
+        self._entries: list[_Entry] = []
+        self._check_form(content, view.base_offset)
+        self._by_first = sorted(self._entries, key=lambda entry: entry.txn.first_offset)
+        self._by_last = sorted(self._entries, key=lambda entry: entry.txn.last_offset)
+        self._firsts = self._lasts = 0  # how many of them have been looked at
+
+    def _check_form(self, content: bytes, base_offset: int) -> None:
+        cut = len(content) % ENTRY.size
+        if cut:
+            detail = f"a file of {len(content)} bytes, expected a multiple of {ENTRY.size}"
+            self._findings.add(self._path, len(content) - cut, Problem.PARTIAL_ENTRY, detail)
+        last_offset = base_offset - 1
+        for slot, (version, *fields) in enumerate(ENTRY.view(content).tolist()):
+            txn = AbortedTxn(*fields)
+            entry = _Entry(slot, txn)
+            self._entries.append(entry)
+            if version != VERSION:
+                self._wrong(entry, f"version {version}, expected {VERSION}")
+            elif txn.last_offset <= last_offset:
+                self._wrong(entry, f"a marker at offset {txn.last_offset}, expected more than {last_offset}")
+            elif not 0 <= txn.first_offset < txn.last_offset or txn.producer_id < 0:
+                self._wrong(entry, f"{_shown(txn)}, expected offsets that ascend and an id")
+            elif not 0 <= txn.last_stable_offset <= txn.last_offset + 1:
+                self._wrong(entry, f"last stable offset {txn.last_stable_offset} at the marker {txn.last_offset}")
+            last_offset = max(last_offset, txn.last_offset)
+
+    def take(self, part: Part) -> None:
+        """Look at the batches at the entries' offsets."""
+        end = int(part.last_offsets[-1])
+        while self._firsts < len(self._by_first) and self._by_first[self._firsts].txn.first_offset <= end:
+            self._check_first(self._by_first[self._firsts], part)
+            self._firsts += 1
+        while self._lasts < len(self._by_last) and self._by_last[self._lasts].txn.last_offset <= end:
+            self._check_marker(self._by_last[self._lasts], part)
+            self._lasts += 1
+
+    def finish(self, log: LogCheck, expected: list[AbortedTxn] | None) -> None:
+        """Tell what was wrong; `expected` is what a replay of all batches gives, None where some are gone."""
+        known = {(entry.txn.producer_id, entry.txn.last_offset): entry for entry in self._entries}
+        for txn in expected or []:
+            entry = known.get((txn.producer_id, txn.last_offset))
+            if entry is None:
+                self._findings.add(self._path, None, Problem.MISSING_ENTRY, f"none for {_shown(txn)}")
+            elif entry.txn != txn and entry.problem is None:
+                entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} by the log"
+        for entry in self._by_last[self._lasts :]:
+            if entry.problem is None and not log.spans.hides_offset(entry.txn.last_offset) and not log.has_grown():
+                entry.problem = f"a marker at offset {entry.txn.last_offset}, the log ends before {log.next_offset}"
+        for entry in self._entries:
+            if entry.problem is not None:
+                self._findings.add(self._path, entry.slot * ENTRY.size, Problem.WRONG_ENTRY, entry.problem)
+
+    def _check_first(self, entry: _Entry, part: Part) -> None:
+        batch = _batch_at(part, entry.txn.first_offset)
+        if batch is None:
+            return
+        is_data = bool(batch["attributes"] & TRANSACTIONAL) and not batch["attributes"] & CONTROL
+        is_first = batch["base_offset"] == entry.txn.first_offset and batch["producer_id"] == entry.txn.producer_id
+        if not is_data or not is_first:
+            self._wrong(entry, f"{_shown(entry.txn)}, but no batch of it begins there")
+
+    def _check_marker(self, entry: _Entry, part: Part) -> None:
+        batch = _batch_at(part, entry.txn.last_offset)
+        if batch is None:
+            return
+        is_marker = bool(batch["attributes"] & CONTROL) and batch["producer_id"] == entry.txn.producer_id
+        if not is_marker or batch["base_offset"] != entry.txn.last_offset:
+            self._wrong(entry, f"{_shown(entry.txn)}, but there is no marker of it at its end")
+
+    def _wrong(self, entry: _Entry, problem: str) -> None:
+        if entry.problem is None:
+            entry.problem = problem
+
+
+def _batch_at(part: Part, offset: int) -> np.void | None:
+    """The batch of format v2 that holds an offset; None where compaction has removed it."""
+    row = int(np.searchsorted(part.last_offsets, offset))
+    if row == len(part.table):
+        return None
+    batch: np.void = part.table[row]
+    return batch if batch["base_offset"] <= offset and batch["magic"] >= 2 else None
+
+
+def _shown(txn: AbortedTxn) -> str:
+    span = f"offsets {txn.first_offset} to {txn.last_offset}, last stable offset {txn.last_stable_offset}"
+    return f"producer {txn.producer_id}, {span}"

@@ -1,0 +1,89 @@
+"""What the checks of a segment share: which segment it is, and its batches chunk by chunk."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.names import FileKind
+from octavo.scan.files import SegmentFiles
+from octavo.scan.location import Location
+
+_OPEN = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """A segment as one listing of its folder showed it."""
+
+    folder: Location
+    segment: SegmentFiles
+    next_base_offset: int | None  # of the segment behind it; None: it is the last
+    clean_shutdown: bool  # whether `.kafka_cleanshutdown` is there
+
+    @property
+    def base_offset(self) -> int:
+        return self.segment.base_offset
+
+    @property
+    def is_last(self) -> bool:
+        return self.next_base_offset is None
+
+    def path(self, kind: FileKind = FileKind.LOG) -> Location:
+        return self.folder.child(self.segment.name(kind))
+
+
+class Part(NamedTuple):
+    """Sound batches that lie near one another in a log file, in file order."""
+
+    data: memoryview
+    table: NDArray[np.void]  # positions count from the start of `data`
+    file_position: int  # of `data`'s first byte
+    positions: NDArray[np.int64]  # in the file
+    last_offsets: NDArray[np.int64]
+
+
+class Spans:
+    """Ranges of a log that could not be read: what an index says of them can neither be confirmed nor denied.
+
+    They are added in file order; of the last one the offsets may be open until the next sound batch tells them.
+    """
+
+    def __init__(self) -> None:
+        self._positions: list[tuple[int, int]] = []
+        self._offsets: list[tuple[int, int]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._positions)
+
+    def add(self, start: int, end: int, first_offset: int, end_offset: int | None = None) -> None:
+        """Bytes from `start` to `end` which may have held these offsets, without an end those up to the next batch."""
+        _append(self._positions, start, end)
+        _append(self._offsets, first_offset, _OPEN if end_offset is None else end_offset)
+
+    def close(self, offset: int) -> None:
+        """A sound batch begins with this offset."""
+        if self._offsets and self._offsets[-1][1] == _OPEN:
+            self._offsets[-1] = (self._offsets[-1][0], offset)
+
+    def hides_position(self, position: int) -> bool:
+        return _contains(self._positions, position)
+
+    def hides_offset(self, offset: int) -> bool:
+        return _contains(self._offsets, offset)
+
+
+def _append(ranges: list[tuple[int, int]], start: int, end: int) -> None:
+    if ranges and start <= ranges[-1][1]:
+        ranges[-1] = (ranges[-1][0], max(end, ranges[-1][1]))
+    else:
+        ranges.append((start, end))
+
+
+def _contains(ranges: list[tuple[int, int]], value: int) -> bool:
+    slot = bisect_right(ranges, (value, _OPEN)) - 1
+    return slot >= 0 and value < ranges[slot][1]
