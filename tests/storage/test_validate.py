@@ -36,6 +36,7 @@ from tests.storage.produced_sets import (
     V1,
     changed,
     content,
+    cut_stream,
     old_set,
     records,
     wrapper,
@@ -291,18 +292,20 @@ def test_what_unpacks_to_too_much_is_too_large(monkeypatch: pytest.MonkeyPatch) 
         assign(GZIP)
 
 
-def test_a_decoder_that_has_grown_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoder_that_has_read_a_large_batch_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_reader, "_decoders", record_reader._Decoders())
     monkeypatch.setattr(record_reader, "KEPT_BYTES", 1000)
-    for _ in range(2):
-        assign(GZIP)
-        assert len(record_reader._decoders.by_columns) == 1
-    first = next(iter(record_reader._decoders.by_columns.values()))
-    assign(build_batch([record._replace(value=bytes(5000)) for record in THREE], codec=Codec.GZIP))
-    assert next(iter(record_reader._decoders.by_columns.values())) is first
-    assert first.held_bytes > 1000
+    kept = record_reader._decoders.by_columns
     assign(GZIP)
-    assert next(iter(record_reader._decoders.by_columns.values())) is not first
+    decoders = list(kept.values())
+    assign(GZIP)
+    assert list(kept.values()) == decoders and len(decoders) == 1
+    assign(build_batch([record._replace(value=bytes(5000)) for record in THREE], codec=Codec.GZIP))
+    assert not kept
+    assign(GZIP)
+    with pytest.raises(InvalidBatchError):
+        assign(cut_stream(GZIP))
+    assert not kept
 
 
 def test_threads_validate_at_once() -> None:

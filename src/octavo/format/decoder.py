@@ -47,10 +47,9 @@ class Decoder:
         self._filled_bytes = 0
 
     @property
-    def held_bytes(self) -> int:
-        """The size of the buffers that it keeps for the next call."""
-        binaries = sum(column.data.nbytes + column.offsets.nbytes for column in self.columns.binaries())
-        return 2 * self.columns.offset.nbytes + binaries + len(self._scratch.buffer)
+    def filled_bytes(self) -> int:
+        """How many bytes of records the last filling had, at most: its buffers have grown that far."""
+        return self._filled_bytes
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches of the table, in one or more fillings of the columns.

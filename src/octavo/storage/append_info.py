@@ -21,7 +21,7 @@ from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.batch_row import BatchRow, batch_row, batch_rows
+from octavo.storage.batch_row import BatchRow, all_attributes, batch_row, batch_rows, largest_timestamp
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -76,17 +76,22 @@ def analyze(
     kept = _before_later_epochs(table, leader_epoch) if origin is AppendOrigin.REPLICATION else table
     if len(kept) <= 1 or not clearly_sound(kept, limits):
         check_batches(kept, limits)
-    for batch in batch_rows(table[len(kept) :]):
-        _check_magic(batch)  # all that is looked at of what is left out
-    _check_tail(memoryview(data).cast("B"), batch_row(table, -1).end if len(table) else 0)
-    return _info(kept)
+    info = _info(kept)
+    end = info.valid_bytes
+    if len(kept) < len(table):
+        for batch in batch_rows(table[len(kept) :]):
+            _check_magic(batch)  # all that is looked at of what is left out
+            end = batch.end
+    _check_tail(memoryview(data).cast("B"), end)
+    return info
 
 
 def source_codec(table: NDArray[np.void]) -> Codec:
     """The codec of the last compressed batch."""
+    if not all_attributes(table) & layout.CODEC_MASK:
+        return Codec.NONE
     codecs = table["attributes"] & layout.CODEC_MASK
-    compressed = codecs.nonzero()[0]
-    return Codec(int(codecs[compressed[-1]])) if len(compressed) else Codec.NONE
+    return Codec(int(codecs[codecs.nonzero()[0][-1]]))
 
 
 def check_batches(table: NDArray[np.void], limits: Limits) -> None:
@@ -134,9 +139,7 @@ def _info(table: NDArray[np.void]) -> AppendInfo:
     if not len(table):
         return AppendInfo(table, 0, None, -1, -1, None, layout.NO_TIMESTAMP, Codec.NONE)
     first = batch_row(table, 0)
-    last, max_timestamp, codec = first, first.max_timestamp, first.codec_id
-    if len(table) > 1:
-        last, max_timestamp, codec = batch_row(table, -1), int(table["max_timestamp"].max()), source_codec(table)
+    last = first if len(table) == 1 else batch_row(table, -1)
     return AppendInfo(
         table,
         valid_bytes=last.end,
@@ -146,8 +149,8 @@ def _info(table: NDArray[np.void]) -> AppendInfo:
         last_leader_epoch=None
         if last.partition_leader_epoch == layout.NO_LEADER_EPOCH
         else last.partition_leader_epoch,
-        max_timestamp=max(max_timestamp, layout.NO_TIMESTAMP),
-        source_codec=Codec(codec),
+        max_timestamp=max(largest_timestamp(table), layout.NO_TIMESTAMP),
+        source_codec=source_codec(table),
     )
 
 

@@ -63,3 +63,14 @@ def batch_row(table: NDArray[np.void], row: int) -> BatchRow:
 
 def batch_rows(table: NDArray[np.void]) -> Iterator[BatchRow]:
     return map(BatchRow._make, table.tolist())
+
+
+def all_attributes(table: NDArray[np.void]) -> int:
+    """The attribute bits that any of the batches has."""
+    attributes = table["attributes"]
+    return int(attributes.item(0) if len(table) == 1 else np.bitwise_or.reduce(attributes))
+
+
+def largest_timestamp(table: NDArray[np.void]) -> int:
+    timestamps = table["max_timestamp"]
+    return int(timestamps.item(0) if len(table) == 1 else timestamps.max())

@@ -21,7 +21,7 @@ from octavo.format.decoder import Decoder
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
 
-# A decoder that a large batch has made larger than this is not kept.
+# A decoder is not kept once it has read a larger batch than this.
 KEPT_BYTES = 16 << 20
 
 
@@ -29,27 +29,31 @@ class _Decoders(threading.local):
     """A decoder for each set of columns that this thread has asked for."""
 
     def __init__(self) -> None:
-        self.by_columns: dict[int, Decoder] = {}
+        self.by_columns: dict[Column, Decoder] = {}
 
 
 _decoders = _Decoders()
 
 
-def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> Iterator[RecordColumns]:
-    """The records of these batches, in one or more fillings of columns; each is good until the next.
+def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
+    """The records of one batch; they are good until this thread reads again.
 
     Records that cannot be read are refused as Kafka refuses them; a broken stream of a codec counts as a broken record.
     """
+    decoder = _decoders.by_columns.pop(columns, None) or Decoder(columns)
     try:
-        yield from _decoder(columns).decode(view, table)
+        found = decoder.decode_one(view, batch)
     except CorruptionError as error:
         raise refusal_of(error) from error
+    if decoder.filled_bytes <= KEPT_BYTES:
+        _decoders.by_columns[columns] = decoder
+    return found
 
 
-def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
-    """The records of one batch; they are good until this thread reads again."""
+def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> Iterator[RecordColumns]:
+    """The records of many batches, in one or more fillings of columns; each is good until the next."""
     try:
-        return _decoder(columns).decode_one(view, batch)
+        yield from Decoder(columns).decode(view, table)
     except CorruptionError as error:
         raise refusal_of(error) from error
 
@@ -61,10 +65,3 @@ def refusal_of(error: CorruptionError) -> AppendRejected:
     if isinstance(error, CorruptRecordError):
         return CorruptBatchError(str(error))
     return InvalidBatchError(str(error))
-
-
-def _decoder(columns: Column) -> Decoder:
-    decoder = _decoders.by_columns.get(columns)
-    if decoder is None or decoder.held_bytes > KEPT_BYTES:
-        decoder = _decoders.by_columns[columns] = Decoder(columns)
-    return decoder

@@ -52,7 +52,7 @@ def assign_offsets(
     if not len(table):
         raise InvalidBatchError("a set without a batch, expected one")
     first = batch_row(table, 0)
-    source = Codec(first.codec_id) if len(table) == 1 else source_codec(table)
+    source = source_codec(table)
     if len(table) > 1 and not trusted and (source is not Codec.NONE or first.magic >= 2):
         raise InvalidBatchError(f"a set of {len(table)} batches, expected one")
     view = memoryview(data).cast("B")[: first.end if len(table) == 1 else batch_row(table, -1).end]

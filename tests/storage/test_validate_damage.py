@@ -1,0 +1,75 @@
+"""Damaged sets with checksums that fit: an append accepts them or refuses them with a documented error, no other."""
+
+from __future__ import annotations
+
+import zlib
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo import kernels
+from octavo.config import LogConfig
+from octavo.errors import AppendRejected
+from octavo.format.walker import walk
+from octavo.kernels.layout import Stop
+from octavo.storage.append_info import analyze
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.validate import assign_offsets
+from octavo.storage.validation_settings import ValidationSettings
+from tests.storage.produced_sets import NOW
+from tests.storage.validation_cases import CASES
+
+SETS = sorted({case.data for case in CASES.values()})
+CHANGES = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=5)
+TOPICS = [
+    ValidationSettings.of(
+        LogConfig.of({"cleanup.policy": policy, "compression.type": codec, "message.timestamp.type": time})
+    )
+    for policy in ("delete", "compact")
+    for codec in ("producer", "uncompressed", "zstd")
+    for time in ("CreateTime", "LogAppendTime")
+]
+
+
+def with_fitting_checksums(data: bytes) -> bytes:
+    fixed = bytearray(data)
+    for row in walk(data, check_crc=False).table:
+        start, end = int(row["position"]), int(row["position"]) + int(row["size"])
+        if row["magic"] == 2 and end - start >= 61:
+            fixed[start + 17 : start + 21] = kernels.crc32c(bytes(fixed[start + 21 : end])).to_bytes(4)
+        elif row["magic"] in (0, 1):
+            fixed[start + 12 : start + 16] = zlib.crc32(fixed[start + 16 : end]).to_bytes(4)
+    return bytes(fixed)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    data=st.sampled_from(SETS),
+    changes=CHANGES,
+    origin=st.sampled_from([AppendOrigin.CLIENT, AppendOrigin.COORDINATOR]),
+    topic=st.sampled_from(TOPICS),
+)
+def test_nothing_but_a_refusal_escapes(
+    data: bytes, changes: list[tuple[int, int]], origin: AppendOrigin, topic: ValidationSettings
+) -> None:
+    damaged = bytearray(data)
+    for position, value in changes if data else ():
+        damaged[position % len(data)] = value
+    sent = with_fitting_checksums(bytes(damaged))
+    buffer = bytearray(sent)
+    try:
+        info = analyze(buffer, walk(buffer).table, origin=origin, max_message_bytes=10**6, leader_epoch=3)
+        if not info.valid_bytes:
+            return
+        result = assign_offsets(
+            buffer, info.table, first_offset=50, now_ms=NOW, origin=origin, settings=topic, leader_epoch=3
+        )
+    except AppendRejected:
+        assert buffer == sent
+        return
+    written = walk(result.data)
+    assert written.stop is Stop.END and not written.table["flaws"].any()
+    assert written.table.tolist() == result.table.tolist()
+    if origin is AppendOrigin.CLIENT:
+        assert [row["base_offset"] for row in written.table] == [50]
+        assert result.last_offset == 50 + int(written.table[0]["last_offset_delta"])
