@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from octavo.format.batch import decode_batch, encode_batch
-from octavo.format.compression import Codec
+from octavo.format.batch import decode_batch
 from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message_set
 from octavo.format.record import Header, Record
 from octavo.format.walker import walk
 from tests.golden import archives
+from tests.golden.encoding import encode_compressed
 
 pytestmark = pytest.mark.kafka
 
@@ -30,19 +29,7 @@ def compressed_anew(archive: str) -> Iterator[tuple[list[Record], bytes]]:
             if header.codec_id:
                 _, seen = decode_batch(found.data, header.position)
                 _, stored = decode_batch(found.data, header.position, stored_timestamps=True)
-                yield seen, encoded(header, stored)
-
-
-def encoded(header: BatchHeader, records: list[Record]) -> bytes:
-    if header.magic == 2:
-        return encode_batch(header, records)
-    return encode_message_set(
-        records,
-        header.magic,
-        codec=Codec(header.codec_id),
-        timestamp_type=header.timestamp_type,
-        log_append_time=header.max_timestamp,
-    )
+                yield seen, encode_compressed(header, stored)
 
 
 def read_by_kafka(jvm: ModuleType, data: bytes) -> list[Record]:

@@ -1,0 +1,22 @@
+"""A compressed batch of an archive, encoded anew from its decoded fields."""
+
+from __future__ import annotations
+
+from octavo.format.batch import encode_batch
+from octavo.format.compression import Codec
+from octavo.format.header import BatchHeader
+from octavo.format.message_set import encode_message_set
+from octavo.format.record import Record
+
+
+def encode_compressed(header: BatchHeader, records: list[Record]) -> bytes:
+    """Of a v0 or v1 wrapper with the timestamps that it stores."""
+    if header.magic == 2:
+        return encode_batch(header, records)
+    return encode_message_set(
+        records,
+        header.magic,
+        codec=Codec(header.codec_id),
+        timestamp_type=header.timestamp_type,
+        log_append_time=header.max_timestamp,
+    )
