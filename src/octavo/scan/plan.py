@@ -66,22 +66,16 @@ def plan_partition(
     ranges: list[FileRange] = []
     for slot in range(len(snapshot.segments)):
         ranges += _ranges(snapshot, slot, offsets, split_bytes)
-    return [
-        ReadTask(
-            snapshot.files.location,
-            *snapshot.topic_partition,
-            max(offsets.start, group[0].first_offset),
-            min(offsets.end, group[-1].end_offset),
-            tuple(group),
-            tuple(txn for txn in aborted if _overlaps(txn, group)),
-            columns,
+    first_offsets, last_offsets = np.array([txn[1:3] for txn in aborted], np.int64).reshape(-1, 2).T
+    tasks = []
+    for group in _grouped(ranges, split_bytes):
+        start, end = max(offsets.start, group[0].first_offset), min(offsets.end, group[-1].end_offset)
+        overlapping = np.flatnonzero((first_offsets < end) & (last_offsets >= start))
+        left_out = tuple(aborted[slot] for slot in overlapping.tolist())
+        tasks.append(
+            ReadTask(snapshot.files.location, *snapshot.topic_partition, start, end, tuple(group), left_out, columns)
         )
-        for group in _grouped(ranges, split_bytes)
-    ]
-
-
-def _overlaps(txn: AbortedTxn, group: Sequence[FileRange]) -> bool:
-    return txn.first_offset < group[-1].end_offset and txn.last_offset >= group[0].first_offset
+    return tasks
 
 
 def _grouped(ranges: Sequence[FileRange], split_bytes: int) -> list[list[FileRange]]:

@@ -22,19 +22,22 @@ class AbortedRanges:
     """
 
     def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
-        self._ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for txn in aborted:
-            self._ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
-        self._producers = np.array(sorted(self._ranges), np.int64)
+            ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
+        # A producer's transactions do not overlap: sorted by their first offsets they are sorted by their last.
+        self._ranges = {number: np.array(sorted(found), np.int64).T for number, found in ranges.items()}
 
     def mask(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
         """True for the batches of aborted transactions."""
-        masked: NDArray[np.bool_] = np.isin(table["producer_id"], self._producers)
-        masked &= table["attributes"] & TRANSACTIONAL != 0
-        for row in np.flatnonzero(masked).tolist():
-            base_offset, delta = int(table[row]["base_offset"]), int(table[row]["last_offset_delta"])
-            ranges = self._ranges[int(table[row]["producer_id"])]
-            masked[row] = any(first <= base_offset + delta and base_offset <= last for first, last in ranges)
+        masked = np.zeros(len(table), np.bool_)
+        is_transactional = table["attributes"] & TRANSACTIONAL != 0
+        for producer_id in np.unique(table["producer_id"]).tolist():
+            if producer_id in self._ranges:
+                begins, ends = self._ranges[producer_id]
+                rows = np.flatnonzero(is_transactional & (table["producer_id"] == producer_id))
+                slots = np.searchsorted(begins, last_offsets(table[rows]), "right") - 1
+                masked[rows] = (slots >= 0) & (table[rows]["base_offset"] <= ends[slots])
         return masked
 
     def __bool__(self) -> bool:
