@@ -4,6 +4,7 @@ PYTHON ?=
 TEST_JOBS ?= 2
 FUZZ_INPUTS ?= 1000000
 SOAK_INPUTS ?= 20000000
+SOAK_FLIPS ?= 10500
 ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -64,7 +65,8 @@ bench: setup ## measure each job beside its physical limit (BENCH_ARGS=…)
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
 
-soak: setup ## run the fuzz for hours (SOAK_INPUTS=20000000)
+soak: setup ## flip ten thousand bytes, run the fuzz for hours (SOAK_FLIPS=10500 SOAK_INPUTS=20000000)
+	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS) --seed $$(date +%s)
 
 asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)

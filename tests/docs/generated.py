@@ -1,4 +1,4 @@
-"""Write the generated parts of docs/configuration.md and docs/command-reference.md from the code.
+"""Write the generated parts of pages in docs/ from the code: configs, commands, the findings of verify.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `python -m tests.docs.generated` (`make docs`)
 writes the parts anew; a test fails when a page differs from what is written.
@@ -18,9 +18,10 @@ import click
 from octavo.cli.commands import COMMANDS
 from octavo.cli.group import octavo
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
+from octavo.jobs.verify.finding import MEANINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "configuration.md", DOCS / "command-reference.md"]
+PAGES = [DOCS / "configuration.md", DOCS / "command-reference.md", DOCS / "commands" / "verify.md"]
 PART = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z ]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -79,6 +80,7 @@ def parts() -> dict[str, str]:
     return {
         "topic configs": configs(TOPIC_CONFIGS, with_synonyms=True),
         "broker configs": configs(BROKER_CONFIGS, with_synonyms=False),
+        "findings": table(("kind", "what it is"), *((f"`{kind}`", text) for kind, text in MEANINGS.items())),
         "overview": overview(),
         "commands": "\n".join(sections()),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from octavo.format.leader_epochs import EpochEntry
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import MOST_FINDINGS, Findings, Problem
 from octavo.jobs.verify.view import Part
 from octavo.kernels.layout import NO_LEADER_EPOCH
 
@@ -19,13 +19,16 @@ class EpochCheck:
     batches without an epoch: older formats have none, and what was made of them has none either.
     """
 
-    def __init__(self, path: object, entries: Sequence[EpochEntry], findings: Findings) -> None:
+    def __init__(self, path: object, checkpoint: object, entries: Sequence[EpochEntry], findings: Findings) -> None:
         self._path = path
+        self._checkpoint = checkpoint
         self._epochs = np.array([entry.epoch for entry in entries], np.int64)
         self._starts = np.array([entry.start_offset for entry in entries], np.int64)
         self._findings = findings
         # Entries out of order are a finding of their own; nothing can be looked up in them.
         self._is_usable = bool(len(entries)) and bool((np.diff(self._starts) >= 0).all())
+        self._confirmed: set[int] = set()  # slots of entries that some batch agrees with
+        self._differing: dict[int, list[tuple[int, int, int]]] = {}  # by slot: position, offset and epoch of batches
 
     def take(self, part: Part) -> None:
         if not self._is_usable:
@@ -33,11 +36,30 @@ class EpochCheck:
         table = part.table
         slots = np.searchsorted(self._starts, table["base_offset"], "right") - 1
         found = table["partition_leader_epoch"]
-        wrong = (slots >= 0) & (found != self._epochs[slots]) & (found != NO_LEADER_EPOCH) & (table["magic"] >= 2)
-        for row in np.flatnonzero(wrong):
-            expected = f"expected {self._epochs[slots[row]]} by leader-epoch-checkpoint"
-            detail = f"leader epoch {found[row]} at offset {table[row]['base_offset']}, {expected}"
-            self._findings.add(self._path, int(part.positions[row]), Problem.LEADER_EPOCH, detail)
+        compared = (slots >= 0) & (found != NO_LEADER_EPOCH) & (table["magic"] >= 2)
+        agrees = found == self._epochs[slots]
+        self._confirmed.update(np.unique(slots[compared & agrees]).tolist())
+        for row in np.flatnonzero(compared & ~agrees).tolist():
+            differing = self._differing.setdefault(int(slots[row]), [])
+            if len(differing) < MOST_FINDINGS:
+                differing.append((int(part.positions[row]), int(table[row]["base_offset"]), int(found[row])))
+
+    def finish(self) -> None:
+        """Tell what differs: of the checkpoint where it may be its entry that is wrong, of the log where it may not."""
+        for slot, differing in self._differing.items():
+            epochs = {epoch for _, _, epoch in differing}
+            neighbours = set(self._epochs[max(slot - 1, 0) : slot + 2].tolist())
+            nobody_agrees = slot not in self._confirmed and len(epochs) == 1
+            if nobody_agrees or epochs <= neighbours:  # a wrong epoch, or a wrong start of this one or of the next
+                entry = f"epoch {self._epochs[slot]} from offset {self._starts[slot]} on"
+                detail = f"{entry}, but batches there are of epoch {', '.join(map(str, sorted(epochs)))}"
+                self._findings.add(self._checkpoint, None, Problem.LEADER_EPOCH, detail)
+            if nobody_agrees and len(differing) > 1:
+                continue  # many batches agree with one another, and only the entry with none
+            for position, offset, epoch in differing:
+                expected = f"expected {self._epochs[slot]} by leader-epoch-checkpoint"
+                detail = f"leader epoch {epoch} at offset {offset}, {expected}"
+                self._findings.add(self._path, position, Problem.LEADER_EPOCH, detail)
 
 
 def check_entries(path: object, entries: Sequence[EpochEntry], findings: Findings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 from octavo.errors import CorruptionError
 
@@ -89,7 +90,7 @@ class Findings:
     """The findings of one task. Iterating gives them in the order in which they were made, file by file."""
 
     def __init__(self) -> None:
-        self._by_path: dict[str, list[Finding]] = {}
+        self._by_path: dict[str, dict[Finding, None]] = {}  # of what several checks find the same is told once
         self._left_out: dict[str, int] = {}
 
     def add(
@@ -101,15 +102,22 @@ class Findings:
         severity: Severity = Severity.PROBLEM,
     ) -> None:
         name = str(path)
-        found = self._by_path.setdefault(name, [])
+        found = self._by_path.setdefault(name, {})
         if len(found) < MOST_FINDINGS:
-            found.append(Finding(name, position, problem, detail, severity))
+            found[Finding(name, position, problem, detail, severity)] = None
         else:
             self._left_out[name] = self._left_out.get(name, 0) + 1
 
     def add_error(self, path: object, error: CorruptionError, problem: Problem = Problem.DAMAGED_FILE) -> None:
         """A decoder's error."""
         self.add(path, error.position, problem, error.problem)
+
+    def check_form(self, path: object, content: bytes, written: bytes) -> None:
+        """A text file that can be read, but has another form than the one in which Kafka writes the same."""
+        if content != written:
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(content, written, strict=False))
+            common = sum(1 for _ in same)
+            self.add(path, common, Problem.DAMAGED_FILE, f"not as Kafka writes it, which is {written[:60]!r}")
 
     def add_failure(self, path: object, error: OSError) -> None:
         """What the operating system said instead of giving a file."""
@@ -123,9 +131,9 @@ class Findings:
         return any(found.severity is Severity.PROBLEM for found in self.all())
 
     def all(self) -> list[Finding]:
-        told = []
+        told: list[Finding] = []
         for path, found in self._by_path.items():
-            told += found
+            told += list(found)
             if path in self._left_out:
                 detail = f"{self._left_out[path]} more findings in this file"
                 told.append(Finding(path, None, Problem.MORE, detail))

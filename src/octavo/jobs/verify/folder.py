@@ -126,10 +126,13 @@ class _FolderCheck:
     def _check_metadata(self, content: bytes, findings: Findings) -> None:
         path = self._files.location.child(PARTITION_METADATA)
         try:
-            self.topic_id = kafka_uuid.to_text(partition_metadata.decode(content).topic_id)
+            metadata = partition_metadata.decode(content)
         except CorruptionError as error:
             findings.add_error(path, error)
             return
+        if metadata.version == partition_metadata.VERSION:  # a later one may have more lines
+            findings.check_form(path, content, partition_metadata.encode(metadata))
+        self.topic_id = kafka_uuid.to_text(metadata.topic_id)
         if self._files.folder.topic == CLUSTER_METADATA_TOPIC and self.topic_id != CLUSTER_METADATA_ID:
             detail = f"topic id {self.topic_id}, expected {CLUSTER_METADATA_ID} of {CLUSTER_METADATA_TOPIC}"
             findings.add(path, None, Problem.TOPIC_ID, detail)
@@ -142,6 +145,8 @@ class _FolderCheck:
             findings.add_error(path, error)
             return
         self.last_epoch = entries[-1] if entries else None
+        if content:  # an empty file is one that was never written
+            findings.check_form(path, content, leader_epochs.encode(entries))
         epochs.check_entries(path, entries, findings)
 
     def _check_quorum_state(self, content: bytes, findings: Findings) -> None:

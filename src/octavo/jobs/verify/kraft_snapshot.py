@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from octavo.format.names import KRaftSnapshot
+from octavo.format.walker import Chunk
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.records import RecordCheck
 from octavo.jobs.verify.view import Part
@@ -13,29 +15,65 @@ from octavo.scan.segment_log import last_offsets, walk_file
 
 
 def check_kraft_snapshot(path: Location, findings: Findings) -> None:
-    """Every batch's CRC and records, and that the file is whole: the last batch is the footer, a control batch."""
-    records = RecordCheck(path, findings)
-    ends_with_control = False
+    """Every batch, and that the file is whole. A file that goes away is no finding."""
     try:
-        with path.open() as file:
-            for chunk in walk_file(file, 0, file.size()):
-                table = chunk.table
-                for row in table[table["flaws"] != 0]:
-                    position = chunk.file_position + int(row["position"])
-                    detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
-                    findings.add(path, position, Problem.CRC_MISMATCH, detail)
-                sound = table[table["flaws"] == 0]
-                if len(sound):
-                    positions = sound["position"] + chunk.file_position
-                    records.take(Part(chunk.data, sound, chunk.file_position, positions, last_offsets(sound)))
-                    ends_with_control = bool(np.bitwise_and(sound[-1]["attributes"], CONTROL))
-                if chunk.stop not in (None, Stop.END):
-                    findings.add(path, chunk.stop_position, Problem.NO_BATCH, "bytes that are no whole batch")
-                    return
+        _Check(path, findings).run()
     except FileNotFoundError:
         return
     except OSError as error:
         findings.add_failure(path, error)
-        return
-    if not ends_with_control:
-        findings.add(path, None, Problem.INCOMPLETE_BATCH, "the snapshot does not end with its footer")
+
+
+class _Check:
+    """The offsets of a snapshot's records count from 0 without a gap; all batches are of the epoch in its name."""
+
+    def __init__(self, path: Location, findings: Findings) -> None:
+        self._path = path
+        self._findings = findings
+        self._records = RecordCheck(path, findings)
+        self._next_offset = 0
+        self._ends_with_control = False
+        parsed = KRaftSnapshot.parse(path.name)
+        self._epoch = None if parsed is None else parsed.epoch
+
+    def run(self) -> None:
+        with self._path.open() as file:
+            for chunk in walk_file(file, 0, file.size()):
+                self._take(chunk)
+                if chunk.stop not in (None, Stop.END):
+                    self._add(chunk.stop_position, Problem.NO_BATCH, "bytes that are no whole batch")
+                    return
+        if not self._ends_with_control:
+            self._add(None, Problem.INCOMPLETE_BATCH, "the snapshot does not end with its footer, a control record")
+
+    def _take(self, chunk: Chunk) -> None:
+        table = chunk.table
+        for row in table[table["flaws"] != 0]:
+            position = chunk.file_position + int(row["position"])
+            detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
+            self._add(position, Problem.CRC_MISMATCH, detail)
+        sound = table[table["flaws"] == 0]
+        if not len(sound):
+            return
+        positions = sound["position"] + chunk.file_position
+        part = Part(chunk.data, sound, chunk.file_position, positions, last_offsets(sound))
+        self._records.take(part)
+        if not table["flaws"].any():
+            self._check_headers(part)
+        self._next_offset = int(part.last_offsets[-1]) + 1
+        self._ends_with_control = bool(sound[-1]["attributes"] & CONTROL)
+
+    def _check_headers(self, part: Part) -> None:
+        found, epochs = part.table["base_offset"], part.table["partition_leader_epoch"]
+        expected = np.concatenate([[self._next_offset], part.last_offsets[:-1] + 1])
+        for row in np.flatnonzero(found != expected):
+            detail = f"offset {found[row]}, expected {expected[row]}"
+            self._add(int(part.positions[row]), Problem.OFFSET_ORDER, detail)
+        if self._epoch is None:
+            self._epoch = int(epochs[0])
+        for row in np.flatnonzero(epochs != self._epoch):
+            detail = f"leader epoch {epochs[row]}, expected {self._epoch}"
+            self._add(int(part.positions[row]), Problem.LEADER_EPOCH, detail)
+
+    def _add(self, position: int | None, problem: Problem, detail: str) -> None:
+        self._findings.add(self._path, position, problem, detail)

@@ -76,7 +76,6 @@ class LogCheck:
             self.spans.close(int(table[0]["base_offset"]))
             self._check_fields(part)
             self._check_offsets(part)
-            self.next_offset = int(part.last_offsets[-1]) + 1
             self.position = int(positions[-1]) + int(table[-1]["size"])
         return part
 
@@ -106,7 +105,10 @@ class LogCheck:
             self._add(int(part.positions[row]), Problem.INVALID_BATCH, detail)
 
     def _check_offsets(self, part: Part) -> None:
-        """Against the segment's bounds, and each batch against the one before it."""
+        """Against the segment's bounds, and each batch against the one before it.
+
+        An offset outside the bounds is not believed: neither order nor the end of the log are told by it.
+        """
         first, last, view = part.table["base_offset"], part.last_offsets, self._view
         # A wrapper has the offset of its last message; its first one is looked at when it is opened.
         outside = (first < view.base_offset) | (last < first) | (last - view.base_offset > _INT32_MAX)
@@ -116,6 +118,10 @@ class LogCheck:
         after_outside = np.concatenate([[self._out_of_range], outside[:-1]])
         unordered = (first <= before) & ~outside & ~after_outside
         self._out_of_range = bool(outside[-1])
+        if not outside.any():
+            self.next_offset = int(last[-1]) + 1
+        elif not outside.all():
+            self.next_offset = int(last[~outside][-1]) + 1
         if not (outside | unordered).any():
             return
         for row in np.flatnonzero(outside):

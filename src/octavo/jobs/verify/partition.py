@@ -74,6 +74,7 @@ def _still_holds(plan: PartitionPlan, claim: _Claim, root: Root) -> bool:
     """Whether the log, looked at anew, reaches that far; or the partition, or the claim's file, is gone."""
     try:
         claim.path.entry()
-        return take_snapshot(relisted(plan.files)).log_end_offset >= claim.offset
+        tail = take_snapshot(relisted(plan.files)).tail
+        return tail is not None and tail.next_offset >= claim.offset
     except (ScanError, FileNotFoundError):
         return True

@@ -13,7 +13,7 @@ from octavo.jobs.verify.folder import FolderTask
 from octavo.jobs.verify.root import RootTask
 from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
-from octavo.scan.directory import Directory, read_directory
+from octavo.scan.directory import Directory, Wanted, read_directory
 from octavo.scan.files import PartitionFiles, SegmentFiles
 from octavo.scan.location import Location, locate
 from octavo.scan.log_dirs import Place
@@ -49,9 +49,12 @@ class DirectoryPlan:
         return root + [task for partition in self.partitions for task in partition.tasks()]
 
 
-def plan(places: Iterable[Place]) -> list[DirectoryPlan]:
-    """List the places; every folder in them is verified, also where two hold the same partition."""
-    return [_plan(read_directory(locate(place))) for place in places]
+def plan(places: Iterable[Place], wanted: Wanted | None = None) -> list[DirectoryPlan]:
+    """List the places; every folder in them is verified, also where two hold the same partition.
+
+    With `wanted` only these partitions are, but always the files in the root.
+    """
+    return [_plan(read_directory(locate(place), wanted)) for place in places]
 
 
 def _plan(directory: Directory) -> DirectoryPlan:

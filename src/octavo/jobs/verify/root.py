@@ -7,7 +7,7 @@ from functools import partial
 
 from octavo.errors import CorruptionError
 from octavo.format import checkpoint, meta_properties
-from octavo.format.names import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, OFFSET_CHECKPOINTS
+from octavo.format.names import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, OFFSET_CHECKPOINTS, topic_problem
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
@@ -54,6 +54,12 @@ class RootTask:
             findings.add_error(path, error)
             return
         for topic_partition, offset in offsets.items():
-            if offset < 0:
-                detail = f"offset {offset} of {topic_partition}, expected 0 or more"
+            problem = topic_problem(topic_partition.topic)
+            if problem is None and (topic_partition.partition < 0 or offset < 0):
+                problem = "expected no negative number"
+            if problem is not None:
+                detail = f"offset {offset} of {topic_partition}: {problem}"
                 findings.add(path, None, Problem.WRONG_ENTRY, detail)
+                return
+        if content:  # an empty file is one that was never written
+            findings.check_form(path, content, checkpoint.encode_offsets(offsets))

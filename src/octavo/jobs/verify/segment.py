@@ -106,7 +106,8 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
         txns = TxnIndexCheck(view, read_optional(view.path(FileKind.TXN_INDEX)) or b"", findings)
         offsets, times = indexes.checks(view, findings)
         records = RecordCheck(view.path(), findings)
-        epochs = EpochCheck(view.path(), _leader_epochs(view.folder), findings)
+        checkpoint = view.folder.child(LEADER_EPOCH_CHECKPOINT)
+        epochs = EpochCheck(view.path(), checkpoint, _leader_epochs(checkpoint), findings)
         producers = ProducerCheck(view, seed, findings)
         for part in log.parts(indexes.are_untrimmed):
             records.take(part)
@@ -121,6 +122,7 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
         if times is not None:
             times.finish(view, log)
         txns.finish(log, producers.expected())
+        epochs.finish()
     end = log.next_offset if view.next_base_offset is None else view.next_base_offset
     if log.next_offset == end:
         after = read_optional(snapshot_path(view.folder, end))
@@ -162,10 +164,10 @@ class _Indexes(NamedTuple):
         return offsets, times
 
 
-def _leader_epochs(folder: Location) -> list[EpochEntry]:
+def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:
     """The epochs of the partition; a damaged file is told of where the folder is looked at."""
     try:
-        return read_small(folder.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
+        return read_small(checkpoint, leader_epochs.decode) or []
     except CorruptionError:
         return []
 

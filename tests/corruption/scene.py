@@ -1,0 +1,125 @@
+"""A golden directory that tests damage: one byte is changed, what may be affected verified, and the byte restored."""
+
+from __future__ import annotations
+
+import os
+import random
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from octavo.format.names import PartitionFolder
+from octavo.jobs.runner import Outcome, Progress, Task
+from octavo.jobs.verify.finding import Finding
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import plan
+from tests.golden.archives import GOLDEN, entry
+
+TaskType = TypeVar("TaskType", bound=Task)
+Result = TypeVar("Result")
+
+# So much of an index's end is flipped, too: of 10 MB of zeros the first ones are as good as the rest.
+_ZEROS = 64
+
+
+class Flip(NamedTuple):
+    """One byte of one file, changed."""
+
+    path: Path
+    position: int
+    old: int
+    new: int
+
+    def __str__(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name} at {self.position}: {self.old:#04x} to {self.new:#04x}"
+
+
+class InlineRunner:
+    """Runs tasks one by one in the caller's thread: a thread pool for each of thousands of runs would cost more."""
+
+    def run(
+        self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
+    ) -> Iterator[Outcome[TaskType, Result]]:
+        for task in tasks:
+            yield Outcome(task, function(task))
+
+
+@dataclass(slots=True)
+class Scene:
+    """A copy of an archive, and what is found in it undamaged."""
+
+    root: Path
+    files: list[Path]
+    sizes: list[int]  # of what is flipped of each
+    quiet: dict[Path, set[Finding]]
+
+    @classmethod
+    def of(cls, archive: str, root: Path) -> Scene:
+        with tarfile.open(GOLDEN / entry(archive)["archive"]) as tar:
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)
+            tar.extractall(root)
+        files = sorted(path for path in root.rglob("*") if path.is_file() and path.stat().st_size)
+        for path in files:
+            path.chmod(0o644)
+        return cls(root, files, [_used(path) for path in files], {})
+
+    def flips(self, count: int, seed: int) -> Iterator[Flip]:
+        """Half of them anywhere, half of them in a file of a kind that is drawn first: small files count, too."""
+        draw = random.Random(seed)
+        kinds: dict[str, list[int]] = {}
+        for number, path in enumerate(self.files):
+            kinds.setdefault(path.suffix or path.name, []).append(number)
+        for _ in range(count):
+            if draw.random() < 0.5:
+                number = draw.choices(range(len(self.files)), self.sizes)[0]
+            else:
+                number = draw.choice(kinds[draw.choice(sorted(kinds))])
+            path, position = self.files[number], draw.randrange(self.sizes[number])
+            with path.open("rb") as file:
+                file.seek(position)
+                (old,) = file.read(1)
+            change = 1 << draw.randrange(8) if draw.random() < 0.5 else draw.randrange(1, 256)
+            yield Flip(path, position, old, old ^ change)
+
+    def found(self, flip: Flip) -> list[Finding]:
+        """What is found with that byte changed and is not found without."""
+        folder = flip.path.parent
+        if folder not in self.quiet:
+            self.quiet[folder] = set(self._verify(folder))
+        with changed(flip):
+            return [found for found in self._verify(folder) if found not in self.quiet[folder]]
+
+    def _verify(self, folder: Path) -> list[Finding]:
+        """The root, and the partitions of one topic: no other's findings depend on a file of theirs."""
+        if folder == self.root:
+            return list(Verification(plan([self.root]), InlineRunner()).findings())
+        topic = PartitionFolder.parse(folder.name).topic
+        return list(Verification(plan([self.root], lambda name: name.topic == topic), InlineRunner()).findings())
+
+
+@contextmanager
+def changed(flip: Flip) -> Iterator[None]:
+    """Within the block the byte is another one. The file's times stay: a verification waits where they are recent."""
+    status = flip.path.stat()
+    try:
+        _write(flip.path, flip.position, flip.new, status)
+        yield
+    finally:
+        _write(flip.path, flip.position, flip.old, status)
+
+
+def _write(path: Path, position: int, byte: int, status: os.stat_result) -> None:
+    with path.open("r+b") as file:
+        file.seek(position)
+        file.write(bytes([byte]))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _used(path: Path) -> int:
+    """Up to where a file is flipped: not all through the zeros at the end of an index or a preallocated log."""
+    size = path.stat().st_size
+    content = path.read_bytes() if size < 1 << 20 else path.read_bytes()[: 1 << 20]
+    return min(len(content.rstrip(b"\0")) + _ZEROS, size)

@@ -1,0 +1,74 @@
+"""Verification of what real brokers left: quiet on sound directories, and each of the golden damages is found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import plan
+from tests.corruption.nearness import is_near
+from tests.golden.archives import archives, entry, unpack
+
+DAMAGED = ("v431-corrupt", "v431-torn")
+NOTES = [note for note in entry("v431-corrupt")["notes"] if "old" not in note or note["old"] != note["new"]]
+
+
+def verify(*places: Path) -> Verification:
+    return Verification(plan(places), ThreadRunner(2))
+
+
+def log_dirs(root: Path) -> list[Path]:
+    return sorted(path.parent for path in root.glob("*/meta.properties")) or [root]
+
+
+@pytest.mark.parametrize("name", [name for name in archives() if name not in DAMAGED])
+def test_quiet_on_what_brokers_left_in_order(name: str) -> None:
+    verification = verify(*log_dirs(unpack(name)))
+    problems = [found for found in verification.findings() if found.severity is Severity.PROBLEM]
+    assert problems == []
+    assert verification.summary.segments > 0
+    assert verification.summary.problems == 0
+
+
+def test_infos_of_a_killed_broker_are_the_ordinary_ones() -> None:
+    kinds = {found.problem for found in verify(unpack("v431-killed")).findings()}
+    assert kinds == {Problem.ZERO_ENTRIES, Problem.ZEROS, Problem.ON_ITS_WAY_OUT}
+
+
+def test_torn_ends_are_infos_but_a_wrong_crc_is_a_problem() -> None:
+    lines = list(verify(unpack("v431-torn")).findings())
+    expected: dict[str, tuple[Problem, Severity]] = {
+        "crash.plain-0/00000000000000000213.log": (Problem.INCOMPLETE_BATCH, Severity.INFO),
+        "crash.txn-0/00000000000000000160.log": (Problem.INCOMPLETE_BATCH, Severity.INFO),
+        "crash.prealloc-0/00000000000000001855.log": (Problem.CRC_MISMATCH, Severity.PROBLEM),
+        "crash.big-index-0/00000000000000000000.log": (Problem.INCOMPLETE_BATCH, Severity.INFO),
+        "crash.compacted-0/00000000000000000237.log": (Problem.CRC_MISMATCH, Severity.PROBLEM),
+    }
+    for note in entry("v431-torn")["notes"]:
+        problem, severity = expected[note["file"]]
+        (line,) = [line for line in lines if line.path.endswith(note["file"]) and line.problem is problem]
+        position = note.get("batch", note.get("last_batch", {"position": line.position}))["position"]
+        assert (line.severity, line.position) == (severity, position)
+
+
+@pytest.mark.parametrize("note", NOTES, ids=lambda note: str(note["folder"]))
+def test_a_damage_is_found_in_its_file(note: dict[str, Any], tmp_path: Path) -> None:
+    segment = unpack("v431-clean") / note["from"]
+    damaged, sound = tmp_path / "damaged" / "case-0", tmp_path / "sound" / "case-0"
+    shutil.copytree(unpack("v431-corrupt") / note["folder"], damaged)
+    sound.mkdir(parents=True)
+    for path in segment.parent.glob(f"{segment.name}.*"):
+        shutil.copy2(path, sound / path.name)
+    name = note.get("file", f"{segment.name}.snapshot")
+    problems = [found for found in verify(damaged.parent).findings() if found.severity is Severity.PROBLEM]
+    named = [found for found in problems if Path(found.path).name == name]
+    assert named
+    if "position" in note:
+        assert any(is_near(found, sound / name, note["position"]) for found in named)
+    assert [found for found in verify(sound.parent).findings() if found.severity is Severity.PROBLEM] == []

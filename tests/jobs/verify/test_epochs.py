@@ -1,0 +1,86 @@
+"""Leader epochs: of batches and of the checkpoint, and which of the two is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.jobs.verify.finding import Problem, Severity
+from tests.jobs.verify.verified import findings_of, shown
+from tests.scan.segments import write_segment
+from tests.storage.batches import batch
+
+CHECKPOINT, LOG = "leader-epoch-checkpoint", f"{0:020}.log"
+SIZE = len(batch(0))
+
+
+def verify(folder: Path, epochs: list[int], checkpoint: str) -> list[tuple[str, int | None]]:
+    write_segment(folder, 0, *(batch(offset, epoch=epoch) for offset, epoch in enumerate(epochs)))
+    (folder / CHECKPOINT).write_text(checkpoint)
+    found = shown(findings_of(folder))
+    assert all(line[2:] == (Problem.LEADER_EPOCH, Severity.PROBLEM) for line in found)
+    return [line[:2] for line in found]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "orders-0"
+
+
+@pytest.mark.parametrize(
+    ("epochs", "checkpoint"),
+    [
+        ([0, 0, 0, 2, 2], "0\n2\n0 0\n2 3\n"),
+        ([0, 0, 0, 2, 2], "0\n3\n0 0\n2 3\n4 5\n"),  # a leader that has not written yet
+        ([7, 7, 7, 7, 7], "0\n1\n2 5\n"),  # the history was lost
+        ([0, 0, 1, 1, 1], "0\n1\n1 3\n"),  # the log start is 3
+        ([-1, -1, 0, 0, 0], "0\n1\n0 0\n"),  # made of batches of old formats
+        ([5, 5, 5, 5, 5], ""),
+        ([5, 5, 5, 5, 5], "0\n0\n"),
+    ],
+)
+def test_sound(folder: Path, epochs: list[int], checkpoint: str) -> None:
+    assert verify(folder, epochs, checkpoint) == []
+
+
+def test_a_batch_of_another_epoch(folder: Path) -> None:
+    assert verify(folder, [0, 9, 0, 2, 2], "0\n2\n0 0\n2 3\n") == [(LOG, SIZE)]
+
+
+def test_an_entry_with_another_epoch(folder: Path) -> None:
+    assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n3 3\n") == [(CHECKPOINT, None)]
+
+
+def test_an_entry_with_another_start(folder: Path) -> None:
+    assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n2 4\n") == [(CHECKPOINT, None), (LOG, 3 * SIZE)]
+    assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n2 2\n") == [(CHECKPOINT, None), (LOG, 2 * SIZE)]
+
+
+def test_of_one_batch_nobody_can_tell(folder: Path) -> None:
+    assert verify(folder, [0, 0, 0, 0, 3], "0\n2\n0 0\n2 4\n") == [(CHECKPOINT, None), (LOG, 4 * SIZE)]
+
+
+def test_a_wrong_entry_is_told_once_for_all_segments(folder: Path) -> None:
+    write_segment(folder, 5, batch(5), batch(6))
+    assert verify(folder, [0, 0, 0, 0, 0], "0\n1\n1 0\n") == [(CHECKPOINT, None)]
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "problem"),
+    [
+        ("0\n2\n2 0\n2 3\n", Problem.ENTRY_ORDER),
+        ("0\n2\n2 3\n3 3\n", Problem.ENTRY_ORDER),
+        ("0\n1\n0 7\n", Problem.BEYOND_END),
+        ("0\n2\n0 0\n", Problem.DAMAGED_FILE),
+        ("1\n0\n", Problem.DAMAGED_FILE),
+        ("0\n1\n0  0\n", Problem.DAMAGED_FILE),  # not as Kafka writes it
+        ("0\n1\n0 00\n", Problem.DAMAGED_FILE),
+        ("0\n1\n0 0", Problem.DAMAGED_FILE),
+    ],
+)
+def test_a_wrong_checkpoint(folder: Path, checkpoint: str, problem: Problem) -> None:
+    write_segment(folder, 0, *(batch(offset, epoch=-1) for offset in range(5)))
+    (folder / CHECKPOINT).write_text(checkpoint)
+    ((name, _, found, severity),) = shown(findings_of(folder))
+    assert (name, found, severity) == (CHECKPOINT, problem, Severity.PROBLEM)

@@ -1,0 +1,160 @@
+"""The log's check: checksums, order, bounds, records, and what lies between batches."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from octavo.format.batch import build_batch, encode_batch, read_header
+from octavo.format.compression import Codec
+from octavo.format.message_set import encode_message_set
+from octavo.format.record import Record
+from octavo.jobs.verify.finding import MOST_FINDINGS, Problem
+from octavo.kernels import crc32c
+from tests.jobs.verify.verified import findings_of, flipped
+from tests.scan.segments import write_segment
+from tests.storage.batches import batch
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "orders-0"
+
+
+def log_findings(folder: Path) -> list[tuple[int | None, Problem]]:
+    return [(found.position, found.problem) for found in findings_of(folder) if found.path.endswith(".log")]
+
+
+def sealed(content: bytearray) -> bytes:
+    """A batch with the CRC that its bytes give."""
+    content[17:21] = crc32c(memoryview(content)[21:]).to_bytes(4)
+    return bytes(content)
+
+
+def with_field(content: bytes, position: int, form: str, value: int) -> bytes:
+    changed = bytearray(content)
+    struct.pack_into(f">{form}", changed, position, value)
+    return sealed(changed)
+
+
+@pytest.mark.parametrize(
+    ("position", "form", "value", "problem"),
+    [
+        (57, "i", -1, Problem.INVALID_BATCH),
+        (57, "i", 9, Problem.INVALID_BATCH),  # more records than offsets
+        (57, "i", 2, Problem.INVALID_RECORDS),  # fewer than there are
+        (23, "i", -1, Problem.INVALID_BATCH),
+        (23, "i", 1, Problem.INVALID_BATCH),
+        (16, "b", 3, Problem.INVALID_BATCH),  # magic
+        (22, "b", 7, Problem.INVALID_RECORDS),  # no codec has this number
+    ],
+)
+def test_fields_with_a_right_crc(folder: Path, position: int, form: str, value: int, problem: Problem) -> None:
+    whole = [batch(0, 3), batch(3, 3), batch(6, 3)]
+    write_segment(folder, 0, whole[0], with_field(whole[1], position, form, value), whole[2])
+    found = log_findings(folder)
+    assert problem in {kind for _, kind in found}
+    assert all(place is not None and len(whole[0]) <= place <= len(whole[0]) + len(whole[1]) for place, _ in found)
+
+
+def test_offsets_that_do_not_increase(folder: Path) -> None:
+    write_segment(folder, 0, batch(0, 3), batch(2, 3), batch(9), batch(9))
+    sizes = [len(batch(0, 3)), len(batch(2, 3)), len(batch(9))]
+    expected = [(sizes[0], Problem.OFFSET_ORDER), (sum(sizes), Problem.OFFSET_ORDER)]
+    assert log_findings(folder) == expected
+
+
+def test_an_offset_outside_the_segment_is_told_at_its_batch(folder: Path) -> None:
+    log = write_segment(folder, 5, batch(5), batch(5), batch(12), batch(6))
+    flipped(log, 7)
+    write_segment(folder, 10, batch(10))
+    size = len(batch(0))
+    assert log_findings(folder) == [(0, Problem.OFFSET_ORDER), (2 * size, Problem.OFFSET_ORDER)]
+
+
+def test_an_offset_that_an_index_cannot_hold(folder: Path) -> None:
+    write_segment(folder, 0, batch(0))
+    with (folder / f"{0:020}.log").open("ab") as log:
+        log.write(batch(2**31))
+    assert log_findings(folder) == [(len(batch(0)), Problem.OFFSET_ORDER)]
+
+
+def test_records_outside_their_batch(folder: Path) -> None:
+    records = [Record(offset, 0, None, b"v") for offset in (0, 1, 5)]
+    header = read_header(build_batch(records))
+    short = encode_batch(header, [Record(0, 0, None, b"v"), Record(9, 0, None, b"v")])
+    twice = encode_batch(header, [Record(2, 0, None, b"v"), Record(2, 0, None, b"v")])
+    write_segment(folder, 0, short)
+    assert log_findings(folder) == [(0, Problem.INVALID_RECORDS)]
+    write_segment(folder, 0, twice)
+    assert log_findings(folder) == [(0, Problem.INVALID_RECORDS)]
+
+
+def test_behind_a_damaged_batch_it_goes_on(folder: Path) -> None:
+    whole = [batch(number, 3) for number in range(0, 30, 3)]
+    log = write_segment(folder, 0, *whole)
+    size = len(whole[0])
+    flipped(log, 2 * size + 70)
+    flipped(log, 6 * size + 70)
+    assert log_findings(folder) == [(2 * size, Problem.CRC_MISMATCH), (6 * size, Problem.CRC_MISMATCH)]
+
+
+@pytest.mark.parametrize("byte", range(8, 12))
+def test_behind_a_wrong_length_the_next_sound_batch_is_found(folder: Path, byte: int) -> None:
+    whole = [batch(number, 3) for number in range(0, 30, 3)]
+    log = write_segment(folder, 0, *whole)
+    size = len(whole[0])
+    flipped(log, 2 * size + byte, 0x10)
+    flipped(log, 8 * size + 70)
+    found = log_findings(folder)
+    assert found[0][0] == 2 * size
+    assert found[-1] == (8 * size, Problem.CRC_MISMATCH)
+    assert len(found) <= 3
+
+
+def test_garbage_between_batches(folder: Path) -> None:
+    first, second = batch(0), batch(1)
+    write_segment(folder, 0, first, second)
+    (folder / f"{0:020}.log").write_bytes(first + b"rubbish" * 1000 + second)
+    assert log_findings(folder) == [(len(first), Problem.NO_BATCH)]
+
+
+def test_messages_of_old_formats(folder: Path) -> None:
+    records = [Record(offset, 5, b"k", b"v") for offset in range(4)]
+    wrapped = encode_message_set(records, 0, codec=Codec.GZIP)
+    plain = encode_message_set([Record(4, 5, None, b"v"), Record(5, 5, None, b"v")], 1)
+    write_segment(folder, 0, wrapped, plain)
+    assert log_findings(folder) == []
+    # The offset of a message is outside its CRC; those inside a wrapper of magic 0 are not.
+    log = folder / f"{0:020}.log"
+    flipped(log, 7, 8)
+    assert (0, Problem.INVALID_RECORDS) in log_findings(folder)
+    flipped(log, 7, 8)
+    flipped(log, len(wrapped) + 7, 2)
+    assert (len(wrapped), Problem.OFFSET_ORDER) in log_findings(folder) or log_findings(folder)
+
+
+def test_a_file_full_of_damage_is_told_in_bounded_space(folder: Path) -> None:
+    whole = [bytearray(batch(number)) for number in range(MOST_FINDINGS + 50)]
+    for content in whole:
+        content[-1] ^= 1
+    log = write_segment(folder, 0, *map(bytes, whole))
+    found = [line for line in findings_of(folder) if line.path == str(log)]
+    assert len(found) == MOST_FINDINGS + 1
+    assert found[-1].problem is Problem.MORE
+    assert found[-1].detail.startswith("50 more")
+
+
+def test_a_segment_that_went_away_is_no_finding(folder: Path) -> None:
+    from octavo.jobs.verify.plan import plan
+
+    write_segment(folder, 0, batch(0))
+    write_segment(folder, 1, batch(1))
+    (planned,) = plan([folder.parent])
+    for path in folder.glob(f"{0:020}.*"):
+        path.unlink()
+    first, second = (task.run() for task in planned.partitions[0].segments)
+    assert (first.findings, first.next_offset) == ([], None)
+    assert second.next_offset == 2

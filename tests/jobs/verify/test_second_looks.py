@@ -1,0 +1,109 @@
+"""On a running broker's disk: what is half written, renamed or replaced while it is looked at is no finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.format import producer_snapshot
+from octavo.format.names import FileKind
+from octavo.format.producer_snapshot import ProducerEntry
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.verify import segment, settle
+from octavo.jobs.verify.finding import Finding, Problem
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import DirectoryPlan, plan
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_segment(tmp_path / "orders-0", 0, batch(0), batch(1), batch(2), batch(3))
+    return tmp_path / "orders-0"
+
+
+def findings(plans: list[DirectoryPlan]) -> list[Finding]:
+    return list(Verification(plans, ThreadRunner(1)).findings())
+
+
+def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: object) -> list[str]:
+    """Do the step where a pause would be."""
+    done: list[str] = []
+
+    def pause(*_: object) -> None:
+        if not done:
+            step()  # type: ignore[operator]
+        done.append(name)
+
+    monkeypatch.setattr(module, name, pause)
+    return done
+
+
+def test_a_snapshot_that_is_being_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = producer_snapshot.encode([])
+    file = path(folder, 4, FileKind.PRODUCER_SNAPSHOT)
+    file.write_bytes(content[:5])
+    done = once(monkeypatch, settle.time, "sleep", lambda: file.write_bytes(content))
+    assert findings(plan([folder.parent])) == []
+    assert done
+
+
+def test_a_damaged_one_is_told_after_a_second_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path(folder, 4, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"short")
+    done = once(monkeypatch, settle.time, "sleep", lambda: None)
+    assert [found.problem for found in findings(plan([folder.parent]))] == [Problem.DAMAGED_FILE]
+    assert len(done) == 1
+
+
+def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = path(folder, 0, FileKind.LOG)
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-20] + bytes(20))
+    once(monkeypatch, segment, "pause", lambda: log.write_bytes(whole))
+    assert findings(plan([folder.parent])) == []
+
+
+def test_a_segment_that_compaction_replaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is the new one already, the indexes and the segment behind are still the old ones."""
+    write_segment(folder, 4, batch(4), batch(5))
+    plans = plan([folder.parent])
+    merged = [batch(0), batch(5)]
+    path(folder, 0, FileKind.LOG).write_bytes(b"".join(merged))
+
+    def finish() -> None:
+        write_segment(folder, 0, *merged)
+        for file in folder.glob(f"{4:020}.*"):
+            file.unlink()
+
+    once(monkeypatch, segment, "pause", finish)
+    assert findings(plans) == []
+
+
+def test_a_deletion_that_renames_file_by_file(folder: Path) -> None:
+    write_segment(folder, 4, batch(4))
+    log = path(folder, 0, FileKind.LOG)
+    log.rename(log.with_name(f"{log.name}.deleted"))
+    plans = plan([folder.parent])  # lists indexes without their log
+    for kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+        index = path(folder, 0, kind)
+        index.rename(index.with_name(f"{index.name}.deleted"))
+    assert [found.problem for found in findings(plans)] == [Problem.ON_ITS_WAY_OUT]
+
+
+def test_a_partition_that_is_deleted_meanwhile(folder: Path) -> None:
+    write_segment(folder.parent / "other-0", 0, batch(0))
+    plans = plan([folder.parent])
+    folder.rename(folder.with_name(f"orders-0.{'0' * 32}-delete"))
+    assert findings(plans) == []
+
+
+def test_a_log_that_grows_behind_the_back(folder: Path) -> None:
+    """A checkpoint and a snapshot of offsets that were written after the log was listed."""
+    plans = plan([folder.parent])
+    write_segment(folder, 4, batch(4), batch(5))
+    entry = ProducerEntry(1, 0, 1, 3, 0, 0, -1, -1)
+    path(folder, 6, FileKind.PRODUCER_SNAPSHOT).write_bytes(producer_snapshot.encode([entry]))
+    folder.parent.joinpath("recovery-point-offset-checkpoint").write_text("0\n1\norders 0 6\n")
+    assert findings(plans) == []

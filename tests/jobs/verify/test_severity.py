@@ -1,0 +1,130 @@
+"""What is a problem and what is info: a crash's ordinary traces, in the last segment of an unclean directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.format.names import FileKind
+from octavo.jobs.verify.finding import Problem, Severity
+from tests.jobs.verify.verified import findings_of, flipped, shown
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+BATCHES = [batch(number, timestamp=1000 + number) for number in range(10)]
+SIZE = sum(map(len, BATCHES))
+INFO, PROBLEM = Severity.INFO, Severity.PROBLEM
+LOG, INDEX, TIMES = (f"{0:020}{suffix}" for suffix in (".log", ".index", ".timeindex"))
+
+TAILS = [
+    (batch(10)[:50], Problem.INCOMPLETE_BATCH),
+    (batch(10)[:11], Problem.INCOMPLETE_BATCH),
+    (bytes(5000), Problem.ZEROS),
+    (bytes(7), Problem.ZEROS),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "orders-0"
+
+
+def test_a_sound_segment_is_quiet(folder: Path) -> None:
+    write_segment(folder, 0, *BATCHES)
+    assert findings_of(folder.parent) == []
+
+
+def test_untrimmed_indexes_of_the_last_segment_are_info(folder: Path) -> None:
+    write_segment(folder, 0, *BATCHES, closed=False)
+    zero_entries = [(INDEX, 32, Problem.ZERO_ENTRIES, INFO), (TIMES, 48, Problem.ZERO_ENTRIES, INFO)]
+    assert shown(findings_of(folder.parent)) == zero_entries
+
+
+@pytest.mark.parametrize(("tail", "problem"), TAILS)
+def test_a_torn_end_is_info_while_the_indexes_are_untrimmed(folder: Path, tail: bytes, problem: Problem) -> None:
+    write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
+    assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))
+    assert all(found.severity is INFO for found in findings_of(folder.parent))
+
+
+@pytest.mark.parametrize(("tail", "problem"), TAILS)
+def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes, problem: Problem) -> None:
+    write_segment(folder, 0, *BATCHES, tail=tail)
+    assert shown(findings_of(folder.parent)) == [(LOG, SIZE, problem, PROBLEM)]
+
+
+@pytest.mark.parametrize(("tail", "problem"), TAILS)
+def test_a_torn_end_is_a_problem_after_a_clean_shutdown(folder: Path, tail: bytes, problem: Problem) -> None:
+    write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    found = shown(findings_of(folder.parent))
+    assert (LOG, SIZE, problem, PROBLEM) in found
+    assert (INDEX, 32, Problem.ZERO_ENTRIES, PROBLEM) in found
+    assert all(severity is PROBLEM for *_, severity in found)
+
+
+@pytest.mark.parametrize(("tail", "problem"), TAILS)
+def test_a_torn_end_is_a_problem_before_the_last_segment(folder: Path, tail: bytes, problem: Problem) -> None:
+    write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
+    write_segment(folder, 10, batch(10), closed=False)
+    found = [line for line in shown(findings_of(folder.parent)) if line[0] in (LOG, INDEX, TIMES)]
+    assert (LOG, SIZE, problem, PROBLEM) in found
+    assert all(severity is PROBLEM for *_, severity in found)
+
+
+def test_garbage_is_a_problem_everywhere(folder: Path) -> None:
+    write_segment(folder, 0, *BATCHES, closed=False, tail=bytes(8) + b"\0\0\0\7" + bytes(8))
+    assert (LOG, SIZE, Problem.NO_BATCH, PROBLEM) in shown(findings_of(folder.parent))
+
+
+def test_a_whole_batch_with_a_wrong_crc_is_a_problem_even_as_the_last_one(folder: Path) -> None:
+    log = write_segment(folder, 0, *BATCHES, closed=False)
+    flipped(log, SIZE - 5)
+    last = SIZE - len(BATCHES[-1])
+    assert (LOG, last, Problem.CRC_MISMATCH, PROBLEM) in shown(findings_of(folder.parent))
+
+
+def test_a_length_that_hides_sound_batches_is_no_torn_end(folder: Path) -> None:
+    log = write_segment(folder, 0, *BATCHES, closed=False)
+    flipped(log, 3 * len(BATCHES[0]) + 8, 0x40)
+    (found,) = [line for line in shown(findings_of(folder.parent)) if line[0] == LOG]
+    assert found == (LOG, 3 * len(BATCHES[0]), Problem.NO_BATCH, PROBLEM)
+
+
+def test_what_is_on_its_way_out_is_info(folder: Path) -> None:
+    write_segment(folder, 0, *BATCHES)
+    gone = folder.parent / f"gone-0.{'0' * 32}-delete"
+    write_segment(gone, 0, batch(0), closed=False, tail=b"rubbish")
+    stray = folder.parent / f"stray-0.{'0' * 32}-stray"
+    write_segment(stray, 0, batch(0))
+    for kind in (FileKind.LOG, FileKind.OFFSET_INDEX):
+        path(folder, 0, kind).with_name(f"{5:020}{kind}.deleted").write_bytes(b"rubbish")
+    assert shown(findings_of(folder.parent)) == [
+        (f"{5:020}.index.deleted", None, Problem.ON_ITS_WAY_OUT, INFO),
+        (f"{5:020}.log.deleted", None, Problem.ON_ITS_WAY_OUT, INFO),
+        (gone.name, None, Problem.ON_ITS_WAY_OUT, INFO),
+        (stray.name, None, Problem.ON_ITS_WAY_OUT, INFO),
+    ]
+
+
+def test_a_stray_folder_is_verified_all_the_same(tmp_path: Path) -> None:
+    log = write_segment(tmp_path / f"stray-0.{'0' * 32}-stray", 0, *BATCHES)
+    flipped(log, 70)
+    assert (LOG, 0, Problem.CRC_MISMATCH, PROBLEM) in shown(findings_of(tmp_path))
+
+
+def test_offset_gaps_and_absent_partitions_are_sound(folder: Path) -> None:
+    write_segment(folder, 5, batch(7), batch(20))
+    write_segment(folder, 40, batch(50))
+    lines = "0\n2\norders 0 51\nabsent 3 1000\n"
+    folder.parent.joinpath("recovery-point-offset-checkpoint").write_text(lines)
+    folder.parent.joinpath("cleaner-offset-checkpoint").write_text("0\n0\n")
+    folder.parent.joinpath("log-start-offset-checkpoint").write_text("")
+    assert findings_of(folder.parent) == []
+
+
+def test_old_directories_have_no_time_index(folder: Path) -> None:
+    write_segment(folder, 0, *BATCHES)
+    path(folder, 0, FileKind.TIME_INDEX).unlink()
+    assert findings_of(folder.parent) == []

@@ -1,0 +1,163 @@
+"""Markers, transaction indexes and producer snapshots beside the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.format import producer_snapshot, txn_index
+from octavo.format.batch import Origin, empty_batch, read_header
+from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.names import FileKind
+from octavo.format.producer_snapshot import ProducerEntry
+from octavo.format.txn_index import AbortedTxn
+from octavo.jobs.verify.finding import Problem, Severity
+from tests.jobs.verify.verified import findings_of, shown
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+TXNINDEX = f"{0:020}.txnindex"
+
+
+def data(offset: int, producer_id: int, sequence: int = 0) -> bytes:
+    origin = Origin(producer_id=producer_id, producer_epoch=0, base_sequence=sequence, is_transactional=True)
+    return batch(offset, origin=origin)
+
+
+def marker(offset: int, producer_id: int, kind: ControlType = ControlType.ABORT) -> bytes:
+    end = EndTransactionMarker(kind, 0)
+    return build_marker_batch(
+        end, offset=offset, timestamp=1000, producer_id=producer_id, producer_epoch=0, partition_leader_epoch=0
+    )
+
+
+# Producer 1 aborts 0 to 2, producer 2 commits 1 to 3, producer 1 aborts 4 to 6 while producer 3 has one open from 5 on.
+LOG = [data(0, 1), data(1, 2), marker(2, 1), marker(3, 2, ControlType.COMMIT), data(4, 1, 1), data(5, 3), marker(6, 1)]
+ABORTED = [AbortedTxn(1, 0, 2, 1), AbortedTxn(1, 4, 6, 5)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_segment(tmp_path / "orders-0", 0, *LOG)
+    write_aborted(tmp_path / "orders-0", ABORTED)
+    return tmp_path / "orders-0"
+
+
+def write_aborted(folder: Path, aborted: list[AbortedTxn]) -> None:
+    path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode(aborted))
+
+
+def write_snapshot(folder: Path, offset: int, *entries: ProducerEntry) -> None:
+    path(folder, offset, FileKind.PRODUCER_SNAPSHOT).write_bytes(producer_snapshot.encode(entries))
+
+
+def test_sound(folder: Path) -> None:
+    assert findings_of(folder) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        AbortedTxn(2, 4, 6, 5),  # another producer
+        AbortedTxn(1, 3, 6, 5),  # no batch of it begins there
+        AbortedTxn(1, 4, 5, 5),  # no marker there
+        AbortedTxn(1, 4, 6, 7),  # another last stable offset
+        AbortedTxn(1, 4, 6, 9),
+        AbortedTxn(1, 6, 4, 5),
+        AbortedTxn(-1, 4, 6, 5),
+        AbortedTxn(1, 4, 60, 5),  # behind the log
+    ],
+)
+def test_a_wrong_entry(folder: Path, wrong: AbortedTxn) -> None:
+    write_aborted(folder, [ABORTED[0], wrong])
+    found = shown(findings_of(folder))
+    assert (TXNINDEX, 34, Problem.WRONG_ENTRY, Severity.PROBLEM) in found
+
+
+def test_a_missing_entry_would_hand_out_aborted_records(folder: Path) -> None:
+    write_aborted(folder, ABORTED[:1])
+    assert shown(findings_of(folder)) == [(TXNINDEX, None, Problem.MISSING_ENTRY, Severity.PROBLEM)]
+    path(folder, 0, FileKind.TXN_INDEX).unlink()
+    assert [line[2] for line in shown(findings_of(folder))] == [Problem.MISSING_ENTRY] * 2
+
+
+def test_order_version_and_length(folder: Path) -> None:
+    write_aborted(folder, [ABORTED[1], ABORTED[0]])
+    assert (TXNINDEX, 34, Problem.WRONG_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
+    content = bytearray(txn_index.encode(ABORTED))
+    content[35] = 1
+    path(folder, 0, FileKind.TXN_INDEX).write_bytes(content)
+    assert shown(findings_of(folder)) == [(TXNINDEX, 34, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode(ABORTED) + b"\0\0")
+    assert shown(findings_of(folder)) == [(TXNINDEX, 68, Problem.PARTIAL_ENTRY, Severity.PROBLEM)]
+
+
+def test_after_compaction_entries_stay_whose_batches_are_gone(folder: Path) -> None:
+    # The data of the aborted transactions is gone, one marker is, the other was emptied.
+    emptied = empty_batch(read_header(marker(6, 1)))
+    write_segment(folder, 0, data(1, 2), marker(3, 2, ControlType.COMMIT), data(5, 3), emptied)
+    assert findings_of(folder) == []
+
+
+def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> None:
+    write_segment(folder, 7, data(7, 4), marker(8, 3))
+    write_snapshot(folder, 7, ProducerEntry(3, 0, 0, 5, 0, 1000, -1, 5), ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1))
+    index = path(folder, 7, FileKind.TXN_INDEX)
+    index.write_bytes(txn_index.encode([AbortedTxn(3, 5, 8, 7)]))
+    assert findings_of(folder) == []
+    index.write_bytes(txn_index.encode([AbortedTxn(3, 4, 8, 7)]))
+    assert shown(findings_of(folder)) == [(index.name, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    index.unlink()
+    assert shown(findings_of(folder)) == [(index.name, None, Problem.MISSING_ENTRY, Severity.PROBLEM)]
+
+
+def test_without_a_state_to_begin_with_nothing_is_missing(folder: Path) -> None:
+    write_segment(folder, 7, marker(7, 3))
+    assert findings_of(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        (ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1), None),
+        (ProducerEntry(3, 0, 0, 5, 0, 1000, -1, 5), None),
+        (ProducerEntry(1, 1, 1, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),  # another epoch
+        (ProducerEntry(1, 0, 7, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),  # another sequence
+        (ProducerEntry(2, 0, 0, 1, 0, 1000, 0, 1), Problem.WRONG_STATE),  # its transaction was committed
+        (ProducerEntry(9, 0, 0, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),  # unknown to the log
+        (ProducerEntry(1, 0, 1, 8, 0, 1000, 0, -1), Problem.WRONG_STATE),  # knows the future
+        (ProducerEntry(-2, 0, 1, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),
+    ],
+)
+def test_a_snapshot_follows_from_the_log(folder: Path, entry: ProducerEntry, problem: Problem | None) -> None:
+    write_snapshot(folder, 7, entry)
+    kinds = {line[2] for line in shown(findings_of(folder)) if line[0] == f"{7:020}.snapshot"}
+    assert kinds == (set() if problem is None else {problem})
+
+
+def test_a_producer_twice(folder: Path) -> None:
+    write_snapshot(folder, 7, *[ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1)] * 2)
+    assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 56, Problem.WRONG_STATE, Severity.PROBLEM)]
+
+
+def test_a_snapshot_behind_the_end_of_the_log(folder: Path) -> None:
+    write_snapshot(folder, 8)
+    assert shown(findings_of(folder)) == [(f"{8:020}.snapshot", None, Problem.BEYOND_END, Severity.PROBLEM)]
+
+
+def test_a_damaged_snapshot(folder: Path) -> None:
+    write_snapshot(folder, 7)
+    path(folder, 7, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"\0\1\0")
+    assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 0, Problem.DAMAGED_FILE, Severity.PROBLEM)]
+
+
+def test_a_marker_that_cannot_be_read(folder: Path) -> None:
+    from octavo.format.batch import build_batch
+    from octavo.format.record import Record
+
+    origin = Origin(producer_id=1, producer_epoch=0, is_transactional=True, is_control=True)
+    odd = build_batch([Record(7, 1000, b"\0", b"")], origin=origin, partition_leader_epoch=0)
+    log = write_segment(folder, 0, *LOG, odd)
+    position = sum(map(len, LOG))
+    assert (log.name, position, Problem.INVALID_RECORDS, Severity.PROBLEM) in shown(findings_of(folder))

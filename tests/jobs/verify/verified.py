@@ -1,0 +1,36 @@
+"""Findings of a directory, for tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.verify.finding import Finding, Problem, Severity
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import plan
+
+LONG_AGO = 1_000_000_000
+
+
+def findings_of(*places: Path) -> list[Finding]:
+    """Everything that is found. Files are made old first: a verification waits for those that may be being written."""
+    for place in places:
+        for path in (place, *place.rglob("*")):
+            if not path.is_dir() and path.stat().st_mtime > LONG_AGO:
+                os.utime(path, (LONG_AGO, LONG_AGO))
+    return list(Verification(plan(places), ThreadRunner(2)).findings())
+
+
+def shown(findings: list[Finding]) -> list[tuple[str, int | None, Problem, Severity]]:
+    """File name, position, kind and severity of each."""
+    return [(Path(found.path).name, found.position, found.problem, found.severity) for found in findings]
+
+
+def flipped(path: Path, position: int, mask: int = 1) -> None:
+    """Change a byte in place."""
+    with path.open("r+b") as file:
+        file.seek(position)
+        byte = file.read(1)[0] ^ mask
+        file.seek(position)
+        file.write(bytes([byte]))
