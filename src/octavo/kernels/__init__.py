@@ -25,7 +25,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.stamp import stamp_batches
         from octavo.kernels.text import record_lines
         from octavo.kernels.walk import next_run, walk
-    except ImportError:
+    except ModuleNotFoundError:  # not built; one that is built but broken is an error that should be seen
         _compiled = False
         warnings.warn(TWIN_NOTICE, RuntimeWarning, stacklevel=2)
 if TYPE_CHECKING or not _compiled:
