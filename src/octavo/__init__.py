@@ -21,11 +21,14 @@ if TYPE_CHECKING:
         DecompressionLimitError,
         EncodingError,
         InvalidRecordError,
+        KafkaError,
+        LogDirError,
         OctavoError,
         ScanError,
         UnsupportedCompressionTypeError,
     )
     from octavo.scan.api import scan
+    from octavo.storage.log_dir import LogDir
 
 __version__ = "0.1.0"
 
@@ -36,6 +39,9 @@ __all__ = [
     "DecompressionLimitError",
     "EncodingError",
     "InvalidRecordError",
+    "KafkaError",
+    "LogDir",
+    "LogDirError",
     "OctavoError",
     "ScanError",
     "UnsupportedCompressionTypeError",
@@ -50,6 +56,9 @@ _HOMES = {
     "DecompressionLimitError": "octavo.errors",
     "EncodingError": "octavo.errors",
     "InvalidRecordError": "octavo.errors",
+    "KafkaError": "octavo.errors",
+    "LogDir": "octavo.storage.log_dir",
+    "LogDirError": "octavo.errors",
     "OctavoError": "octavo.errors",
     "ScanError": "octavo.errors",
     "UnsupportedCompressionTypeError": "octavo.errors",

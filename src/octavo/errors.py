@@ -97,6 +97,28 @@ class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="K
     """A log whose directory went offline when its disk failed."""
 
 
+class LogDirError(OctavoError):
+    """A log directory that cannot be used: locked by another process, no directory, or of another broker."""
+
+
+class InvalidTopicError(KafkaError, kafka_name="InvalidTopicException", error="INVALID_TOPIC_EXCEPTION", code=17):
+    """A name that no topic may have."""
+
+
+class TopicExistsError(KafkaError, kafka_name="TopicExistsException", error="TOPIC_ALREADY_EXISTS", code=36):
+    """A topic to be created that is there already."""
+
+
+class InvalidPartitionsError(KafkaError, kafka_name="InvalidPartitionsException", error="INVALID_PARTITIONS", code=37):
+    """A number of partitions that a topic cannot have, or cannot get any more."""
+
+
+class UnknownTopicOrPartitionError(
+    KafkaError, kafka_name="UnknownTopicOrPartitionException", error="UNKNOWN_TOPIC_OR_PARTITION", code=3
+):
+    """A topic or a partition that is not there."""
+
+
 class AppendRejected(KafkaError):
     """Batches that Kafka would not append either, for a reason that its clients know: nothing was written."""
 

@@ -78,6 +78,10 @@ class FileSystem(Protocol):
         """The names of a folder's regular files, sorted."""
         ...
 
+    def folders(self, folder: Path) -> list[str]:
+        """The names of the folders in a folder, sorted."""
+        ...
+
     def exists(self, path: Path) -> bool: ...
 
     def size(self, path: Path) -> int: ...
@@ -202,6 +206,10 @@ class LocalFileSystem:
     def names(self, folder: Path) -> list[str]:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries if entry.is_file())
+
+    def folders(self, folder: Path) -> list[str]:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
 
     def exists(self, path: Path) -> bool:
         return path.exists()

@@ -141,6 +141,26 @@ class ManualScheduler:
         self._tasks.clear()
 
 
+class EndScheduler:
+    """Runs nothing before its end, for a program of one job: then each task once, or none of them."""
+
+    def __init__(self, *, runs_at_end: bool = True) -> None:
+        self._tasks: list[Task] = []
+        self._runs_at_end = runs_at_end
+        self._numbers = itertools.count()
+
+    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
+        task = Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        self._tasks.append(task)
+        return task
+
+    def shutdown(self) -> None:
+        tasks, self._tasks = self._tasks, []
+        for task in tasks if self._runs_at_end else ():
+            if task.period_ms is None:
+                _run(task)
+
+
 def _run(task: Task) -> None:
     if task.cancelled:
         return

@@ -78,6 +78,9 @@ class FaultFileSystem:
     def names(self, folder: Path) -> list[str]:
         return sorted(path.name for path in self.entries if path.parent == folder)
 
+    def folders(self, folder: Path) -> list[str]:
+        return sorted({path.parent.name for path in self.entries if path.parent.parent == folder})
+
     def exists(self, path: Path) -> bool:
         return path in self.entries
 

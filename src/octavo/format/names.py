@@ -20,6 +20,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
+TOPIC_STORE = "octavo-topics.json"  # Octavo's own: ids and configs of topics. Brokers pass over files they don't know.
 
 OFFSET_CHECKPOINTS = (
     RECOVERY_POINT_CHECKPOINT,

@@ -45,3 +45,11 @@ class Deleter:
 
         if paths:
             self._scheduler.schedule("delete-producer-snapshot", remove, delay_ms=delay_ms)
+
+
+def remove_folder(filesystem: FileSystem, folder: Path) -> None:
+    """Remove a partition's folder and the files in it. A crash in between leaves a folder that is removed later."""
+    for name in filesystem.names(folder):
+        filesystem.unlink(folder / name)
+    filesystem.rmdir(folder)
+    filesystem.fsync_folder(folder.parent)

@@ -16,6 +16,7 @@ from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
 from octavo.storage import lookup, read, retain, truncate
 from octavo.storage.append import AppendRequest, AppendResult, append
 from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.delete import remove_folder
 from octavo.storage.load import LoadRequest, load
 from octavo.storage.log_state import LogState
 from octavo.storage.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
@@ -262,10 +263,7 @@ class PartitionLog:
         """Remove the folder with all that is in it. The log cannot be used after that."""
         with self._usable("delete"), self.state.lock:
             self.abandon("it is deleted")
-            for name in self._filesystem.names(self.folder):
-                self._filesystem.unlink(self.folder / name)
-            self._filesystem.rmdir(self.folder)
-            self._filesystem.fsync_folder(self.folder.parent)
+            remove_folder(self._filesystem, self.folder)
 
     def abandon(self, reason: str) -> None:
         """Close without writing anything, since the disk failed or the folder is gone."""

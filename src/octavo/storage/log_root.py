@@ -1,0 +1,123 @@
+"""One directory of a `LogDir`: its lock, its identity, whether it was stopped cleanly, its checkpoints."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from octavo.errors import CorruptionError, LogDirError
+from octavo.filesystem import FileSystem
+from octavo.format import clean_shutdown, meta_properties
+from octavo.format.meta_properties import MetaProperties
+from octavo.format.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    META_PROPERTIES,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    PartitionFolder,
+    SegmentFile,
+    TopicPartition,
+    is_ignored_folder,
+)
+from octavo.storage.checkpoints import read_offsets, write_offsets
+from octavo.storage.lock import DirectoryLock
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.small_file import replace_file
+
+NO_BROKER_EPOCH = -1
+
+_log = logging.getLogger(__name__)
+
+
+class LogRoot:
+    """A directory of partition folders, locked from its creation on. Until `begin` nothing else in it changes."""
+
+    def __init__(self, path: Path, filesystem: FileSystem) -> None:
+        self.path = path
+        self.files = filesystem
+        self.failure: str | None = None  # why the directory is offline
+        self.clean = False
+        self.recovery_points: dict[TopicPartition, int] = {}
+        self.log_start_offsets: dict[TopicPartition, int] = {}
+        self._lock = DirectoryLock(path)
+
+    def meta(self) -> MetaProperties | None:
+        """What meta.properties says; None where there is none."""
+        path = self.path / META_PROPERTIES
+        if not self.files.exists(path):
+            return None
+        try:
+            return meta_properties.decode(self.files.read_bytes(path))
+        except CorruptionError as error:
+            raise error.at(path=str(path)) from None
+
+    def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
+        written = datetime.fromtimestamp(now_ms / 1000, UTC)
+        replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
+
+    def folders(self) -> dict[str, PartitionFolder]:
+        """The partitions' folders by name; a name that is none of a partition's is refused, as brokers do."""
+        if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
+            raise LogDirError(f"{self.path}: a partition's folder, expected the log directory around it")
+        found = {}
+        for name in self.files.folders(self.path):
+            try:
+                if not is_ignored_folder(name):
+                    found[name] = PartitionFolder.parse(name)
+            except CorruptionError as error:
+                raise LogDirError(f"{self.path}: {error.problem}") from None
+        return found
+
+    def begin(self) -> None:
+        """Take note of a clean stop, and remove its mark: a crash from here on makes the next start recover."""
+        mark = self.path / CLEAN_SHUTDOWN
+        self.clean = self.files.exists(mark)
+        if self.clean:
+            self.files.unlink(mark)
+            self.files.fsync_folder(self.path)
+        self.recovery_points = read_offsets(self.files, self.path / RECOVERY_POINT_CHECKPOINT)
+        self.log_start_offsets = read_offsets(self.files, self.path / LOG_START_OFFSET_CHECKPOINT)
+
+    def write_checkpoints(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        """Write where recovery begins, where logs start (of those that start inside a segment), and the watermarks."""
+        starts = {
+            name: log.log_start_offset
+            for name, log in logs.items()
+            if log.log_start_offset > log.segments.first.base_offset
+        }
+        self._write(RECOVERY_POINT_CHECKPOINT, {name: log.recovery_point for name, log in logs.items()})
+        self._write(LOG_START_OFFSET_CHECKPOINT, starts)
+        self._write(REPLICATION_OFFSET_CHECKPOINT, {name: log.high_watermark for name, log in logs.items()})
+
+    def limit_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Let the cleaner begin no later than at the offset."""
+        offsets = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
+        if offsets.get(topic_partition, offset) > offset:
+            self._write(CLEANER_OFFSET_CHECKPOINT, {**offsets, topic_partition: offset})
+
+    def forget_cleaner_offsets(self, gone: Iterable[TopicPartition]) -> None:
+        """Drop the cleaner's lines of partitions that were deleted."""
+        offsets, names = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT), set(gone)
+        if names & offsets.keys():
+            kept = {name: offset for name, offset in offsets.items() if name not in names}
+            self._write(CLEANER_OFFSET_CHECKPOINT, kept)
+
+    def mark_clean(self) -> None:
+        """Write that all logs were closed."""
+        replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
+
+    def take_offline(self, error: OSError) -> None:
+        """Use the directory no more, since its disk failed."""
+        if self.failure is None:
+            self.failure = str(error)
+            _log.error("%s is offline: %s", self.path, error)
+
+    def unlock(self) -> None:
+        self._lock.release()
+
+    def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        write_offsets(self.files, self.path / name, offsets)

@@ -1,0 +1,81 @@
+"""The configs of topics that a KRaft node's own metadata log, `__cluster_metadata-0`, holds: read, never changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.filesystem import FileSystem
+from octavo.format.decoder import Decoder
+from octavo.format.messages.cluster_metadata import decode_metadata_record
+from octavo.format.messages.records import MetadataRecord, UnknownRecordTypeError
+from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, KRaftSnapshot, SegmentFile, TopicPartition, Transient
+from octavo.format.row_columns import to_records
+from octavo.format.walker import walk
+from octavo.kernels.layout import CONTROL, Column
+
+_log = logging.getLogger(__name__)
+
+_TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
+_TOPIC_RESOURCE = 2
+
+
+def read_metadata_configs(filesystem: FileSystem, root: Path) -> dict[str, dict[str, str]]:
+    """The configs of each topic that has some, after the latest snapshot and all that the log says behind it."""
+    folder = root / str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
+    if not filesystem.exists(folder):
+        return {}
+    configs: dict[str, dict[str, str]] = {}
+    names: dict[object, str] = {}
+    for record in _records(filesystem, folder):
+        data = record.data
+        if record.type.id == _TOPIC_RECORD:
+            names[data["topicId"]] = data["name"]
+        elif record.type.id == _REMOVE_TOPIC_RECORD:
+            configs.pop(names.pop(data["topicId"], ""), None)
+        elif record.type.id == _CONFIG_RECORD and data["resourceType"] == _TOPIC_RESOURCE:
+            of_topic = configs.setdefault(data["resourceName"], {})
+            if data["value"] is None:
+                of_topic.pop(data["name"], None)
+            else:
+                of_topic[data["name"]] = data["value"]
+    return configs
+
+
+def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:
+    snapshots, segments = [], []
+    for name in filesystem.names(folder):
+        snapshot, segment = KRaftSnapshot.parse(name), SegmentFile.parse(name)
+        if snapshot is not None and not snapshot.deleted and not snapshot.partial:
+            snapshots.append((snapshot.end_offset, name))
+        elif segment is not None and segment.kind is FileKind.LOG and segment.transient is Transient.NONE:
+            segments.append(name)
+    start = 0
+    if snapshots:
+        start, name = max(snapshots)
+        yield from _records_of(filesystem, folder / name, 0)
+    for name in segments:
+        yield from _records_of(filesystem, folder / name, start)
+
+
+def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[MetadataRecord]:
+    """The records of a file from an offset on, up to the first batch that is broken."""
+    walked = walk(filesystem.read_bytes(path))
+    decoder = Decoder(Column.ALL)
+    for row in walked.table:
+        if row["flaws"]:
+            _log.warning("%s, position %d: a damaged batch; what follows is not read", path, row["position"])
+            return
+        if row["attributes"] & CONTROL:
+            continue
+        for record in to_records(decoder.decode_one(walked.data, row)):
+            if record.offset < start or record.value is None:
+                continue
+            try:
+                yield decode_metadata_record(record.value)
+            except UnknownRecordTypeError:
+                continue  # of a newer broker
+            except CorruptionError as error:
+                _log.warning("%s, offset %d: %s", path, record.offset, error)

@@ -1,0 +1,52 @@
+"""The configs in force for each topic: Octavo's own file over the cluster's metadata over the broker's defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from octavo.config import TOPIC_CONFIGS, Given, LogConfig, as_text
+from octavo.config.table import unknown
+from octavo.filesystem import FileSystem
+from octavo.storage.metadata_configs import read_metadata_configs
+from octavo.storage.topic_store import StoredTopic, read_topics
+
+
+class TopicConfigs:
+    """What the directories' files say of their topics. `stored` is what Octavo's own file holds."""
+
+    def __init__(self, filesystem: FileSystem, roots: Sequence[Path], broker: Mapping[str, Given]) -> None:
+        self.stored: dict[str, StoredTopic] = {}
+        self._metadata: dict[str, dict[str, str]] = {}
+        self._broker = broker
+        for root in reversed(roots):  # of two that differ the first directory's stands
+            self.stored.update(read_topics(filesystem, root))
+            self._metadata.update(read_metadata_configs(filesystem, root))
+
+    def overrides(self, topic: str) -> dict[str, Given]:
+        """The topic's own configs; those that this version does not know are left out, as brokers do."""
+        stored = self.stored[topic].configs if topic in self.stored else {}
+        merged = {**self._metadata.get(topic, {}), **stored}
+        return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
+
+    def of(self, topic: str, explicit: Mapping[str, Given] | None = None) -> LogConfig:
+        """The topic's configs in force, with explicit ones over all others."""
+        return LogConfig.of({**self.overrides(topic), **(explicit or {})}, self._broker)
+
+    def altered(self, topic: str, changes: Mapping[str, Given | None]) -> dict[str, str | None]:
+        """What is to be stored for a topic after changes, None being the default; refused if a value is not valid."""
+        stored = dict(self.stored[topic].configs) if topic in self.stored else {}
+        effective = self.overrides(topic)
+        for name, value in changes.items():
+            if name not in TOPIC_CONFIGS:
+                raise unknown("topic config", name, TOPIC_CONFIGS)
+            if value is not None:
+                stored[name] = as_text(TOPIC_CONFIGS[name].parse(value))
+                effective[name] = value
+                continue
+            effective.pop(name, None)
+            stored.pop(name, None)
+            if name in self._metadata.get(topic, {}):
+                stored[name] = None
+        LogConfig.of(effective, self._broker)
+        return stored

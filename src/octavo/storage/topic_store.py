@@ -1,0 +1,74 @@
+"""Octavo's own file in a log dir's root: the ids and the configs of topics, which brokers keep in their metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.filesystem import FileSystem
+from octavo.format import kafka_uuid
+from octavo.format.names import TOPIC_STORE
+from octavo.storage.small_file import replace_file
+
+VERSION = 0
+
+
+@dataclass(slots=True)
+class StoredTopic:
+    """What is known of a topic. A config of None is one that was set back to its default."""
+
+    topic_id: bytes
+    configs: dict[str, str | None] = field(default_factory=dict)
+
+
+def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
+    """The topics that the file names; none where it is absent. A file that cannot be understood is an error."""
+    path = root / TOPIC_STORE
+    if not filesystem.exists(path):
+        return {}
+    try:
+        return decode(filesystem.read_bytes(path))
+    except CorruptionError as error:
+        raise error.at(path=str(path)) from None
+
+
+def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, StoredTopic]) -> None:
+    """Write the file anew; after a crash it is the old one or the new one."""
+    replace_file(filesystem, root / TOPIC_STORE, encode(topics))
+
+
+def decode(data: bytes) -> dict[str, StoredTopic]:
+    """The topics of the file's bytes."""
+    try:
+        content = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CorruptionError(f"expected a JSON object, found what is no JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("version") != VERSION:
+        raise CorruptionError(f"expected a JSON object of version {VERSION}")
+    topics = content.get("topics")
+    if not isinstance(topics, dict):
+        raise CorruptionError('expected an object under "topics"')
+    return {name: _topic(name, fields) for name, fields in topics.items()}
+
+
+def encode(topics: Mapping[str, StoredTopic]) -> bytes:
+    """The file's bytes, topics in order."""
+    rows = {
+        name: {"topicId": kafka_uuid.to_text(topic.topic_id), "configs": dict(sorted(topic.configs.items()))}
+        for name, topic in sorted(topics.items())
+    }
+    return (json.dumps({"version": VERSION, "topics": rows}, indent=1) + "\n").encode("utf-8")
+
+
+def _topic(name: str, fields: object) -> StoredTopic:
+    if not isinstance(fields, dict):
+        raise CorruptionError(f"topic {name}: expected an object")
+    topic_id, configs = fields.get("topicId"), fields.get("configs")
+    if not isinstance(topic_id, str) or not isinstance(configs, dict):
+        raise CorruptionError(f'topic {name}: expected a text under "topicId" and an object under "configs"')
+    if not all(value is None or isinstance(value, str) for value in configs.values()):
+        raise CorruptionError(f"topic {name}: expected configs that are text or null")
+    return StoredTopic(kafka_uuid.from_text(topic_id), configs)

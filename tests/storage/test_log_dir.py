@@ -1,0 +1,246 @@
+"""`LogDir`: locks, identities, placement, topics and their configs, clean and unclean stops."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import octavo
+from octavo.errors import (
+    ConfigError,
+    InvalidPartitionsError,
+    InvalidTopicError,
+    KafkaStorageError,
+    LogDirError,
+    OffsetOutOfRangeError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
+from octavo.format import checkpoint, clean_shutdown, meta_properties
+from octavo.format.names import TopicPartition
+from octavo.scheduler import EndScheduler
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
+from tests.golden.archives import entry, unpack
+from tests.storage.batches import batch
+from tests.storage.worlds import World
+
+
+def opened(*roots: Path, world: World | None = None) -> LogDir:
+    return LogDir(list(roots), environment=(world or World()).environment)
+
+
+def names(root: Path) -> set[str]:
+    return {path.name for path in root.iterdir()}
+
+
+def test_partitions_go_to_the_directory_with_the_fewest(tmp_path: Path) -> None:  # L4
+    one, two = tmp_path / "one", tmp_path / "two"
+    with opened(one) as logs:
+        logs.create_topic("old", 3)
+    with opened(one, two) as logs:
+        logs.create_topic("new", 5)
+        assert {log.folder for name, log in logs.logs.items() if name.topic == "new"} == {
+            two / "new-0", two / "new-1", two / "new-2", one / "new-3", two / "new-4",
+        }  # fmt: skip
+
+
+def test_a_cordoned_directory_gets_no_partitions(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with LogDir([one, two], configs={"cordoned.log.dirs": str(one)}, environment=World().environment) as logs:
+        logs.create_topic("t", 2)
+        assert {log.folder.parent for log in logs.logs.values()} == {two}
+
+
+def test_topics_have_partitions_and_configs_that_change_live(tmp_path: Path) -> None:  # T2
+    with opened(tmp_path) as logs:
+        logs.create_topic("orders", 2, {"segment.bytes": 5120})
+        log = logs.log("orders", 1)
+        assert (logs.topics, log.config.segment_bytes) == ({"orders": [0, 1]}, 5120)
+        one = batch(0, value_bytes=2000)
+        for _ in range(3):
+            log.append_as_leader(bytearray(one), leader_epoch=0)
+        assert log.segments.base_offsets == (0, 2)
+        logs.alter_configs("orders", {"segment.bytes": 14_000})
+        for _ in range(4):
+            log.append_as_leader(bytearray(one), leader_epoch=0)
+        assert log.segments.base_offsets == (0, 2)
+    with opened(tmp_path) as logs:
+        assert logs.config("orders").segment_bytes == 14_000
+        logs.alter_configs("orders", {"segment.bytes": None})
+        assert logs.log("orders", 0).config.segment_bytes == 1 << 30
+
+
+def test_what_is_no_topic_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("a.b", 1)
+        before = names(tmp_path)
+        for name in ("", "..", "a/b", "x" * 250, "a_b"):
+            with pytest.raises(InvalidTopicError):
+                logs.create_topic(name, 1)
+        with pytest.raises(TopicExistsError):
+            logs.create_topic("a.b", 1)
+        with pytest.raises(InvalidPartitionsError):
+            logs.create_topic("c", 0)
+        with pytest.raises(ConfigError, match=r"nearest: segment\.bytes"):
+            logs.create_topic("c", 1, {"segment.byte": 5})
+        with pytest.raises(UnknownTopicOrPartitionError):
+            logs.log("c", 0)
+        for change in (lambda: logs.delete_topic("c"), lambda: logs.alter_configs("c", {})):
+            with pytest.raises(UnknownTopicOrPartitionError):
+                change()
+        assert names(tmp_path) == before
+
+
+def test_a_topic_grows(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        topic_id = logs.create_topic("t", 1)
+        logs.create_partitions("t", 3)
+        assert [log.topic_id for log in logs.logs.values()] == [topic_id] * 3
+        with pytest.raises(InvalidPartitionsError):
+            logs.create_partitions("t", 3)
+
+
+def test_a_deleted_topic_leaves_through_a_renamed_folder(tmp_path: Path) -> None:
+    world = World()
+    with opened(tmp_path, world=world) as logs:
+        logs.create_topic("t", 1)
+        logs.create_topic("kept", 1)
+        logs.delete_topic("t")
+        folder = next(path for path in tmp_path.iterdir() if path.name.endswith("-delete"))
+        assert folder.name.startswith("t-0.")
+        world.scheduler.advance(60_000)
+        assert not folder.exists()
+        logs.create_topic("t", 1)
+        logs.delete_topic("t")
+    with opened(tmp_path, world=world) as logs:  # the delay begins anew
+        assert list(logs.topics) == ["kept"]
+        world.scheduler.advance(60_000)
+        assert not [name for name in names(tmp_path) if name.endswith("-delete")]
+
+
+def test_a_clean_stop_leaves_what_a_broker_leaves(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        assert ".lock" in names(tmp_path)
+        assert ".kafka_cleanshutdown" not in names(tmp_path)
+        logs.create_topic("t", 1)
+        logs.log("t", 0).append_as_leader(bytearray(batch(0, 3)), leader_epoch=0)
+        logs.log("t", 0).delete_records(2)  # T5
+    assert ".lock" not in names(tmp_path)
+    assert clean_shutdown.decode((tmp_path / ".kafka_cleanshutdown").read_bytes()) == -1
+    meta = meta_properties.decode((tmp_path / "meta.properties").read_bytes())
+    assert meta.cluster_id is not None
+    for name, offset in {"recovery-point": 3, "log-start": 2, "replication": 3}.items():
+        found = checkpoint.decode_offsets((tmp_path / f"{name}-offset-checkpoint").read_bytes())
+        assert found == {TopicPartition("t", 0): offset}
+    with opened(tmp_path) as logs:
+        log = logs.log("t", 0)
+        assert (log.log_start_offset, log.log_end_offset, log.recovered) == (2, 3, [])
+        with pytest.raises(OffsetOutOfRangeError):
+            log.read(1, 1000)
+    assert meta_properties.decode((tmp_path / "meta.properties").read_bytes()) == meta
+
+
+def test_a_directory_that_was_not_closed_is_recovered(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 1)
+        logs.log("t", 0).append_as_leader(bytearray(batch(0, 3)), leader_epoch=0)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    (tmp_path / "recovery-point-offset-checkpoint").unlink()
+    with (tmp_path / "t-0" / f"{0:020}.log").open("ab") as file:
+        file.write(batch(3)[:-1])
+    told = []
+    with LogDir(
+        tmp_path, environment=World().environment, progress=lambda name, made, _: told.append((name, made.problem))
+    ) as logs:
+        assert logs.log("t", 0).log_end_offset == 3
+    assert told == [(TopicPartition("t", 0), "a batch is cut off")]
+
+
+def test_a_directory_has_one_owner(tmp_path: Path) -> None:
+    with opened(tmp_path), pytest.raises(LogDirError, match="this process"):
+        opened(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    holder = (
+        "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(1, flush=True); input()"
+    )
+    lock = tmp_path / ".lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(LogDirError, match="another process"):
+            opened(tmp_path)
+        process.communicate("\n")
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path != lock} == before
+    opened(tmp_path).close()  # a file that nobody holds is no lock
+
+
+def test_directories_of_two_brokers_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        opened(tmp_path / name).close()
+    with pytest.raises(LogDirError, match=r"cluster\.id"):
+        opened(tmp_path / "one", tmp_path / "two")
+    assert ".lock" not in names(tmp_path / "one")
+    with pytest.raises(LogDirError, match="twice"):
+        opened(tmp_path / "one", tmp_path / "one")
+
+
+def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 1)
+    with pytest.raises(LogDirError, match="a partition's folder"):
+        opened(tmp_path / "t-0")
+    (tmp_path / "lost+found").mkdir()
+    with pytest.raises(LogDirError, match=r"lost\+found"):
+        opened(tmp_path)
+    with pytest.raises(LogDirError, match="there is nothing"):
+        LogDir(tmp_path / "none", environment=World().environment, create=False)
+    assert not (tmp_path / "none").exists()
+    assert "meta.properties" not in names(tmp_path / "t-0")
+
+
+def test_a_partition_found_twice_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path / "one", tmp_path / "two") as logs:
+        logs.create_topic("t", 2)
+    (tmp_path / "one" / "t-1").mkdir()
+    with pytest.raises(LogDirError, match="found again"):
+        opened(tmp_path / "one", tmp_path / "two")
+
+
+def test_a_failing_disk_takes_its_directory_offline_alone(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    logs = opened(one, two)
+    logs.create_topic("t", 2)
+    logs._take_offline(logs.roots[0], OSError(5, "Input/output error"))
+    with pytest.raises(KafkaStorageError):
+        logs.log("t", 0).append_as_leader(bytearray(batch(0)), leader_epoch=0)
+    logs.log("t", 1).append_as_leader(bytearray(batch(0)), leader_epoch=0)
+    logs.create_topic("u", 2)
+    assert {logs.log("u", partition).folder.parent for partition in (0, 1)} == {two}
+    logs.close()
+    assert ".kafka_cleanshutdown" not in names(one)
+    assert ".kafka_cleanshutdown" in names(two)
+
+
+def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean"), root)
+    with LogDir(root, environment=Environment(EndScheduler(runs_at_end=False))) as logs:
+        for topic, made in entry("v431-clean")["topics"].items():
+            if topic in logs.topics and not made.get("deleted"):
+                for name, value in made["config"].items():
+                    if name == "segment.bytes":
+                        assert logs.config(topic).segment_bytes == int(value), topic
+        logs.alter_configs(next(iter(logs.topics)), {"retention.ms": 7})
+    with opened(root) as logs:
+        assert logs.config(next(iter(logs.topics))).retention_ms == 7
+
+
+def test_it_is_public() -> None:
+    assert octavo.LogDir is LogDir
