@@ -72,7 +72,7 @@ def sections() -> Iterator[str]:
 
 def overview() -> str:
     commands = [(f"[`octavo {name}`](#octavo-{name})", row.summary) for name, row in COMMANDS.items()]
-    everywhere = options(octavo, click.Context(octavo, info_name="octavo"), "octavo ")
+    everywhere = options(octavo, click.Context(octavo, info_name="octavo", **octavo.context_settings), "octavo ")
     return table(("command", "does"), *commands, *everywhere)
 
 
