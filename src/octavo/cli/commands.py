@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
     "lookup": Command("octavo.cli.lookup", "Show where an offset or a time is found, and the way there."),
+    "reindex": Command("octavo.cli.reindex", "Write the indexes of segments anew from their logs."),
     "topics": Command("octavo.cli.topics", "List the partitions of a log directory with exact counts."),
     "verify": Command("octavo.cli.verify", "Check everything in a log directory."),
 }

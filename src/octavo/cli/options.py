@@ -32,6 +32,22 @@ isolation_option = click.option(
 )  # fmt: skip
 
 
+def _parse_configs(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    configs = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{text!r}, expected KEY=VALUE")
+        configs[name] = value
+    return configs
+
+
+config_option = click.option(
+    "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=_parse_configs,
+    help="A config, over those that the topic has; may be repeated. `octavo config` lists them.",
+)  # fmt: skip
+
+
 def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
     """Declare a command: its function's docstring is its help, its return value the exit code."""
 

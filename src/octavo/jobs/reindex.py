@@ -1,0 +1,111 @@
+"""Offset and time indexes written anew, for segments whose files are lost, damaged or of an old version.
+
+A segment goes through these steps; a crash after any of them leaves each index whole, the old one or the new one, and
+both lead readers right.
+
+1. `run` makes the indexes from the log, in memory, and compares them with the files.
+2. What differs it writes to `<name>.tmp`, and syncs it. A broker does not look at such files.
+3. `commit` renames them into place, the offset index first.
+4. It syncs the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from octavo.filesystem import FileSystem, LocalFileSystem
+from octavo.format import offset_index, time_index
+from octavo.format.names import TEMPORARY_SUFFIX, FileKind, SegmentFile, TopicPartition
+from octavo.jobs.build_index import IndexLimits, build_indexes
+from octavo.jobs.runner import Outcome
+from octavo.scan.files import PartitionFiles
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexTask:
+    """One segment. Picklable."""
+
+    topic_partition: TopicPartition
+    folder: Path
+    base_offset: int
+    size: int
+    limits: IndexLimits
+    write: bool  # False: only say what would change
+
+    def path(self, kind: FileKind) -> Path:
+        return self.folder / SegmentFile(self.base_offset, kind).name
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexResult:
+    """What a segment's indexes are now; `changed` names the files that were others, or not there."""
+
+    offset_entries: int
+    time_entries: int
+    changed: tuple[str, ...]
+    stop_position: int
+    problem: str | None  # why the indexes end at that position of the log, before its end
+
+
+def plan(
+    partitions: Iterable[PartitionFiles], limits_of: Callable[[str], IndexLimits], *, write: bool
+) -> list[ReindexTask]:
+    """A task a segment; `limits_of` gives the configs of a topic."""
+    tasks = []
+    for files in partitions:
+        limits = limits_of(files.folder.topic)
+        folder = Path(files.location.path)
+        for segment in files.segments:
+            if not segment.transient:
+                task = ReindexTask(files.topic_partition, folder, segment.base_offset, segment.log.size, limits, write)
+                tasks.append(task)
+    return tasks
+
+
+def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResult:
+    """Make a segment's indexes; those that differ from the files are put beside them."""
+    filesystem = filesystem or LocalFileSystem()
+    built = build_indexes(filesystem, task.path(FileKind.LOG), task.base_offset, task.limits)
+    changed = []
+    for kind, content in ((FileKind.OFFSET_INDEX, built.offset_index), (FileKind.TIME_INDEX, built.time_index)):
+        path = task.path(kind)
+        if filesystem.exists(path) and filesystem.read_bytes(path) == content:
+            continue
+        changed.append(path.name)
+        if task.write:
+            _stage(filesystem, path, content)
+    return ReindexResult(
+        len(built.offset_index) // offset_index.ENTRY.size,
+        len(built.time_index) // time_index.ENTRY.size,
+        tuple(changed),
+        built.stop_position,
+        built.problem,
+    )
+
+
+def commit(
+    outcomes: Iterable[Outcome[ReindexTask, ReindexResult]], filesystem: FileSystem | None = None
+) -> Iterator[Outcome[ReindexTask, ReindexResult]]:
+    """Put what was staged into place, segment by segment; hands the outcomes on."""
+    filesystem = filesystem or LocalFileSystem()
+    for outcome in outcomes:
+        task, result = outcome.task, outcome.result
+        if task.write and result is not None and result.changed:
+            _put_into_place(filesystem, task.folder, result.changed)
+        yield outcome
+
+
+def _stage(filesystem: FileSystem, path: Path, content: bytes) -> None:
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    filesystem.truncate(temporary, 0)
+    file = filesystem.open(temporary)
+    file.pwrite(content, 0)
+    file.fsync()
+
+
+def _put_into_place(filesystem: FileSystem, folder: Path, names: Sequence[str]) -> None:
+    for name in names:
+        filesystem.rename(folder / f"{name}{TEMPORARY_SUFFIX}", folder / name)
+    filesystem.fsync_folder(folder)

@@ -1,0 +1,112 @@
+"""`octavo reindex`: what it says, dry runs, locked directories."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from octavo.format.names import FileKind
+from tests.cli.runs import octavo
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+INTERVAL = ("--config", "index.interval.bytes=200")
+
+HOLDER = """
+import fcntl, os, sys
+lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+fcntl.lockf(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    write_segment(tmp_path / "orders-0", 0, *(batch(number, timestamp=1000 + number) for number in range(10)))
+    write_segment(tmp_path / "other-0", 0, batch(0))
+    return tmp_path
+
+
+def contents(logs: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in logs.rglob("*") if file.is_file()}
+
+
+def test_only_what_differs_is_written(logs: Path) -> None:
+    before = contents(logs)
+    path(logs / "orders-0", 0, FileKind.OFFSET_INDEX).unlink()
+    run = octavo("reindex", str(logs), *INTERVAL)
+    assert (run.exit, run.stderr) == (0, "")
+    changed = f"{logs}/orders-0/{0:020}: 4 and 5 entries, changed: {0:020}.index"
+    assert run.stdout.splitlines() == [changed, "1 of 2 segments got new indexes"]
+    assert contents(logs) == before
+
+
+def test_a_dry_run_changes_nothing_and_takes_no_lock(logs: Path) -> None:
+    before = contents(logs)
+    run = octavo("reindex", str(logs), "--config", "index.interval.bytes=0", "--dry-run", "--json")
+    assert json.loads(run.stdout) == {
+        "topic": "orders",
+        "partition": 0,
+        "segment": 0,
+        "offsetIndexEntries": 9,
+        "timeIndexEntries": 9,
+        "changed": [f"{0:020}.index", f"{0:020}.timeindex"],
+        "problem": None,
+        "position": None,
+    }
+    assert contents(logs) == before
+
+
+def test_only_the_named_topics(logs: Path) -> None:
+    for folder in ("orders-0", "other-0"):
+        path(logs / folder, 0, FileKind.TIME_INDEX).write_bytes(b"rubbish")
+    run = octavo("reindex", str(logs), "--topic", "other")
+    assert run.stdout.splitlines()[-1] == "1 of 1 segments got new indexes"
+    assert path(logs / "orders-0", 0, FileKind.TIME_INDEX).read_bytes() == b"rubbish"
+
+
+def test_a_damaged_log_is_told_and_1(logs: Path) -> None:
+    log = path(logs / "orders-0", 0, FileKind.LOG)
+    content = log.read_bytes()
+    log.write_bytes(content[:-10])
+    run = octavo("reindex", str(logs), *INTERVAL)
+    assert run.exit == 1
+    assert "; the log is followed no further than position " in run.stdout
+    assert log.read_bytes() == content[:-10]
+
+
+@pytest.mark.parametrize("place", [".", "orders-0", f"orders-0/{0:020}.log"])
+def test_a_locked_directory_is_refused_and_nothing_changes(logs: Path, place: str) -> None:
+    path(logs / "orders-0", 0, FileKind.OFFSET_INDEX).write_bytes(b"rubbish")
+    line = [sys.executable, "-c", HOLDER, str(logs / ".lock")]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        before = contents(logs)
+        run = octavo("reindex", place, folder=logs)
+        assert (run.exit, run.stdout) == (1, "")
+        assert "holds .lock" in run.stderr
+        assert contents(logs) == before
+        holder.communicate()
+    assert octavo("reindex", place, folder=logs).exit == 0
+    assert not (logs / ".lock").exists()
+
+
+def test_a_config_that_is_none(logs: Path) -> None:
+    run = octavo("reindex", str(logs), "--config", "index.interval.bytes")
+    assert (run.exit, run.stdout) == (2, "")
+    assert "expected KEY=VALUE" in run.stderr
+    run = octavo("reindex", str(logs), "--config", "index.interval.byte=1")
+    assert (run.exit, run.stdout) == (1, "")
+    assert "index.interval.bytes" in run.stderr
+
+
+def test_a_url_is_refused(logs: Path) -> None:
+    run = octavo("reindex", "memory://somewhere")
+    assert run.exit == 1
+    assert run.stderr.count("\n") == 1

@@ -1,0 +1,153 @@
+"""Indexes made anew: as Kafka's own, whole after a crash at any step, and none of the log's bytes touched."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from octavo.filesystem import LocalFileSystem
+from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, TopicPartition
+from octavo.jobs import reindex
+from octavo.jobs.build_index import IndexLimits, build_indexes
+from octavo.jobs.reindex import ReindexTask
+from octavo.jobs.runner import Outcome, ThreadRunner
+from octavo.scan.log_dirs import open_log_dirs
+from octavo.storage.topic_configs import TopicConfigs
+from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
+from tests.golden.archives import unpack
+from tests.scan.segments import path, write_segment
+from tests.storage.batches import batch
+
+LIMITS = IndexLimits(200, 10 << 20)
+KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def reindexed(folder: Path, *, write: bool = True) -> list[reindex.ReindexResult]:
+    tasks = reindex.plan(open_log_dirs(folder).partitions.values(), lambda _: LIMITS, write=write)
+    return [outcome.get() for outcome in reindex.commit(ThreadRunner(2).run(reindex.run, tasks))]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "orders-0"
+    write_segment(folder, 0, *(batch(number, timestamp=1000 + number) for number in range(10)))
+    write_segment(folder, 10, *(batch(number, timestamp=500 - number) for number in range(10, 20)))
+    return folder
+
+
+def test_indexes_are_kafkas() -> None:
+    """Of logs that a broker recovered, all of them; that of the cluster's metadata it opens in another way."""
+    root = unpack("v431-killed-recovered")
+    configs = TopicConfigs(LocalFileSystem(), [root], {})
+    compared = 0
+    for files in open_log_dirs(root, lambda name: name.topic != CLUSTER_METADATA_TOPIC).partitions.values():
+        config = configs.of(files.folder.topic)
+        limits = IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
+        for segment in files.segments:
+            log = Path(files.path(segment).path)
+            built = build_indexes(LocalFileSystem(), log, segment.base_offset, limits)
+            assert built.problem is None
+            assert built.offset_index == log.with_suffix(".index").read_bytes(), log
+            assert built.time_index == log.with_suffix(".timeindex").read_bytes(), log
+            compared += len(built.offset_index)
+    assert compared > 1000
+
+
+def test_what_is_right_stays_untouched(folder: Path) -> None:
+    times = {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
+    assert [result.changed for result in reindexed(folder)] == [(), ()]
+    assert {file.name: file.stat().st_mtime_ns for file in folder.iterdir()} == times
+
+
+@pytest.mark.parametrize("damage", [bytes, lambda content: content[:-3], lambda content: content + bytes(800)])
+def test_what_is_lost_damaged_or_untrimmed_is_made_anew(folder: Path, damage: object) -> None:
+    before = contents(folder)
+    for kind in KINDS:
+        index = path(folder, 0, kind)
+        index.write_bytes(damage(index.read_bytes()) if damage is not bytes else b"")  # type: ignore[operator]
+    first, second = reindexed(folder)
+    assert first.changed == tuple(path(folder, 0, kind).name for kind in KINDS)
+    assert (second.changed, first.offset_entries, first.time_entries) == ((), 4, 5)
+    assert contents(folder) == before
+
+
+def test_a_missing_index(folder: Path) -> None:
+    before = contents(folder)
+    path(folder, 10, FileKind.TIME_INDEX).unlink()
+    assert [result.changed for result in reindexed(folder)] == [(), (f"{10:020}.timeindex",)]
+    assert contents(folder) == before
+
+
+def test_without_write_nothing_changes(folder: Path) -> None:
+    path(folder, 0, FileKind.OFFSET_INDEX).write_bytes(b"")
+    before = contents(folder)
+    assert reindexed(folder, write=False)[0].changed == (f"{0:020}.index",)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("tail", "problem"),
+    [(batch(10)[:40], "a batch is cut off"), (bytes(100), "bytes that are no batch"), (batch(3), None)],
+)
+def test_a_log_is_followed_to_its_damage(tmp_path: Path, tail: bytes, problem: str | None) -> None:
+    whole = [batch(number) for number in range(5, 9)]
+    log = write_segment(tmp_path, 5, *whole)
+    log.write_bytes(log.read_bytes() + tail)
+    built = build_indexes(LocalFileSystem(), log, 5, LIMITS)
+    assert built.offset_index == path(tmp_path, 5, FileKind.OFFSET_INDEX).read_bytes()
+    assert built.stop_position == sum(map(len, whole))
+    assert built.problem is not None
+    assert problem in (None, built.problem)
+
+
+def test_an_index_takes_no_more_than_its_room(folder: Path) -> None:
+    built = build_indexes(LocalFileSystem(), path(folder, 0, FileKind.LOG), 0, IndexLimits(0, 36))
+    assert (len(built.offset_index), len(built.time_index)) == (32, 36)  # the last time entry is the closing one
+    assert built.time_index[-12:] == path(folder, 0, FileKind.TIME_INDEX).read_bytes()[-12:]
+
+
+def test_a_task_travels(folder: Path) -> None:
+    tasks = reindex.plan(open_log_dirs(folder).partitions.values(), lambda _: LIMITS, write=True)
+    assert pickle.loads(pickle.dumps(tasks)) == tasks
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_a_crash_at_any_step_leaves_each_index_old_or_new(folder: Path, loss: Loss) -> None:
+    task = ReindexTask(TopicPartition("orders", 0), folder, 0, 0, LIMITS, write=True)
+    new = {path(folder, 0, kind): path(folder, 0, kind).read_bytes() for kind in KINDS}
+    log = path(folder, 0, FileKind.LOG)
+    old = dict.fromkeys(new, b"old")
+
+    def start(stop_at: int | None) -> FaultFileSystem:
+        filesystem = FaultFileSystem()
+        for file, content in {**old, log: log.read_bytes()}.items():
+            filesystem.open(file, create=True).pwrite(content, 0)
+            filesystem.open(file).fsync()
+        filesystem.fsync_folder(folder)
+        filesystem.operations, filesystem.stop_at = 0, stop_at
+        return filesystem
+
+    def work(filesystem: FaultFileSystem) -> None:
+        list(reindex.commit([Outcome(task, reindex.run(task, filesystem))], filesystem))
+
+    whole = start(None)
+    work(whole)
+    assert {file: whole.read_bytes(file) for file in new} == new
+    assert whole.operations > 6
+    for stop_at in range(1, whole.operations + 1):
+        filesystem = start(stop_at)
+        with pytest.raises(Crash):
+            work(filesystem)
+        for seed in range(5):
+            after = filesystem.after_crash(loss, seed)
+            for file in new:
+                assert after.read_bytes(file) in (old[file], new[file])
+            assert after.read_bytes(log) == log.read_bytes()
+            work(after)
+            assert {file: after.read_bytes(file) for file in new} == new
