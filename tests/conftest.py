@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import hypothesis
 import pytest
 
+import octavo
 from tests.golden import archives
 
 # A slow machine is no failure.
@@ -13,5 +17,8 @@ hypothesis.settings.load_profile("octavo")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fix the folder of unpacked archives before xdist starts its workers, so that all of them share it."""
+    """What must hold before xdist starts its workers: where archives are unpacked, and which kernels serve."""
     archives.shared_root()
+    if not any(Path(octavo.__file__).with_name("kernels").glob("*.so")):
+        # Without compiled kernels the tests ask for the twin by name: commands would else say on stderr that it serves.
+        os.environ.setdefault("OCTAVO_KERNELS", "reference")
