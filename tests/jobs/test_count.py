@@ -26,7 +26,8 @@ WITH_RECORDS = [name for name in archives() if "records" in entry(name)]
 
 def count(*places: Place, split_bytes: int = job.SPLIT_BYTES) -> dict[TopicPartition, PartitionCount]:
     plans = job.plan(open_log_dirs(places).partitions.values(), split_bytes)
-    return {row.topic_partition: row for row in job.count(plans, ThreadRunner(2))}
+    rows = job.count(plans, ThreadRunner(2))
+    return {row.topic_partition: row for row in rows if isinstance(row, PartitionCount)}
 
 
 def places(name: str) -> list[Path]:
@@ -102,3 +103,14 @@ def test_a_damaged_batch_is_passed_over_and_told(tmp_path: Path) -> None:
     assert (tally.records, tally.damages) == (10, 1)
     (note,) = tally.notes
     assert str(note).startswith(f"{path}: position {len(batches[0])}: ")
+
+
+def test_a_partition_that_is_deleted_meanwhile_is_a_note(tmp_path: Path) -> None:
+    for name in ("a-0", "b-0"):
+        write_segment(tmp_path / name, 0, batch(0))
+    plans = job.plan(open_log_dirs(tmp_path).partitions.values())
+    (tmp_path / "a-0").rename(tmp_path / f"a-0.{'0' * 32}-delete")
+    gone, row = job.count(plans, ThreadRunner(2))
+    assert str(gone).startswith("a-0: not counted: ")
+    assert isinstance(row, PartitionCount)
+    assert row.tally.records == 1

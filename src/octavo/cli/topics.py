@@ -16,6 +16,7 @@ from octavo.jobs.count import PartitionCount, count, plan
 from octavo.jobs.runner import ThreadRunner
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.scan.log_dirs import open_log_dirs
+from octavo.scan.notes import Note
 
 COLUMNS = (
     Column("topic"),
@@ -50,15 +51,21 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) ->
     plans = plan(log_dirs.partitions.values())
     say_notes(log_dirs.notes)
     total = sum(task.size for planned in plans for task in planned.tasks)
-    counts, damages = [], 0
+    counts: list[PartitionCount] = []
+    gone: list[Note] = []
+    damages = 0
     with progress_bar("counting", total) as progress:
         for row in count(plans, ThreadRunner(), progress):
+            if isinstance(row, Note):
+                gone.append(row)
+                continue
             damages += row.tally.damages
             if as_json:
                 print_json(_fields(row))
             counts.append(row)
     if not as_json and (counts or sys.stdout.isatty()):
         print_table(COLUMNS, [_cells(row) for row in counts])
+    say_notes(gone)
     for row in counts:
         say_notes(row.tally.notes)
     for directory in log_dirs.directories:

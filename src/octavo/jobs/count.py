@@ -6,14 +6,14 @@ compressed wrappers of old formats, whose header has no count, are decoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import CorruptionError, OctavoError
+from octavo.errors import CorruptionError, ScanError
 from octavo.format import kafka_uuid
 from octavo.format.decoder import Decoder
 from octavo.format.names import TopicPartition
@@ -88,7 +88,7 @@ def plan(partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES) -
     for files in partitions:
         try:
             plans.append(retrying(files, lambda listed: _plan(listed, split_bytes)))
-        except OctavoError:
+        except ScanError:
             continue  # deleted since it was listed
     return plans
 
@@ -118,13 +118,20 @@ def run(task: ReadTask) -> Tally:
     return counter.tally
 
 
-def commit(plans: Sequence[PartitionPlan], outcomes: Iterable[Outcome[ReadTask, Tally]]) -> Iterable[PartitionCount]:
-    """A row a partition, as soon as its tasks are done; a task's error is raised."""
+def commit(
+    plans: Sequence[PartitionPlan], outcomes: Iterable[Outcome[ReadTask, Tally]]
+) -> Iterator[PartitionCount | Note]:
+    """A row a partition, as soon as its tasks are done; of one that went away meanwhile, a note."""
     done = iter(outcomes)
     for planned in plans:
+        finished = [next(done) for _ in planned.tasks]
         tally = Tally(notes=list(planned.notes))
-        for _ in planned.tasks:
-            tally.add(next(done).get())
+        try:
+            for outcome in finished:
+                tally.add(outcome.get())
+        except ScanError as error:
+            yield Note(str(planned.snapshot.topic_partition), f"not counted: {error}")
+            continue
         snapshot = planned.snapshot
         yield PartitionCount(
             snapshot.topic_partition,
@@ -136,7 +143,9 @@ def commit(plans: Sequence[PartitionPlan], outcomes: Iterable[Outcome[ReadTask, 
         )
 
 
-def count(plans: Sequence[PartitionPlan], runner: Runner, progress: Progress | None = None) -> Iterable[PartitionCount]:
+def count(
+    plans: Sequence[PartitionPlan], runner: Runner, progress: Progress | None = None
+) -> Iterator[PartitionCount | Note]:
     """Run the plans' tasks and give a row a partition, in their order."""
     tasks = [task for planned in plans for task in planned.tasks]
     return commit(plans, runner.run(run, tasks, progress))
