@@ -1,4 +1,4 @@
-"""One Java machine for all tests that compare with real Kafka classes; Python can start only one in a process."""
+"""One Java machine and one broker for all tests that compare with real Kafka: a process can start one machine only."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.interop.broker import KAFKA_VERSION, Broker
 from tests.interop.jars import kafka_jars
-
-KAFKA_VERSION = "4.3.1"
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +28,12 @@ def jvm() -> Iterator[ModuleType]:
         except (jpype.JVMNotFoundException, OSError) as error:
             pytest.skip(f"no Java runtime: {error}")
     yield jpype
+
+
+@pytest.fixture(scope="session")
+def broker(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running broker, shared: tests use topics of their own, and neither stop nor kill it."""
+    running = Broker(tmp_path_factory.mktemp("broker"))
+    running.start()
+    yield running
+    running.kill()

@@ -17,7 +17,7 @@ from octavo.format.messages.json_form import json_text, json_value
 from octavo.format.messages.schema import Array, Field, Message, Struct, Type
 from tests.format.messages.random_rows import random_row
 from tests.format.messages.tables import COORDINATOR_TOPICS, MESSAGES
-from tests.interop.conftest import KAFKA_VERSION
+from tests.interop.broker import KAFKA_VERSION
 from tests.interop.definitions import Definition, definitions
 from tests.interop.jars import kafka_jars
 
