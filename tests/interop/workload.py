@@ -92,16 +92,20 @@ class Workload:
         admin.close()
 
     def _write_transactions(self, draw: random.Random) -> None:
+        """A commit returns before the marker is written; that it was, the next transaction's first answer shows."""
         producer = Producer(self._jvm, self._servers, transactional_id=f"{self._prefix}.transactions")
+        committing: list[Acknowledged] = []
         while not self._stopped.is_set():
             producer.begin()
             records = self._note(producer.send(self.transactional, _records(draw)))
+            with self._lock:
+                self._committed += committing
             if draw.random() < 0.5:
                 producer.abort()
-                continue
-            producer.commit()
-            with self._lock:
-                self._committed += records
+                committing = []
+            else:
+                producer.commit()
+                committing = records
         producer.close()
 
     def _churn(self, draw: random.Random) -> None:
