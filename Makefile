@@ -15,7 +15,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist worksteal -r
 # Suites whose subject runs on the kernels: they run once more on the plain-Python twin. (tests/kernels runs both itself.)
 TWIN_TESTS := $(wildcard tests/format tests/golden tests/property)
 
-KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/*.pyx src/octavo/kernels/*.pxd src/octavo/kernels/*.h)
+KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/compiled/*.pyx src/octavo/kernels/compiled/*.pxd src/octavo/kernels/compiled/*.h)
 INSTALLED := .venv/.installed
 # Named after the compiler, so that another one (or none: CC=/bin/false) builds anew.
 space := $(subst ,, )
@@ -46,7 +46,7 @@ demo: setup ## write the documents' records and compare bytes, sizes and checksu
 test: setup ## run every test on the compiled kernels, and those of formats on the plain-Python twin too
 	@scripts/kafka.sh --if-possible
 	$(PYTEST)
-	@if ls src/octavo/kernels/*.so >/dev/null 2>&1; then set -x; OCTAVO_KERNELS=reference $(PYTEST) $(TWIN_TESTS); fi
+	@if ls src/octavo/kernels/compiled/*.so >/dev/null 2>&1; then set -x; OCTAVO_KERNELS=reference $(PYTEST) $(TWIN_TESTS); fi
 
 lint: setup ## run ruff, mypy --strict and the import rules
 	$(BIN)/ruff check .
@@ -79,5 +79,5 @@ kafka: ## fetch Kafka's jars for the tests that compare with them, through Maven
 
 clean: ## remove .venv, builds and caches, but not the fetched jars
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
-	rm -f src/octavo/kernels/*.so
+	rm -f src/octavo/kernels/compiled/*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
-KERNELS = Path("src/octavo/kernels")
+KERNELS = Path("src/octavo/kernels/compiled")
 LIMITED_API = "0x030B0000"  # Python 3.11: one binary serves every later version
 SANITIZE = os.environ.get("OCTAVO_SANITIZE")
 SANITIZE_ARGS = ["-O1", "-g", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
@@ -43,7 +43,7 @@ class BuildKernels(build_ext):
 
 def kernel(source: Path) -> Extension:
     return Extension(
-        f"octavo.kernels.{source.stem}",
+        f"octavo.kernels.compiled.{source.stem}",
         [str(source)],
         depends=[str(path) for pattern in ("*.h", "*.pxd") for path in sorted(KERNELS.glob(pattern))],
         include_dirs=[str(KERNELS)],

@@ -2,7 +2,7 @@
 # Compile the kernels in place, as far as their sources changed; without a compiler leave none, and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-kernels=src/octavo/kernels
+kernels=src/octavo/kernels/compiled
 
 # A kernel whose source is gone must not be imported any more.
 for binary in "$kernels"/*.so; do

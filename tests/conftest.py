@@ -19,6 +19,6 @@ hypothesis.settings.load_profile("octavo")
 def pytest_configure(config: pytest.Config) -> None:
     """What must hold before xdist starts its workers: where archives are unpacked, and which kernels serve."""
     archives.shared_root()
-    if not any(Path(octavo.__file__).with_name("kernels").glob("*.so")):
+    if not any(Path(octavo.__file__).with_name("kernels").joinpath("compiled").glob("*.so")):
         # Without compiled kernels the tests ask for the twin by name: commands would else say on stderr that it serves.
         os.environ.setdefault("OCTAVO_KERNELS", "reference")

@@ -9,10 +9,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from octavo import kernels
-
 MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text")
-PACKAGES = {"compiled": "octavo.kernels", "reference": "octavo.kernels.reference"}
+PACKAGES = {"compiled": "octavo.kernels.compiled", "reference": "octavo.kernels.reference"}
 
 
 def is_there(name: str) -> bool:
@@ -25,11 +23,8 @@ def load(name: str) -> SimpleNamespace:
     if not is_there(name):
         pytest.skip("the compiled kernels are not built here (no C compiler)")
     functions: dict[str, object] = {}
-    chosen = dict(vars(kernels))
     for module in MODULES:
         functions |= _functions(import_module(f"{PACKAGES[name]}.{module}"))
-    # Importing the module `walk` binds its name in the package, where the function `walk` that is in use was.
-    vars(kernels).update(chosen)
     return SimpleNamespace(name=name, **functions)
 
 

@@ -9,7 +9,7 @@ import sys
 from octavo.kernels import TWIN_NOTICE
 
 # What a machine without a compiler has: the modules are not there.
-WITHOUT_KERNELS = "import sys; sys.modules['octavo.kernels.decode'] = None\n"
+WITHOUT_KERNELS = "import sys; sys.modules['octavo.kernels.compiled.decode'] = None\n"
 USE = "import octavo.format.batch, octavo.format.walker; from octavo.kernels import COMPILED; print(COMPILED)"
 
 

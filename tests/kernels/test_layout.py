@@ -14,7 +14,7 @@ import octavo.kernels
 from octavo.kernels import columns, layout, producers
 from octavo.kernels.layout import BATCH, Code
 
-FOLDER = Path(octavo.kernels.__file__).parent
+FOLDER = Path(octavo.kernels.__file__).parent / "compiled"
 C_TYPES = {"int64_t": "<i8", "int32_t": "<i4", "uint32_t": "<u4", "int16_t": "<i2", "uint16_t": "<u2"}
 C_TYPES |= {"int8_t": "|i1", "uint8_t": "|u1"}
 ENUMS = [value for value in vars(layout).values() if isinstance(value, type) and issubclass(value, IntEnum | IntFlag)]

@@ -16,15 +16,15 @@ TWIN_NOTICE = (
 _compiled = os.environ.get("OCTAVO_KERNELS") != "reference"
 if _compiled and not TYPE_CHECKING:
     try:
-        from octavo.kernels.decode import decode_records
-        from octavo.kernels.encode import encode_batches, encode_records
-        from octavo.kernels.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
-        from octavo.kernels.index import index_batches
-        from octavo.kernels.legacy import decode_messages
-        from octavo.kernels.replay import replay
-        from octavo.kernels.stamp import stamp_batches
-        from octavo.kernels.text import record_lines
-        from octavo.kernels.walk import next_run, walk
+        from octavo.kernels.compiled.decode import decode_records
+        from octavo.kernels.compiled.encode import encode_batches, encode_records
+        from octavo.kernels.compiled.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
+        from octavo.kernels.compiled.index import index_batches
+        from octavo.kernels.compiled.legacy import decode_messages
+        from octavo.kernels.compiled.replay import replay
+        from octavo.kernels.compiled.stamp import stamp_batches
+        from octavo.kernels.compiled.text import record_lines
+        from octavo.kernels.compiled.walk import next_run, walk
     except ModuleNotFoundError:  # not built; one that is built but broken is an error that should be seen
         _compiled = False
         warnings.warn(TWIN_NOTICE, RuntimeWarning, stacklevel=2)

@@ -1,8 +1,8 @@
 """v2 records to Arrow-shaped columns, in one pass."""
 
-from octavo.kernels.arrays cimport *
-from octavo.kernels.layout cimport *
-from octavo.kernels.varint cimport *
+from octavo.kernels.compiled.arrays cimport *
+from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.varint cimport *
 
 
 cdef int decode_headers(const uint8_t *base, const uint8_t *p, const uint8_t *end, int32_t count, Arrays *out,

@@ -1,8 +1,8 @@
 """Walk the entries of a log: a row of the batch table for each, its CRC checked; and group rows to decode together."""
 
-from octavo.kernels.buffers cimport *
-from octavo.kernels.checksums cimport *
-from octavo.kernels.layout cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.checksums cimport *
+from octavo.kernels.compiled.layout cimport *
 
 checksums_prepare()
 

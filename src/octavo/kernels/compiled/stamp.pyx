@@ -1,8 +1,8 @@
 """Write what a leader assigns into the headers of v2 batches: offset, leader epoch, timestamp type and time."""
 
-from octavo.kernels.buffers cimport *
-from octavo.kernels.checksums cimport *
-from octavo.kernels.layout cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.checksums cimport *
+from octavo.kernels.compiled.layout cimport *
 
 checksums_prepare()
 

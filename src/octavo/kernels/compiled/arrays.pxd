@@ -2,8 +2,8 @@
 
 from libc.string cimport memcpy
 
-from octavo.kernels.buffers cimport *
-from octavo.kernels.layout cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.layout cimport *
 
 
 cdef enum:

@@ -2,10 +2,10 @@
 
 from libc.string cimport memcpy
 
-from octavo.kernels.arrays cimport *
-from octavo.kernels.checksums cimport *
-from octavo.kernels.layout cimport *
-from octavo.kernels.varint cimport *
+from octavo.kernels.compiled.arrays cimport *
+from octavo.kernels.compiled.checksums cimport *
+from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.varint cimport *
 
 checksums_prepare()
 

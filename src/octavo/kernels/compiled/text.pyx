@@ -2,8 +2,8 @@
 
 from libc.string cimport memcpy
 
-from octavo.kernels.arrays cimport *
-from octavo.kernels.layout cimport DONE, FULL
+from octavo.kernels.compiled.arrays cimport *
+from octavo.kernels.compiled.layout cimport DONE, FULL
 
 cdef enum:
     NUMBERS = 200  # more than the fixed words and the numbers of a line take

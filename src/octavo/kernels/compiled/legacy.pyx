@@ -1,8 +1,8 @@
 """v0 and v1 message sets to Arrow-shaped columns."""
 
-from octavo.kernels.arrays cimport *
-from octavo.kernels.checksums cimport *
-from octavo.kernels.layout cimport *
+from octavo.kernels.compiled.arrays cimport *
+from octavo.kernels.compiled.checksums cimport *
+from octavo.kernels.compiled.layout cimport *
 
 checksums_prepare()
 

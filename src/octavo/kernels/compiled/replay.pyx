@@ -2,7 +2,7 @@
 
 from libc.string cimport memmove, memset
 
-from octavo.kernels.producers cimport *
+from octavo.kernels.compiled.producers cimport *
 
 
 cdef uint64_t HASH_MULTIPLIER = 0x9E3779B97F4A7C15u

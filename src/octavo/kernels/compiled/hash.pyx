@@ -1,7 +1,7 @@
 """Checksums and hashes: CRC-32C, CRC-32, xxHash32 (lz4 frames), murmur2 (Kafka's partitioner)."""
 
-from octavo.kernels.buffers cimport *
-from octavo.kernels.checksums cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.checksums cimport *
 
 checksums_prepare()
 

@@ -1,7 +1,7 @@
 """Make the index entries that batches give, by the counting rule of appends and recovery."""
 
-from octavo.kernels.buffers cimport *
-from octavo.kernels.layout cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.layout cimport *
 
 
 cdef enum:

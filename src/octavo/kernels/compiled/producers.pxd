@@ -1,7 +1,7 @@
 """The C side of `producers.py`: its rows, how a replay ends, and `ProducerArrays` as pointers."""
 
-from octavo.kernels.buffers cimport *
-from octavo.kernels.layout cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.layout cimport *
 
 
 cdef enum:
