@@ -179,16 +179,19 @@ class LocalMapping:
         return memoryview(self._map)
 
     def write(self, data: bytes | bytearray, position: int) -> None:
-        if self._file is None:
-            self._file = LocalFile(self._path)
-        self._file.pwrite(data, position)
+        self._opened().pwrite(data, position)
 
     def flush(self) -> None:
-        if self._file is not None:
-            self._file.fsync()
+        # Also what was written through an earlier mapping of the same file.
+        self._opened().fsync()
 
     def close(self) -> None:
         self._map.close()
+
+    def _opened(self) -> LocalFile:
+        if self._file is None:
+            self._file = LocalFile(self._path)
+        return self._file
 
 
 class LocalFileSystem:

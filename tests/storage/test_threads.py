@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from octavo.config import LogConfig
@@ -64,6 +65,40 @@ def test_writers_and_readers_at_once(tmp_path: Path) -> None:
     assert not problems
     assert not any(thread.is_alive() for thread in readers)
     assert sorted(given) == list(range(0, 2 * WRITERS * APPENDS, 2))
+
+
+class InterposingLock:
+    """The log's lock, in front of which another thread's work comes in once."""
+
+    def __init__(self, log: PartitionLog, before_entry: int, work: Callable[[], object]) -> None:
+        self._lock = log.state.lock
+        self._entries_left = before_entry
+        self._depth = 0
+        self._work = work
+
+    def __enter__(self) -> None:
+        if self._depth == 0:
+            self._entries_left -= 1
+            if self._entries_left == 0:
+                self._work()
+        self._depth += 1
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        self._depth -= 1
+
+
+def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path) -> None:
+    """The slower of two must not set it back to where its own append ended."""
+    log = open_log(tmp_path / "t-0", World())
+
+    def append() -> None:
+        log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+
+    log.state.lock = InterposingLock(log, before_entry=2, work=append)  # type: ignore[assignment]
+    append()
+    assert (log.high_watermark, log.log_end_offset) == (4, 4)
 
 
 def test_range_goes_to_a_socket(tmp_path: Path) -> None:

@@ -57,6 +57,17 @@ def test_mapping_sees_what_is_written(tmp_path: Path) -> None:
     assert FILES.read_bytes(tmp_path / "a")[50:53] == b"abc"
 
 
+def test_flush_of_a_mapping_syncs_what_an_earlier_one_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FILES.truncate(tmp_path / "a", 100)
+    earlier = FILES.map(tmp_path / "a", 100)
+    earlier.write(b"abc", 50)
+    earlier.close()
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    FILES.map(tmp_path / "a", 100).flush()
+    assert synced == [(tmp_path / "a").stat().st_ino]
+
+
 def test_names_renames_folders_and_times(tmp_path: Path) -> None:
     FILES.mkdir(tmp_path / "x" / "y")
     FILES.mkdir(tmp_path / "x")

@@ -63,6 +63,11 @@ class LogState:
             self.refresh_first_unstable()
             return self._high_watermark
 
+    def high_watermark_to_end(self) -> None:
+        """Let readers see everything. The end is taken under the lock: another append may just have moved it."""
+        with self.lock:
+            self.update_high_watermark(self.local.log_end_offset)
+
     @property
     def last_stable_offset(self) -> int:
         """What a reader of committed records sees ends here."""

@@ -119,7 +119,7 @@ class PartitionLog:
         with self._usable("append"):
             result = append(self.state, data, request)
             if self.is_sole_replica and not result.is_duplicate:
-                self.state.update_high_watermark(self.log_end_offset)
+                self.state.high_watermark_to_end()
             if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
                 self.state.flush(self.log_end_offset)
             return result
