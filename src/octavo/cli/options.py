@@ -48,11 +48,13 @@ config_option = click.option(
 )  # fmt: skip
 
 
-def command(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
+def command(
+    name: str, cls: type[click.Command] = click.Command
+) -> Callable[[Callable[..., int | None]], click.Command]:
     """Declare a command: its function's docstring is its help, its return value the exit code."""
 
     def declare(function: Callable[..., int | None]) -> click.Command:
-        return click.command(name)(debug_option(function))
+        return click.command(name, cls)(debug_option(function))
 
     return declare
 

@@ -11,26 +11,32 @@ import click
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, json_option, logdirs_argument, print_json
 from octavo.cli.progress import progress_bar
+from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.errors import CorruptionError, ScanError
 from octavo.filesystem import LocalFileSystem
 from octavo.jobs import reindex as job
 from octavo.jobs.build_index import IndexLimits
 from octavo.jobs.reindex import ReindexResult, ReindexTask
-from octavo.jobs.runner import ThreadRunner
 from octavo.scan.directory import Directory, read_directory
 from octavo.scan.location import LOCAL, locate
 from octavo.storage.lock import DirectoryLock
 from octavo.storage.topic_configs import TopicConfigs
 
 
-@declare("reindex")
+@declare("reindex", SparkCommand)
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
 @config_option
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
+@spark_option
 @json_option
 def command(
-    logdirs: tuple[str, ...], topics: tuple[str, ...], configs: dict[str, str], dry_run: bool, as_json: bool
+    logdirs: tuple[str, ...],
+    topics: tuple[str, ...],
+    configs: dict[str, str],
+    dry_run: bool,
+    master: str | None,
+    as_json: bool,
 ) -> int:
     """Write the offset and time indexes of LOGDIR anew, as appending the same batches would make them.
 
@@ -44,8 +50,9 @@ def command(
             directories = [_listed(place, topics) for place in logdirs]  # as it is now that nobody else changes it
         tasks = [task for directory in directories for task in _plan(directory, configs, dry_run)]
         changed = failed = 0
-        with progress_bar("indexing", sum(task.size for task in tasks)) as progress:
-            for outcome in job.commit(ThreadRunner().run(job.run, tasks, progress)):
+        total = sum(task.size for task in tasks)
+        with job_runner(master) as runner, progress_bar("indexing", total) as progress:
+            for outcome in job.commit(runner.run(job.run, tasks, progress)):
                 result = outcome.get()
                 changed += bool(result.changed)
                 failed += result.problem is not None

@@ -10,10 +10,10 @@ import click
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes
 from octavo.cli.progress import progress_bar
+from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.cli.table import Column, print_table
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, count, plan
-from octavo.jobs.runner import ThreadRunner
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.scan.notes import Note
@@ -36,11 +36,12 @@ COLUMNS = (
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@declare("topics")
+@declare("topics", SparkCommand)
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@spark_option
 @json_option
-def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) -> int:
+def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """List the partitions of LOGDIR with exact counts of what a client can read.
 
     Batches, records and bytes are counted from the log start offset on; records of transaction markers are not
@@ -54,8 +55,8 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) ->
     counts: list[PartitionCount] = []
     gone: list[Note] = []
     damages = 0
-    with progress_bar("counting", total) as progress:
-        for row in count(plans, ThreadRunner(), progress):
+    with job_runner(master) as runner, progress_bar("counting", total) as progress:
+        for row in count(plans, runner, progress):
             if isinstance(row, Note):
                 gone.append(row)
                 continue

@@ -9,16 +9,17 @@ import click
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json
 from octavo.cli.progress import progress_bar
-from octavo.jobs.runner import ThreadRunner
+from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.jobs.verify.finding import Finding, Severity
 from octavo.jobs.verify.job import Summary, Verification
 from octavo.jobs.verify.plan import plan
 
 
-@declare("verify")
+@declare("verify", SparkCommand)
 @logdirs_argument
+@spark_option
 @json_option
-def command(logdirs: tuple[str, ...], as_json: bool) -> int:
+def command(logdirs: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """Check everything in LOGDIR: checksums, lengths, offsets, records, indexes, snapshots, checkpoints, names.
 
     A line a problem: path, position in the file, kind, detail, severity; then a summary. The exit code is 1 when there
@@ -27,8 +28,8 @@ def command(logdirs: tuple[str, ...], as_json: bool) -> int:
     """
     plans = plan(logdirs)
     total = sum(task.size for planned in plans for task in planned.tasks())
-    with progress_bar("verifying", total) as progress:
-        verification = Verification(plans, ThreadRunner(), progress)
+    with job_runner(master) as runner, progress_bar("verifying", total) as progress:
+        verification = Verification(plans, runner, progress)
         for finding in verification.findings():
             _print(finding, as_json)
     summary = verification.summary

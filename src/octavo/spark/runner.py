@@ -1,0 +1,49 @@
+"""Runs a job's tasks as tasks of a Spark application: the same tasks, the same results, on whatever machines it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Generic
+
+from octavo.jobs.runner import Outcome, Progress, Result, TaskType
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Tasks are handed to Spark in waves of so many for each core: results come while later ones run, none pile up here,
+# and the cores that wait for a wave's last task cost little.
+_TASKS_PER_CORE = 16
+
+
+class SparkRunner:
+    """A runner (`octavo.jobs.runner.Runner`) on a session; its workers must see the same paths and have this package.
+
+    A task that raises loses no other, as everywhere. One that Spark loses with its worker is run again by Spark.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+
+    def run(
+        self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
+    ) -> Iterator[Outcome[TaskType, Result]]:
+        wave = self._context.defaultParallelism * _TASKS_PER_CORE
+        for first in range(0, len(tasks), wave):
+            part = tasks[first : first + wave]
+            outcomes = self._context.parallelize(part, len(part)).map(_Attempt(function)).collect()
+            if progress is not None:
+                progress(sum(task.size for task in part))
+            yield from outcomes
+
+
+class _Attempt(Generic[TaskType, Result]):
+    """What a worker does with a task. An error is an outcome: Spark would repeat the task, and end the job."""
+
+    def __init__(self, function: Callable[[TaskType], Result]) -> None:
+        self._function = function
+
+    def __call__(self, task: TaskType) -> Outcome[TaskType, Result]:
+        try:
+            return Outcome(task, self._function(task))
+        except Exception as error:
+            return Outcome(task, error=error)
