@@ -18,6 +18,7 @@ from octavo.format.names import (
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
+    FolderState,
     PartitionFolder,
     SegmentFile,
     TopicPartition,
@@ -26,6 +27,7 @@ from octavo.format.names import (
 from octavo.storage.checkpoints import read_offsets, write_offsets
 from octavo.storage.lock import DirectoryLock
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.selection import Selection
 from octavo.storage.small_file import replace_file
 
 NO_BROKER_EPOCH = -1
@@ -34,15 +36,23 @@ _log = logging.getLogger(__name__)
 
 
 class LogRoot:
-    """A directory of partition folders, locked from its creation on. Until `begin` nothing else in it changes."""
+    """A directory of partition folders, locked from its creation on. Until `begin` nothing else in it changes.
 
-    def __init__(self, path: Path, filesystem: FileSystem) -> None:
+    Of partitions outside the selection nothing is opened or changed: their lines in the checkpoints stay, and whether
+    the directory counts as cleanly stopped stays as it was.
+    """
+
+    def __init__(self, path: Path, filesystem: FileSystem, selection: Selection) -> None:
         self.path = path
         self.files = filesystem
+        self.selection = selection
         self.failure: str | None = None  # why the directory is offline
         self.clean = False
+        self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
+        self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
         self.recovery_points: dict[TopicPartition, int] = {}
         self.log_start_offsets: dict[TopicPartition, int] = {}
+        self.high_watermarks: dict[TopicPartition, int] = {}
         self._lock = DirectoryLock(path)
 
     def meta(self) -> MetaProperties | None:
@@ -72,6 +82,15 @@ class LogRoot:
                 raise LogDirError(f"{self.path}: {error.problem}") from None
         return found
 
+    def to_open(self) -> list[PartitionFolder]:
+        """The folders whose logs are to be opened."""
+        found = list(self.folders().values())
+        self.partitions = {folder.topic_partition for folder in found if folder.state is FolderState.CURRENT}
+        if self.selection.is_all:
+            self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
+            return [folder for folder in found if folder.state is not FolderState.DELETE]
+        return [f for f in found if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
+
     def begin(self) -> None:
         """Take note of a clean stop, and remove its mark: a crash from here on makes the next start recover."""
         mark = self.path / CLEAN_SHUTDOWN
@@ -81,6 +100,12 @@ class LogRoot:
             self.files.fsync_folder(self.path)
         self.recovery_points = read_offsets(self.files, self.path / RECOVERY_POINT_CHECKPOINT)
         self.log_start_offsets = read_offsets(self.files, self.path / LOG_START_OFFSET_CHECKPOINT)
+        self.high_watermarks = read_offsets(self.files, self.path / REPLICATION_OFFSET_CHECKPOINT)
+
+    def forget(self, name: TopicPartition) -> None:
+        """What the checkpoints say of a partition is of one that was there before."""
+        for offsets in (self.recovery_points, self.log_start_offsets, self.high_watermarks):
+            offsets.pop(name, None)
 
     def write_checkpoints(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Write where recovery begins, where logs start (of those that start inside a segment), and the watermarks."""
@@ -89,9 +114,11 @@ class LogRoot:
             for name, log in logs.items()
             if log.log_start_offset > log.segments.first.base_offset
         }
-        self._write(RECOVERY_POINT_CHECKPOINT, {name: log.recovery_point for name, log in logs.items()})
-        self._write(LOG_START_OFFSET_CHECKPOINT, starts)
-        self._write(REPLICATION_OFFSET_CHECKPOINT, {name: log.high_watermark for name, log in logs.items()})
+        points = {name: log.recovery_point for name, log in logs.items()}
+        watermarks = {name: log.high_watermark for name, log in logs.items()}
+        self._write(RECOVERY_POINT_CHECKPOINT, {**self._of_others(self.recovery_points), **points})
+        self._write(LOG_START_OFFSET_CHECKPOINT, {**self._of_others(self.log_start_offsets), **starts})
+        self._write(REPLICATION_OFFSET_CHECKPOINT, {**self._of_others(self.high_watermarks), **watermarks})
 
     def limit_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
         """Let the cleaner begin no later than at the offset."""
@@ -107,8 +134,9 @@ class LogRoot:
             self._write(CLEANER_OFFSET_CHECKPOINT, kept)
 
     def mark_clean(self) -> None:
-        """Write that all logs were closed."""
-        replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
+        """Write that all logs were closed, unless there are some that were not opened and that a crash had left."""
+        if self.selection.is_all or self.clean:
+            replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
 
     def take_offline(self, error: OSError) -> None:
         """Use the directory no more, since its disk failed."""
@@ -118,6 +146,9 @@ class LogRoot:
 
     def unlock(self) -> None:
         self._lock.release()
+
+    def _of_others(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return {name: offset for name, offset in offsets.items() if name not in self.selection}
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         write_offsets(self.files, self.path / name, offsets)

@@ -11,6 +11,7 @@ from octavo.format.names import FolderState, TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.identity import check_identity, make_identity
 from octavo.storage.log_root import LogRoot
+from octavo.storage.selection import Selection
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -25,7 +26,7 @@ def as_paths(given: Paths) -> list[Path]:
     return paths
 
 
-def open_roots(paths: Sequence[Path], environment: Environment, *, create: bool) -> list[LogRoot]:
+def open_roots(paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool) -> list[LogRoot]:
     """Lock the directories; of another broker's, of none's, or of one that a broker holds nothing changes.
 
     1. Create what is missing. 2. Take all locks. 3. Compare identities, list folders. 4. Write missing identities.
@@ -39,7 +40,7 @@ def open_roots(paths: Sequence[Path], environment: Environment, *, create: bool)
             raise LogDirError(f"{path}: there is {'a file' if path.exists() else 'nothing'}, expected a log directory")
     try:
         for path in paths:
-            roots.append(LogRoot(path, files))
+            roots.append(LogRoot(path, files, selection))
         identities = check_identity(roots)
         check_partitions(roots)
         make_identity(roots, identities, environment.clock.time_ms())

@@ -13,15 +13,29 @@ from octavo.storage.topic_store import StoredTopic, read_topics
 
 
 class TopicConfigs:
-    """What the directories' files say of their topics. `stored` is what Octavo's own file holds."""
+    """What the directories' files say of their topics. `stored` is what Octavo's own file holds.
 
-    def __init__(self, filesystem: FileSystem, roots: Sequence[Path], broker: Mapping[str, Given]) -> None:
+    Explicit configs, by topic, stand over all others as long as this object lives.
+    """
+
+    def __init__(
+        self,
+        filesystem: FileSystem,
+        roots: Sequence[Path],
+        broker: Mapping[str, Given],
+        explicit: Mapping[str, Mapping[str, Given]],
+    ) -> None:
+        self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
         self._metadata: dict[str, dict[str, str]] = {}
         self._broker = broker
+        self._explicit = explicit
+        self._known: dict[str, LogConfig] = {}  # made once a topic, since directories may have thousands of logs
         for root in reversed(roots):  # of two that differ the first directory's stands
             self.stored.update(read_topics(filesystem, root))
             self._metadata.update(read_metadata_configs(filesystem, root))
+        for topic in explicit:
+            self.of(topic)
 
     def overrides(self, topic: str) -> dict[str, Given]:
         """The topic's own configs; those that this version does not know are left out, as brokers do."""
@@ -29,9 +43,22 @@ class TopicConfigs:
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
-    def of(self, topic: str, explicit: Mapping[str, Given] | None = None) -> LogConfig:
-        """The topic's configs in force, with explicit ones over all others."""
-        return LogConfig.of({**self.overrides(topic), **(explicit or {})}, self._broker)
+    def of(self, topic: str) -> LogConfig:
+        """The topic's configs in force."""
+        if (config := self._known.get(topic)) is None:
+            own = {**self.overrides(topic), **self._explicit.get(topic, {})}
+            config = self._known[topic] = LogConfig.of(own, self._broker) if own else self.defaults
+        return config
+
+    def store(self, topic: str, stored: StoredTopic) -> None:
+        """Take what Octavo's own file is to hold for a topic."""
+        self.stored[topic] = stored
+        self._known.pop(topic, None)
+
+    def forget(self, topic: str) -> None:
+        """Take a topic out of what Octavo's own file is to hold."""
+        self.stored.pop(topic, None)
+        self._known.pop(topic, None)
 
     def altered(self, topic: str, changes: Mapping[str, Given | None]) -> dict[str, str | None]:
         """What is to be stored for a topic after changes, None being the default; refused if a value is not valid."""

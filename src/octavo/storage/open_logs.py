@@ -1,0 +1,104 @@
+"""The logs that a `LogDir` has open, and the directory that each of them is in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+
+from octavo.errors import KafkaStorageError, UnknownTopicOrPartitionError
+from octavo.format.names import TopicPartition
+from octavo.storage.log_root import LogRoot
+from octavo.storage.partition_log import PartitionLog
+
+ALL_DIRECTORIES = "*"
+
+
+class OpenLogs:
+    """Logs by partition. Topics are created, changed and deleted under `lock`; a look-up needs none.
+
+    Of a directory whose disk fails the logs stay listed: each use of them says why it cannot be.
+    """
+
+    def __init__(self, roots: Sequence[LogRoot]) -> None:
+        self.roots = roots
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        self.unserved: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
+        self.leaving: list[PartitionLog] = []  # their folders end in -delete
+        self.lock = threading.RLock()
+        self.is_closed = False
+        self._homes: dict[TopicPartition, LogRoot] = {}
+
+    @property
+    def live_roots(self) -> list[LogRoot]:
+        return [root for root in self.roots if root.failure is None]
+
+    @property
+    def known_topics(self) -> set[str]:
+        """The topics that have a folder in one of the directories, opened or not."""
+        return {name.topic for root in self.roots for name in root.partitions}
+
+    def topics(self) -> dict[str, list[int]]:
+        """The partitions of each topic, both in order."""
+        found: dict[str, list[int]] = {}
+        for topic, partition in sorted(self.logs):
+            found.setdefault(topic, []).append(partition)
+        return found
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """All partitions of a topic, in order; refused if it is not there, or not opened as a whole."""
+        known = sorted({name for root in self.roots for name in root.partitions if name.topic == topic})
+        if not known:
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
+        for name in known:
+            self.log(name)
+        return known
+
+    def log(self, name: TopicPartition) -> PartitionLog:
+        """A partition's log; UnknownTopicOrPartitionError if there is none, or none was opened."""
+        log = self.logs.get(name)
+        if log is None:
+            found = "was not opened" if any(name in root.partitions for root in self.roots) else "is not there"
+            raise UnknownTopicOrPartitionError(f"partition {name} {found}")
+        return log
+
+    def home(self, name: TopicPartition) -> LogRoot:
+        """The directory that an open partition is in."""
+        return self._homes[name]
+
+    def of(self, root: LogRoot) -> dict[TopicPartition, PartitionLog]:
+        """The open logs of one directory, in order."""
+        return {name: self.logs[name] for name, home in sorted(self._homes.items()) if home is root}
+
+    def add(self, name: TopicPartition, root: LogRoot, log: PartitionLog) -> None:
+        self.logs[name], self._homes[name] = log, root
+        root.partitions.add(name)
+
+    def remove(self, name: TopicPartition) -> None:
+        """Take a log out whose folder is on its way out."""
+        self.leaving.append(self.logs.pop(name))
+        self._homes.pop(name).partitions.discard(name)
+
+    def emptiest(self, cordoned: Collection[str]) -> LogRoot:
+        """The directory with the fewest partitions, of those that are in use and not cordoned."""
+        live = self.live_roots
+        if not live:
+            raise KafkaStorageError("all log directories are offline")
+        free = [root for root in live if str(root.path) not in cordoned and ALL_DIRECTORIES not in cordoned]
+        return min(free, key=lambda root: len(root.partitions)) if free else live[0]
+
+    def take_offline(self, root: LogRoot, error: OSError) -> None:
+        """Use a directory no more, since its disk failed; its logs are let go without another write."""
+        root.take_offline(error)
+        self.abandon_offline()
+
+    def abandon_offline(self) -> None:
+        """Let the logs of offline directories go."""
+        for name, home in list(self._homes.items()):
+            if home.failure is not None:
+                self.logs[name].abandon(f"its directory is offline: {home.failure}")
+
+    def usable(self) -> threading.RLock:
+        """The lock under which topics change; refused once all is closed."""
+        if self.is_closed:
+            raise KafkaStorageError(f"{self.roots[0].path}: it is closed")
+        return self.lock

@@ -1,0 +1,99 @@
+"""Opening the log of one partition in its directory, and all that a `LogDir` is to have, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from octavo.config import BrokerConfig
+from octavo.errors import KafkaStorageError
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.storage.delete import remove_folder
+from octavo.storage.environment import Environment
+from octavo.storage.load import LoadRequest
+from octavo.storage.log_root import LogRoot
+from octavo.storage.open_logs import OpenLogs
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recover import Recovered
+from octavo.storage.topic_configs import TopicConfigs
+
+# Called with each segment that was recovered, and how many bytes of its partition are still to be.
+RecoveryProgress = Callable[[TopicPartition, Recovered, int], None]
+
+
+class PartitionOpener:
+    """Opens logs with their topic's configs and what their directory's checkpoints say of them."""
+
+    def __init__(
+        self,
+        logs: OpenLogs,
+        environment: Environment,
+        broker_config: BrokerConfig,
+        configs: TopicConfigs,
+        progress: RecoveryProgress | None,
+    ) -> None:
+        self._logs = logs
+        self._environment = environment
+        self._broker_config = broker_config
+        self._configs = configs
+        self._progress = progress
+
+    def load_all(self) -> None:
+        """Open every partition that the directories' selection holds."""
+        loading: list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]] = []
+        threads = self._broker_config.num_recovery_threads_per_data_dir
+        with ExitStack() as pools:
+            for root in self._logs.live_roots:
+                pool = pools.enter_context(ThreadPoolExecutor(threads, "octavo-load"))
+                loading += [(root, folder, pool.submit(self.open, root, folder)) for folder in root.to_open()]
+                self._queue_removal(root.leaving)
+        for root, folder, future in loading:
+            try:
+                log = future.result()
+            except OSError as error:
+                self._logs.take_offline(root, error)
+                continue
+            if folder.state is FolderState.CURRENT:
+                self._logs.add(folder.topic_partition, root, log)
+            else:
+                self._logs.unserved.append((root, log))
+        self._logs.abandon_offline()
+        first = self._logs.roots[0]
+        if not self._logs.live_roots:
+            raise KafkaStorageError(f"{first.path}: {first.failure}")
+
+    def _queue_removal(self, folders: Sequence[Path]) -> None:
+        files, delay_ms = self._environment.filesystem, self._configs.defaults.file_delete_delay_ms
+        for folder in folders:
+            remove = partial(remove_folder, files, folder)
+            self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
+
+    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> None:
+        """Make a partition's folder and open its log."""
+        root.forget(name)
+        log = self.open(root, PartitionFolder(*name), clean=True)
+        log.set_topic_id(topic_id)
+        self._logs.add(name, root, log)
+
+    def open(self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None) -> PartitionLog:
+        """The log in a folder, which is created where it is missing."""
+        name, progress = folder.topic_partition, self._progress
+
+        def recovered(segment: Recovered, bytes_left: int) -> None:
+            if progress is not None:
+                progress(name, segment, bytes_left)
+
+        request = LoadRequest(
+            folder=root.path / folder.name,
+            config=self._configs.of(folder.topic),
+            environment=self._environment,
+            clean=root.clean if clean is None else clean,
+            log_start_offset=root.log_start_offsets.get(name, 0),
+            recovery_point=root.recovery_points.get(name, 0),
+            producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
+            progress=recovered,
+        )
+        return PartitionLog(request, on_failure=lambda error: self._logs.take_offline(root, error))

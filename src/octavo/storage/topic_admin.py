@@ -1,0 +1,122 @@
+"""Creating, changing and deleting the topics of a `LogDir`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from octavo.config import BrokerConfig, Given, LogConfig
+from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExistsError
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition, collide, topic_problem
+from octavo.storage.environment import Environment
+from octavo.storage.identity import random_uuid
+from octavo.storage.log_root import LogRoot
+from octavo.storage.open_logs import OpenLogs
+from octavo.storage.partition_opener import PartitionOpener
+from octavo.storage.topic_configs import TopicConfigs
+from octavo.storage.topic_store import StoredTopic, write_topics
+
+
+class TopicAdmin:
+    """Changes topics, one change at a time."""
+
+    def __init__(
+        self,
+        logs: OpenLogs,
+        opener: PartitionOpener,
+        environment: Environment,
+        broker_config: BrokerConfig,
+        configs: TopicConfigs,
+    ) -> None:
+        self._logs = logs
+        self._opener = opener
+        self._environment = environment
+        self._broker_config = broker_config
+        self._configs = configs
+
+    def create(self, topic: str, partitions: int | None, configs: Mapping[str, Given]) -> bytes:
+        """Make a topic, each partition in the directory that holds the fewest; returns its id.
+
+        1. Store id and configs. 2. Make the folders. 3. Sync their names. After a crash the topic has the partitions
+        that were made.
+        """
+        with self._logs.usable():
+            self._check_name(topic)
+            count = self._broker_config.num_partitions if partitions is None else partitions
+            if count < 1:
+                raise InvalidPartitionsError(f"{count} partitions for topic {topic}, expected at least 1")
+            self._configs.forget(topic)
+            stored = StoredTopic(random_uuid(), self._configs.altered(topic, configs))
+            self._configs.store(topic, stored)
+            self._write_topics()
+            self._create_partitions([TopicPartition(topic, partition) for partition in range(count)], stored.topic_id)
+            return stored.topic_id
+
+    def grow(self, topic: str, total: int) -> None:
+        """Give a topic more partitions, up to a total."""
+        with self._logs.usable():
+            known = self._logs.partitions(topic)
+            if total <= len(known):
+                raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions, expected more than {total}")
+            topic_id = self._logs.log(known[0]).topic_id or random_uuid()
+            wanted = (TopicPartition(topic, partition) for partition in range(total))
+            self._create_partitions([name for name in wanted if name not in known], topic_id)
+
+    def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
+        """Change configs of a topic, None being the default; its logs take them at once."""
+        with self._logs.usable():
+            known = [self._logs.log(name) for name in self._logs.partitions(topic)]
+            configs = self._configs.altered(topic, changes)
+            stored = self._configs.stored.get(topic)
+            topic_id = next((log.topic_id for log in known if log.topic_id), None)
+            topic_id = topic_id or (stored.topic_id if stored else random_uuid())
+            self._configs.store(topic, StoredTopic(topic_id, configs))
+            self._write_topics()
+            config = self._configs.of(topic)
+            for log in known:
+                log.configure(config)
+            return config
+
+    def delete(self, topic: str) -> None:
+        """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms.
+
+        1. Rename each folder. 2. Store the topics that are left. 3. Write the checkpoints without the topic. After a
+        crash the partitions whose folder was not renamed are still there.
+        """
+        with self._logs.usable():
+            names = self._logs.partitions(topic)
+            roots: dict[LogRoot, None] = dict.fromkeys(self._logs.home(name) for name in names)
+            for name in names:
+                log = self._logs.log(name)
+                log.rename_folder(PartitionFolder(*name, FolderState.DELETE, secrets.token_hex(16)).name)
+                self._logs.remove(name)
+                delay_ms = self._configs.defaults.file_delete_delay_ms
+                self._environment.scheduler.schedule("delete-log", log.delete, delay_ms=delay_ms)
+            self._configs.forget(topic)
+            self._write_topics()
+            for root in roots:
+                root.forget_cleaner_offsets(names)
+                root.write_checkpoints(self._logs.of(root))
+
+    def _check_name(self, topic: str) -> None:
+        problem = topic_problem(topic)
+        if problem is not None:
+            raise InvalidTopicError(f"topic name is invalid: {problem}")
+        for other in self._logs.known_topics:
+            if other == topic:
+                raise TopicExistsError(f"topic {topic} exists already")
+            if collide(topic, other):
+                raise InvalidTopicError(f"topic name {topic} collides with {other}: '.' and '_' count as the same")
+
+    def _create_partitions(self, names: list[TopicPartition], topic_id: bytes) -> None:
+        changed: dict[LogRoot, None] = {}
+        for name in names:
+            root = self._logs.emptiest(self._broker_config.cordoned_log_dirs)
+            self._opener.create(name, root, topic_id)
+            changed[root] = None
+        for root in changed:
+            self._environment.filesystem.fsync_folder(root.path)
+
+    def _write_topics(self) -> None:
+        for root in self._logs.live_roots:
+            write_topics(self._environment.filesystem, root.path, self._configs.stored)
