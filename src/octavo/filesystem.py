@@ -6,6 +6,9 @@ what was not synced.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import mmap
 import os
 from pathlib import Path
@@ -59,6 +62,14 @@ class Mapping(Protocol):
     def close(self) -> None: ...
 
 
+class Lock(Protocol):
+    """A file's lock, held by this process alone."""
+
+    def release(self) -> None:
+        """Give it up and remove the file."""
+        ...
+
+
 class FileSystem(Protocol):
     """What a log needs of an operating system. Failures are OSError, as Python has them."""
 
@@ -83,6 +94,8 @@ class FileSystem(Protocol):
         ...
 
     def exists(self, path: Path) -> bool: ...
+
+    def is_folder(self, path: Path) -> bool: ...
 
     def size(self, path: Path) -> int: ...
 
@@ -110,6 +123,10 @@ class FileSystem(Protocol):
         """Sync a folder's entries: names created, renamed and removed in it."""
         ...
 
+    def lock(self, path: Path) -> Lock:
+        """Create a file, where it is missing, and take its lock; BlockingIOError says who has it already."""
+        ...
+
 
 class LocalFile:
     """A descriptor that is closed when the last holder lets go.
@@ -118,9 +135,10 @@ class LocalFile:
     descriptor soon belongs to another file.
     """
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self._descriptor = -1
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+        access = os.O_RDONLY if read_only else os.O_RDWR
+        self._descriptor = os.open(path, access | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -194,6 +212,42 @@ class LocalMapping:
         return self._file
 
 
+# POSIX locks belong to a process: it would get one a second time too, so those that it has are remembered.
+_locked: set[tuple[int, int]] = set()
+
+
+class LocalLock:
+    """A POSIX lock on a whole file, as brokers take it; a file that nobody holds is no lock."""
+
+    def __init__(self, path: Path) -> None:
+        status = path.parent.stat()
+        self._folder = (status.st_dev, status.st_ino)
+        self._path = path
+        if self._folder in _locked:
+            raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
+        existed = path.exists()
+        # Closing any descriptor of the file gives up the process's lock, so the file is opened only when none is held.
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._descriptor)
+            if not existed:
+                path.unlink(missing_ok=True)
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise BlockingIOError(errno.EAGAIN, f"another process (a broker?) holds {path.name}") from None
+            raise
+        _locked.add(self._folder)
+
+    def release(self) -> None:
+        if self._folder not in _locked:
+            return
+        _locked.discard(self._folder)
+        with contextlib.suppress(OSError):  # a disk that failed keeps its file; the lock goes with the descriptor
+            self._path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+
 class LocalFileSystem:
     """This machine's files."""
 
@@ -216,6 +270,9 @@ class LocalFileSystem:
 
     def exists(self, path: Path) -> bool:
         return path.exists()
+
+    def is_folder(self, path: Path) -> bool:
+        return path.is_dir()
 
     def size(self, path: Path) -> int:
         return path.stat().st_size
@@ -251,3 +308,6 @@ class LocalFileSystem:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def lock(self, path: Path) -> Lock:
+        return LocalLock(path)

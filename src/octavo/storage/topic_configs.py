@@ -23,18 +23,18 @@ class TopicConfigs:
         filesystem: FileSystem,
         roots: Sequence[Path],
         broker: Mapping[str, Given],
-        explicit: Mapping[str, Mapping[str, Given]],
+        explicit: Mapping[str, Mapping[str, Given]] | None = None,
     ) -> None:
         self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
         self._metadata: dict[str, dict[str, str]] = {}
         self._broker = broker
-        self._explicit = explicit
+        self._explicit = explicit or {}
         self._known: dict[str, LogConfig] = {}  # made once a topic, since directories may have thousands of logs
         for root in reversed(roots):  # of two that differ the first directory's stands
             self.stored.update(read_topics(filesystem, root))
             self._metadata.update(read_metadata_configs(filesystem, root))
-        for topic in explicit:
+        for topic in self._explicit:
             self.of(topic)
 
     def overrides(self, topic: str) -> dict[str, Given]:
@@ -43,8 +43,10 @@ class TopicConfigs:
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
-    def of(self, topic: str) -> LogConfig:
-        """The topic's configs in force."""
+    def of(self, topic: str, changes: Mapping[str, Given] | None = None) -> LogConfig:
+        """The topic's configs in force, or with changes to them."""
+        if changes:
+            return LogConfig.of({**self.overrides(topic), **self._explicit.get(topic, {}), **changes}, self._broker)
         if (config := self._known.get(topic)) is None:
             own = {**self.overrides(topic), **self._explicit.get(topic, {})}
             config = self._known[topic] = LogConfig.of(own, self._broker) if own else self.defaults
