@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist worksteal -r fEs $(PYTEST_ARGS)
+PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadgroup -r fEs $(PYTEST_ARGS)
 # Suites whose subject runs on the kernels: they run once more on the plain-Python twin. (tests/kernels runs both itself.)
 TWIN_TESTS := $(wildcard tests/format tests/golden tests/property)
 

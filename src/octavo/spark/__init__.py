@@ -1,0 +1,28 @@
+"""Log directories as Spark tables and streams: `format("octavo")`, read and written without a broker.
+
+The public names are imported when first used: pyspark takes long to load.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from octavo.spark.registration import register
+
+__all__ = ["register"]
+
+_HOMES = {
+    "register": "octavo.spark.registration",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'octavo.spark' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,53 @@
+"""`format("octavo")`: the door through which Spark reads and writes log directories.
+
+Spark makes it anew in several Python processes (to learn the schema, to plan, in a query's own runner), so it holds
+nothing but the options.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import (
+        DataSourceReader,
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+    )
+    from pyspark.sql.types import StructType
+
+
+class OctavoDataSource(DataSource):
+    """Kafka's log directories in the schema and with the options of Spark's Kafka source and sink."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "octavo"
+
+    def schema(self) -> StructType:
+        from octavo.spark.source_options import SourceOptions
+
+        return SourceOptions.of(self.options).schema()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from octavo.spark.batch_reader import batch_reader
+
+        return batch_reader(self.options, schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from octavo.spark.stream_reader import stream_reader
+
+        return stream_reader(self.options, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from octavo.spark.sink import batch_writer
+
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from octavo.spark.sink import stream_writer
+
+        return stream_writer(self.options, schema, overwrite)
