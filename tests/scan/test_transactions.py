@@ -100,7 +100,7 @@ def test_an_entry_of_the_index_counts_where_the_replay_does_not_reach(folder: Pa
     write_segment(folder, 6, batch(6, 4), closed=False)
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode([AbortedTxn(1, 0, 5, 6)]) + b"cut")
     (folder / f"{6:020}.snapshot").write_bytes(producers({}))
-    assert transactions(folder) == Transactions(10, (AbortedTxn(1, 0, 5, 6),))
+    assert transactions(folder)[:2] == (10, (AbortedTxn(1, 0, 5, 6),))
     assert committed(folder) == list(range(6, 10))
 
 
@@ -148,6 +148,50 @@ def test_a_transaction_from_before_the_log_start_ends_there(folder: Path) -> Non
     (folder / f"{9:020}.snapshot").write_bytes(producers({1: 0}))
     assert transactions(folder).last_stable_offset == 7
     assert committed(folder) == []
+
+
+def three_segments(folder: Path) -> None:
+    """A transaction that is aborted in its own segment, and one in the next; then a snapshot without open ones."""
+    write_segment(folder, 0, data(0, 1), abort(5, 1), data(6, 2))
+    write_segment(folder, 11, data(11, 2), abort(16, 2), data(17, 3), commit(22, 3))
+    write_segment(folder, 23, batch(23, 4), closed=False)
+    (folder / f"{23:020}.snapshot").write_bytes(producers({}))
+    path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode([AbortedTxn(1, 0, 5, 6)]))
+    path(folder, 11, FileKind.TXN_INDEX).write_bytes(txn_index.encode([AbortedTxn(2, 6, 16, 17)]))
+
+
+STABLE = [*range(17, 22), *range(23, 27)]
+
+
+@pytest.mark.parametrize("lost", [(0,), (11,), (0, 11)])
+@pytest.mark.parametrize("split_bytes", [100, 1 << 20])
+def test_aborted_transactions_of_a_lost_index_are_found_by_their_markers(
+    folder: Path, lost: tuple[int, ...], split_bytes: int
+) -> None:
+    three_segments(folder)
+    for base_offset in lost:
+        path(folder, base_offset, FileKind.TXN_INDEX).unlink()
+    scan = octavo.scan(folder, isolation_level="read_committed", split_bytes=split_bytes)
+    assert [record.offset for record in scan] == STABLE
+    assert any("that no transaction index names" in note.sentence for note in scan.notes)
+    for start in range(27):
+        later = octavo.scan(folder, isolation_level="read_committed", from_offset=start, split_bytes=split_bytes)
+        assert [record.offset for record in later] == [offset for offset in STABLE if offset >= start]
+
+
+@pytest.mark.parametrize("content", [txn_index.encode([AbortedTxn(1, 0, 5, 6)])[:20], b"\x01" + bytes(33)])
+def test_so_are_those_of_an_index_that_is_cut_or_damaged(folder: Path, content: bytes) -> None:
+    three_segments(folder)
+    path(folder, 0, FileKind.TXN_INDEX).write_bytes(content)
+    assert committed(folder) == STABLE
+
+
+def test_whole_indexes_leave_nothing_to_say(folder: Path) -> None:
+    three_segments(folder)
+    for split_bytes in (100, 400, 1 << 20):
+        scan = octavo.scan(folder, isolation_level="read_committed", split_bytes=split_bytes)
+        assert [record.offset for record in scan] == STABLE
+        assert scan.notes == ()
 
 
 def test_a_segment_file_alone_is_read_committed_too(folder: Path) -> None:

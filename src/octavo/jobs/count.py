@@ -103,7 +103,7 @@ def _plan(files: PartitionFiles, split_bytes: int) -> PartitionPlan:
         notes.append(Note(error.path or "", f"not read: {error.problem}"))
         topic_id = None
     shown = None if topic_id is None else kafka_uuid.to_text(topic_id)
-    return PartitionPlan(snapshot, shown, plan_partition(snapshot, offsets, (), (), split_bytes), notes)
+    return PartitionPlan(snapshot, shown, plan_partition(snapshot, offsets, None, (), split_bytes), notes)
 
 
 def run(task: ReadTask) -> Tally:

@@ -125,8 +125,7 @@ class Scan:
         snapshot = look_at(files)
         transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
         offsets = resolve(request.bounds, snapshot, transactions)
-        aborted = () if transactions is None else transactions.aborted
-        tasks = plan_partition(snapshot, offsets, aborted, request.columns, request.split_bytes)
+        tasks = plan_partition(snapshot, offsets, transactions, request.columns, request.split_bytes)
         return tasks, [*snapshot.notes, *(transactions.notes if transactions else ()), *offsets.notes]
 
     def to_reader(self) -> pyarrow.RecordBatchReader:

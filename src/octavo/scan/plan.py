@@ -15,6 +15,7 @@ from octavo.scan.index_files import read_offset_index
 from octavo.scan.location import Location, ReadableFile
 from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.segment_log import batch_at, follow
+from octavo.scan.transactions import Transactions
 
 SPLIT_BYTES = 128 << 20
 
@@ -46,6 +47,8 @@ class ReadTask:
     ranges: tuple[FileRange, ...]
     aborted: tuple[AbortedTxn, ...]  # whose records are left out; empty for read_uncommitted
     columns: tuple[str, ...]
+    # None: `aborted` has all. Else an index may be missing, and the log is to be asked, up to this offset at most.
+    replay_end: int | None = None
 
     @property
     def size(self) -> int:
@@ -56,25 +59,26 @@ class ReadTask:
 def plan_partition(
     snapshot: PartitionSnapshot,
     offsets: OffsetRange,
-    aborted: Sequence[AbortedTxn],
+    transactions: Transactions | None,
     columns: tuple[str, ...],
     split_bytes: int = SPLIT_BYTES,
 ) -> list[ReadTask]:
-    """The tasks for these offsets of a partition, each of about `split_bytes`."""
+    """The tasks for these offsets of a partition, each of about `split_bytes`; with transactions, read_committed."""
     if offsets.start >= offsets.end:
         return []
     ranges: list[FileRange] = []
     for slot in range(len(snapshot.segments)):
         ranges += _ranges(snapshot, slot, offsets, split_bytes)
+    aborted = transactions.aborted if transactions else ()
     first_offsets, last_offsets = np.array([txn[1:3] for txn in aborted], np.int64).reshape(-1, 2).T
     tasks = []
     for group in _grouped(ranges, split_bytes):
         start, end = max(offsets.start, group[0].first_offset), min(offsets.end, group[-1].end_offset)
         overlapping = np.flatnonzero((first_offsets < end) & (last_offsets >= start))
         left_out = tuple(aborted[slot] for slot in overlapping.tolist())
-        tasks.append(
-            ReadTask(snapshot.files.location, *snapshot.topic_partition, start, end, tuple(group), left_out, columns)
-        )
+        replay_end = transactions.last_stable_offset if transactions and start < transactions.unindexed_below else None
+        place = snapshot.files.location, *snapshot.topic_partition
+        tasks.append(ReadTask(*place, start, end, tuple(group), left_out, columns, replay_end))
     return tasks
 
 

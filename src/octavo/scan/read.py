@@ -13,9 +13,10 @@ from octavo.format.decoder import Decoder
 from octavo.format.record import TimestampType
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column, Flaw
+from octavo.scan.aborted import AbortedOf
 from octavo.scan.findings import Findings
 from octavo.scan.plan import ReadTask
-from octavo.scan.rows import AbortedRanges, delivered, is_wrapper, needs_offsets, timestamp_types
+from octavo.scan.rows import delivered, is_wrapper, needs_offsets, timestamp_types
 from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source, SourceChunk
 
@@ -68,12 +69,12 @@ class TaskReader:
 
     def fillings(self, task: ReadTask) -> Iterator[Filling]:
         """The task's records in offset order."""
-        aborted = AbortedRanges(task.aborted)
+        aborted = AbortedOf(task, self._findings)
         source = Source(task, self._findings)
         for found in source:
             start = source.next_offset
             sound = sound_batches(found, start, task.end_offset, self._findings)
-            table = delivered(sound, start, task.end_offset, aborted)
+            table = delivered(sound, start, task.end_offset, aborted.at(found))
             sliced = needs_offsets(table, start, task.end_offset)
             decoder = self._with_offsets if sliced else self._plain
             for rows, timestamp_type in (

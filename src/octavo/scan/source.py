@@ -51,7 +51,8 @@ class Source:
     """Reads a task's ranges in order; `next_offset` is where the reading stands.
 
     A file that was renamed on its way out is read under its new name. Where a file is gone, or is not the one that
-    was planned (compaction puts another in its place), the reading goes on by offset in a new listing.
+    was planned (compaction puts another in its place), the reading goes on by offset in a new listing. A task without
+    ranges is read by offset from the start.
     """
 
     def __init__(self, task: ReadTask, findings: Findings) -> None:
@@ -63,6 +64,8 @@ class Source:
         for part in self.task.ranges:
             if self.next_offset < part.end_offset:
                 yield from self._part(part)
+        if not self.task.ranges:
+            yield from self._relocated(self.task.end_offset)
 
     def _part(self, part: FileRange) -> Iterator[SourceChunk]:
         location = self.task.folder.child(part.name)

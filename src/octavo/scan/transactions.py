@@ -10,17 +10,14 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format import producer_snapshot, txn_index
-from octavo.format.control import MARKERS, ControlType, control_type_id
-from octavo.format.decoder import Decoder
 from octavo.format.names import FileKind
-from octavo.format.row_columns import to_records
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.txn_index import AbortedTxn, TxnIndex
 from octavo.format.walker import Chunk
-from octavo.kernels.layout import CONTROL, TRANSACTIONAL, Column
-from octavo.scan.files import PartitionFiles
+from octavo.scan.files import PartitionFiles, SegmentFiles
 from octavo.scan.index_files import hint_for
 from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot, look_at, retrying
+from octavo.scan.replay import Replay, transactional
 from octavo.scan.segment_log import follow, last_offsets, walk_file
 from octavo.scan.small_files import read_small
 
@@ -31,39 +28,8 @@ class Transactions(NamedTuple):
     last_stable_offset: int
     aborted: tuple[AbortedTxn, ...]  # by their last offset
     notes: tuple[Note, ...] = ()
-
-
-class _Replay:
-    """The transactions that are open, and those that were seen to be aborted, as batches are passed in offset order."""
-
-    def __init__(self, open_transactions: dict[int, int]) -> None:
-        self.open = open_transactions  # producer id → first offset
-        self.aborted: list[AbortedTxn] = []
-        self._decoder = Decoder(Column.KEY | Column.OFFSET)
-
-    def take(self, data: memoryview, rows: NDArray[np.void]) -> None:
-        for row in rows:
-            producer_id, offset = int(row["producer_id"]), int(row["base_offset"])
-            if not row["attributes"] & CONTROL:
-                self.open.setdefault(producer_id, offset)
-            elif producer_id in self.open:
-                self._end(data, row, producer_id, offset)
-
-    def _end(self, data: memoryview, row: np.void, producer_id: int, offset: int) -> None:
-        marker = self._marker(data, row)
-        if marker not in MARKERS:
-            return  # also a marker that compaction emptied: its transaction's records are gone
-        first_offset = self.open.pop(producer_id)
-        if marker is ControlType.ABORT:
-            last_stable_offset = min(self.open.values(), default=offset + 1)
-            self.aborted.append(AbortedTxn(producer_id, first_offset, offset, last_stable_offset))
-
-    def _marker(self, data: memoryview, row: np.void) -> ControlType:
-        try:
-            records = to_records(self._decoder.decode_one(data, row))
-            return ControlType(control_type_id(records[0].key)) if records else ControlType.UNKNOWN
-        except CorruptionError:
-            return ControlType.UNKNOWN
+    # Markers of aborted transactions below this offset may be in no index: that of their segment is absent or damaged.
+    unindexed_below: int = 0
 
 
 def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
@@ -74,13 +40,23 @@ def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
     """
     notes: list[Note] = []
     start, open_transactions = _newest_state(snapshot, notes)
-    replay = _Replay(open_transactions)
+    replay = Replay(open_transactions)
     for chunk, rows in _transactional(snapshot, start):
         replay.take(chunk.data, rows)
     last_stable_offset = min(replay.open.values(), default=snapshot.log_end_offset)
     last_stable_offset = min(max(last_stable_offset, snapshot.log_start_offset), snapshot.log_end_offset)
-    aborted = {(txn.last_offset, txn.producer_id): txn for txn in (*_indexed(snapshot, notes), *replay.aborted)}
-    return Transactions(last_stable_offset, tuple(aborted[key] for key in sorted(aborted)), tuple(notes))
+    aborted = {(txn.last_offset, txn.producer_id): txn for txn in replay.aborted}
+    unindexed_below = snapshot.log_start_offset
+    for slot in range(snapshot.first_slot(), len(snapshot.segments)):
+        segment = snapshot.segments[slot]
+        index = _read_index(snapshot, segment, notes)
+        if (index is None or index.cut_bytes) and segment.base_offset < start:
+            unindexed_below = min(snapshot.end_of(slot), start)
+        for txn in index.aborted if index else ():
+            if snapshot.log_start_offset <= txn.last_offset < snapshot.log_end_offset:
+                aborted[txn.last_offset, txn.producer_id] = txn
+    in_order = tuple(aborted[key] for key in sorted(aborted))
+    return Transactions(last_stable_offset, in_order, tuple(notes), unindexed_below)
 
 
 def take_committed_snapshot(files: PartitionFiles) -> tuple[PartitionSnapshot, Transactions]:
@@ -120,24 +96,17 @@ def _transactional(snapshot: PartitionSnapshot, start: int) -> Iterator[tuple[Ch
         with follow(snapshot.files.path(segment)) as log:
             position = hint_for(snapshot.files, segment, log, start)
             for chunk in walk_file(log, position, log.size()):
-                table = chunk.table
-                if not np.bitwise_or.reduce(table["attributes"]) & TRANSACTIONAL:
-                    continue
-                wanted = (table["flaws"] == 0) & (table["magic"] >= 2) & (table["attributes"] & TRANSACTIONAL != 0)
-                wanted &= (last_offsets(table) >= start) & (table["base_offset"] < end)
-                yield chunk, table[wanted]
+                rows = transactional(chunk.table)
+                yield chunk, rows[(last_offsets(rows) >= start) & (rows["base_offset"] < end)]
 
 
-def _indexed(snapshot: PartitionSnapshot, notes: list[Note]) -> Iterator[AbortedTxn]:
-    for segment in snapshot.segments[snapshot.first_slot() :]:
-        if segment.txn_index is None and segment is not snapshot.segments[-1]:
-            continue  # the last segment's may have been made since the listing
-        location = snapshot.files.path(segment, FileKind.TXN_INDEX)
-        try:
-            index = read_small(location, txn_index.decode)
-        except CorruptionError as error:
-            notes.append(Note(str(location), f"not read: {error.problem}"))
-            continue
-        for txn in index.aborted if index is not None else ():
-            if snapshot.log_start_offset <= txn.last_offset < snapshot.log_end_offset:
-                yield txn
+def _read_index(snapshot: PartitionSnapshot, segment: SegmentFiles, notes: list[Note]) -> TxnIndex | None:
+    """A segment's transaction index; None where there is none, or a damaged one."""
+    if segment.txn_index is None and segment is not snapshot.segments[-1]:
+        return None  # the last segment's may have been made since the listing
+    location = snapshot.files.path(segment, FileKind.TXN_INDEX)
+    try:
+        return read_small(location, txn_index.decode)
+    except CorruptionError as error:
+        notes.append(Note(str(location), f"not read: {error.problem}"))
+        return None
