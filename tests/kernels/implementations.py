@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text")
+MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text", "accumulate")
 PACKAGES = {"compiled": "octavo.kernels.compiled", "reference": "octavo.kernels.reference"}
 
 

@@ -16,6 +16,7 @@ TWIN_NOTICE = (
 _compiled = os.environ.get("OCTAVO_KERNELS") != "reference"
 if _compiled and not TYPE_CHECKING:
     try:
+        from octavo.kernels.compiled.accumulate import append_record, close_batch, cut_batches
         from octavo.kernels.compiled.decode import decode_records
         from octavo.kernels.compiled.encode import encode_batches, encode_records
         from octavo.kernels.compiled.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
@@ -29,6 +30,7 @@ if _compiled and not TYPE_CHECKING:
         _compiled = False
         warnings.warn(TWIN_NOTICE, RuntimeWarning, stacklevel=2)
 if TYPE_CHECKING or not _compiled:
+    from octavo.kernels.reference.accumulate import append_record, close_batch, cut_batches
     from octavo.kernels.reference.decode import decode_records
     from octavo.kernels.reference.encode import encode_batches, encode_records
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
@@ -44,9 +46,12 @@ COMPILED = _compiled
 __all__ = [
     "COMPILED",
     "TWIN_NOTICE",
+    "append_record",
+    "close_batch",
     "crc32",
     "crc32c",
     "crc32c_implementation",
+    "cut_batches",
     "decode_messages",
     "decode_records",
     "encode_batches",

@@ -68,6 +68,7 @@ MESSAGE_ATTRIBUTES_POSITION = 17
 MESSAGE_TIMESTAMP_POSITION = 18
 MIN_MESSAGE_SIZE = 14  # Kafka holds v1 messages to v0's minimum too
 MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: a byte each
+MAX_RECORD_OVERHEAD = 21  # length, attributes and two deltas at their longest: what Kafka adds for the upper bound
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -181,6 +182,14 @@ class Code(IntEnum):
     OFFSET_BELOW_INNER = 18
     FIELD_BEYOND_MESSAGE = 19
     DELTA_OUT_OF_RANGE = 20  # encode: an offset that an int32 delta from the base offset cannot hold
+
+
+class Refused(IntEnum):
+    """Why a record was not added to an open batch; a record that was added has its place there, 0 or more."""
+
+    NO_ROOM = -1  # the batch is closed, or full for this record
+    SHORT_BUFFER = -2  # there is room by the limit, but the buffer must be made longer first
+    TOO_LARGE = -3  # alone in a batch it could have more bytes than allowed
 
 
 # What every decode and encode returns: code, next batch (or message), position of the problem, what was found there.

@@ -5,6 +5,7 @@ from libc.string cimport memcpy
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.checksums cimport *
 from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.sizes cimport *
 from octavo.kernels.compiled.varint cimport *
 
 checksums_prepare()
@@ -16,17 +17,6 @@ cdef inline uint8_t *write_bytes(uint8_t *p, const Binary *column, int64_t row, 
         copy(p, column.data + column.offsets[row], length)
         p += length
     return p
-
-
-cdef inline int64_t size_of_bytes(int64_t length) noexcept nogil:
-    return size_of_uvarlong(zigzag(<int32_t>length)) + (length if length > 0 else 0)
-
-
-cdef int64_t size_of_headers(const Arrays *source, int64_t first, int64_t end) noexcept nogil:
-    cdef int64_t size = 0, header
-    for header in range(first, end):
-        size += size_of_bytes(length_at(&source.header_key, header)) + size_of_bytes(length_at(&source.header_value, header))
-    return size
 
 
 cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, int64_t base_offset, int64_t base_timestamp,

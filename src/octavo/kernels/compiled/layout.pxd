@@ -47,6 +47,7 @@ cdef enum:
     MESSAGE_TIMESTAMP_POSITION = 18
     MIN_MESSAGE_SIZE = 14
     MIN_RECORD_BYTES = 7
+    MAX_RECORD_OVERHEAD = 21
     CODEC_MASK = 0x07
     LOG_APPEND_TIME = 0x08
     TRANSACTIONAL = 0x10
@@ -103,6 +104,11 @@ cdef enum Code:
     OFFSET_BELOW_INNER = 18
     FIELD_BEYOND_MESSAGE = 19
     DELTA_OUT_OF_RANGE = 20
+
+cdef enum Refused:
+    NO_ROOM = -1
+    SHORT_BUFFER = -2
+    TOO_LARGE = -3
 
 
 cdef struct Problem:

@@ -1,0 +1,22 @@
+"""How many bytes parts of a v2 record take."""
+
+from octavo.kernels.compiled.arrays cimport *
+from octavo.kernels.compiled.varint cimport *
+
+
+cdef inline int64_t size_of_bytes(int64_t length) noexcept nogil:
+    """A key or value behind its length; -1 is null."""
+    return size_of_uvarlong(zigzag(<int32_t>length)) + (length if length > 0 else 0)
+
+
+cdef inline int64_t size_of_headers(const Arrays *source, int64_t first, int64_t end) noexcept nogil:
+    """Headers without their count."""
+    cdef int64_t size = 0, header
+    for header in range(first, end):
+        size += size_of_bytes(length_at(&source.header_key, header)) + size_of_bytes(length_at(&source.header_value, header))
+    return size
+
+
+cdef inline int64_t size_of_record(int64_t body) noexcept nogil:
+    """A record whose length field says `body`."""
+    return size_of_uvarlong(zigzag(<int32_t>body)) + body

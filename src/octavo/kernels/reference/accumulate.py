@@ -1,0 +1,133 @@
+"""A producer's batches, in plain Python."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.kernels import layout
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Refused
+from octavo.kernels.reference.columns import check_columns, signed64, value_at
+from octavo.kernels.reference.varint import write_varint, write_varlong
+
+COMPRESSION_RATE_ESTIMATION_FACTOR = np.float32(1.05)
+_INT32 = 2**31 - 1
+
+# The compiled kernel runs under the GIL from its first byte to its last; threads take turns here too.
+_turn = threading.Lock()
+
+
+def append_record(
+    batch: bytearray,
+    timestamp: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: bytes,
+    write_limit: int,
+    ratio: float,
+    max_bytes: int,
+) -> int:
+    """Add a record to an open batch: its place there, or one of `Refused`.
+
+    An open batch is a bytearray of zeros that its header's fields (size, count, timestamps) grow in; its magic is 0
+    until the producer closes it. `headers` is encoded with its count.
+    """
+    fields = _sized(key) + _sized(value) + headers
+    if layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(fields) > max_bytes:
+        return Refused.TOO_LARGE
+    if len(batch) < layout.BATCH_OVERHEAD:
+        raise ValueError(f"an open batch of {len(batch)} bytes, expected at least {layout.BATCH_OVERHEAD}")
+    with _turn:
+        if batch[layout.MAGIC_POSITION]:
+            return Refused.NO_ROOM
+        header = layout.BATCH_HEADER.unpack_from(batch)
+        (_, size, *_, base_timestamp, max_timestamp, _, _, _, count) = header
+        at = size + layout.LOG_OVERHEAD if count else layout.BATCH_OVERHEAD
+        if count < 0 or not layout.BATCH_OVERHEAD <= at <= len(batch):
+            raise ValueError(f"{count} records up to position {at} in an open batch of {len(batch)} bytes")
+        delta_ms = signed64(timestamp - base_timestamp) if count else 0
+        record = _record(delta_ms, count, fields)
+        estimated = _estimated_size(at - layout.BATCH_OVERHEAD, ratio)
+        if count and (write_limit <= estimated or write_limit < estimated + len(record) or count == _INT32):
+            return Refused.NO_ROOM
+        if at + len(record) > len(batch):
+            return Refused.SHORT_BUFFER
+        batch[at : at + len(record)] = record
+        timestamps = (base_timestamp, max(max_timestamp, timestamp)) if count else (timestamp, timestamp)
+        changed = (*header[:1], at + len(record) - layout.LOG_OVERHEAD, *header[2:6], count, *timestamps)
+        layout.BATCH_HEADER.pack_into(batch, 0, *changed, *header[9:12], count + 1)
+        return int(count)
+
+
+def close_batch(batch: bytearray) -> None:
+    """Close an open batch: what is added to it from now on finds no room. Closed ones stay as they are."""
+    with _turn:
+        if len(batch) >= layout.BATCH_OVERHEAD:
+            batch[layout.MAGIC_POSITION] = 2
+
+
+def cut_batches(
+    columns: RecordColumns, row: int, end: int, table: NDArray[np.void], batch_size: int, ratio: float
+) -> tuple[int, int]:
+    """Cut rows into batches as records sent one by one would fill them; returns (batches, the first row left).
+
+    Each row of `table` gets count, lastOffsetDelta, timestamps and, in `size`, its bytes before compression.
+    """
+    check_columns(columns, row, end)
+    for index, batch in enumerate(table):
+        if row == end:
+            return index, row
+        row = _cut_one(columns, row, end, batch, batch_size, ratio)
+    return len(table), row
+
+
+def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_size: int, ratio: float) -> int:
+    """Give a batch the rows from `row` on that fit into it; returns the first one behind them."""
+    first, used, limit = row, 0, batch_size
+    timestamps = columns.timestamp
+    base_timestamp = int(timestamps[row])
+    while row < end and row - first < _INT32:
+        fields = _fields(columns, row)
+        size = len(_record(signed64(int(timestamps[row]) - base_timestamp), row - first, fields))
+        if row == first:
+            limit = max(batch_size, layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(fields))
+        else:
+            estimated = _estimated_size(used, ratio)
+            if limit <= estimated or limit < estimated + size:
+                break
+        used, row = used + size, row + 1
+    batch["count"], batch["last_offset_delta"] = row - first, row - first - 1
+    batch["base_timestamp"], batch["max_timestamp"] = base_timestamp, timestamps[first:row].max()
+    batch["size"] = min(layout.BATCH_OVERHEAD + used, layout.MAX_FILE_BYTES)
+    return row
+
+
+def _estimated_size(record_bytes: int, ratio: float) -> int:
+    """What a batch with so many bytes of records will have, in Kafka's float arithmetic; a ratio of 0: no codec."""
+    if ratio == 0:
+        return layout.BATCH_OVERHEAD + record_bytes
+    packed = np.float32(record_bytes) * np.float32(ratio) * COMPRESSION_RATE_ESTIMATION_FACTOR
+    return layout.BATCH_OVERHEAD + int(packed)
+
+
+def _record(delta_ms: int, place: int, fields: bytes) -> bytes:
+    body = b"".join((b"\0", write_varlong(delta_ms), write_varint(place), fields))
+    return write_varint(len(body)) + body
+
+
+def _fields(columns: RecordColumns, row: int) -> bytes:
+    """Key, value and headers, each behind its length."""
+    first, last = 0, 0
+    if columns.header_offsets is not None:
+        first, last = int(columns.header_offsets[row]), int(columns.header_offsets[row + 1])
+    parts = [_sized(value_at(columns.key, row)), _sized(value_at(columns.value, row)), write_varint(last - first)]
+    for header in range(first, last):
+        parts += [_sized(value_at(columns.header_key, header)), _sized(value_at(columns.header_value, header))]
+    return b"".join(parts)
+
+
+def _sized(value: bytes | memoryview | None) -> bytes:
+    return write_varint(-1) if value is None else write_varint(len(value)) + value
