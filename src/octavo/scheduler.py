@@ -154,6 +154,10 @@ class EndScheduler:
         self._tasks.append(task)
         return task
 
+    def forget(self) -> None:
+        """Drop what was scheduled so far: it is not this job's business."""
+        self._tasks.clear()
+
     def shutdown(self) -> None:
         tasks, self._tasks = self._tasks, []
         for task in tasks if self._runs_at_end else ():

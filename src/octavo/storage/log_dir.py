@@ -17,7 +17,7 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
 from octavo.storage.retain import Verdict
 from octavo.storage.selection import Only, Selection
-from octavo.storage.topic_admin import TopicAdmin
+from octavo.storage.topic_admin import Partitions, TopicAdmin
 from octavo.storage.topic_configs import TopicConfigs
 
 
@@ -85,14 +85,21 @@ class LogDir:
         return self._configs.of(topic)
 
     def create_topic(
-        self, topic: str, partitions: int | None = None, configs: Mapping[str, Given] | None = None
+        self,
+        topic: str,
+        partitions: Partitions | None = None,
+        configs: Mapping[str, Given] | None = None,
+        topic_id: bytes | None = None,
     ) -> bytes:
-        """Make a topic, each partition in the directory that holds the fewest; returns its id."""
-        return self._admin.create(topic, partitions, configs or {})
+        """Make a topic, each partition in the directory that holds the fewest; returns its id.
 
-    def create_partitions(self, topic: str, total: int) -> None:
-        """Give a topic more partitions, up to a total."""
-        self._admin.grow(topic, total)
+        `partitions` are a number of them or their numbers; a replica has the `topic_id` of the topic that it is of.
+        """
+        return self._admin.create(topic, partitions, configs or {}, topic_id)
+
+    def create_partitions(self, topic: str, partitions: Partitions) -> None:
+        """Give a topic more partitions, up to a total, or those with the given numbers."""
+        self._admin.grow(topic, partitions)
 
     def alter_configs(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
         """Change configs of a topic, None being the default; its logs take them at once."""

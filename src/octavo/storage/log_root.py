@@ -53,7 +53,7 @@ class LogRoot:
         self.recovery_points: dict[TopicPartition, int] = {}
         self.log_start_offsets: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
-        self._lock = DirectoryLock(path)
+        self._lock = DirectoryLock(path, filesystem)
 
     def meta(self) -> MetaProperties | None:
         """What meta.properties says; None where there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExistsError
@@ -15,6 +15,9 @@ from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_opener import PartitionOpener
 from octavo.storage.topic_configs import TopicConfigs
 from octavo.storage.topic_store import StoredTopic, write_topics
+
+# How many, numbered from 0 on, or the numbers themselves: one disk of a cluster has some of a topic's partitions.
+Partitions = int | Collection[int]
 
 
 class TopicAdmin:
@@ -34,7 +37,9 @@ class TopicAdmin:
         self._broker_config = broker_config
         self._configs = configs
 
-    def create(self, topic: str, partitions: int | None, configs: Mapping[str, Given]) -> bytes:
+    def create(
+        self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
+    ) -> bytes:
         """Make a topic, each partition in the directory that holds the fewest; returns its id.
 
         1. Store id and configs. 2. Make the folders. 3. Sync their names. After a crash the topic has the partitions
@@ -42,24 +47,27 @@ class TopicAdmin:
         """
         with self._logs.usable():
             self._check_name(topic)
-            count = self._broker_config.num_partitions if partitions is None else partitions
-            if count < 1:
-                raise InvalidPartitionsError(f"{count} partitions for topic {topic}, expected at least 1")
+            wanted = self._broker_config.num_partitions if partitions is None else partitions
+            numbers = range(wanted) if isinstance(wanted, int) else sorted(set(wanted))
+            if not numbers or numbers[0] < 0:
+                raise InvalidPartitionsError(f"{wanted} partitions for topic {topic}, expected at least 1")
             self._configs.forget(topic)
-            stored = StoredTopic(random_uuid(), self._configs.altered(topic, configs))
+            stored = StoredTopic(topic_id or random_uuid(), self._configs.altered(topic, configs))
             self._configs.store(topic, stored)
             self._write_topics()
-            self._create_partitions([TopicPartition(topic, partition) for partition in range(count)], stored.topic_id)
+            self._create_partitions([TopicPartition(topic, partition) for partition in numbers], stored.topic_id)
             return stored.topic_id
 
-    def grow(self, topic: str, total: int) -> None:
-        """Give a topic more partitions, up to a total."""
+    def grow(self, topic: str, partitions: Partitions) -> None:
+        """Give a topic more partitions, up to a total, or those with the given numbers."""
         with self._logs.usable():
             known = self._logs.partitions(topic)
-            if total <= len(known):
-                raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions, expected more than {total}")
+            if isinstance(partitions, int) and partitions <= len(known):
+                found = f"topic {topic} has {len(known)} partitions"
+                raise InvalidPartitionsError(f"{found}, expected a larger total than that, not {partitions}")
             topic_id = self._logs.log(known[0]).topic_id or random_uuid()
-            wanted = (TopicPartition(topic, partition) for partition in range(total))
+            numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
+            wanted = (TopicPartition(topic, partition) for partition in numbers)
             self._create_partitions([name for name in wanted if name not in known], topic_id)
 
     def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
