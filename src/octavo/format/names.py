@@ -20,7 +20,9 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
-TOPIC_STORE = "octavo-topics.json"  # Octavo's own: ids and configs of topics. Brokers pass over files they don't know.
+# Octavo's own; brokers pass over files they don't know.
+TOPIC_STORE = "octavo-topics.json"  # ids and configs of topics
+COMMIT_STORE = "octavo-commits.json"  # what writers of several partitions have committed
 
 OFFSET_CHECKPOINTS = (
     RECOVERY_POINT_CHECKPOINT,
@@ -80,6 +82,7 @@ _SEGMENT_FILE = re.compile(
     rf"({'|'.join(re.escape(kind) for kind in FileKind)})"
     rf"({'|'.join(re.escape(suffix) for suffix in Transient)})"
 )
+_STAGED_FILE = re.compile(r"octavo-([0-9a-f]{16})-([0-9a-f]{32})-([0-9]{1,9})\.staged")
 _KRAFT_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})(?:\.checkpoint(\.deleted)?|(-.*)\.checkpoint\.part)", re.DOTALL)
 
 
@@ -121,6 +124,28 @@ class KRaftSnapshot(NamedTuple):
         if match is None or int(match[1]) > INT64_MAX or int(match[2]) > INT32_MAX:
             return None
         return cls(int(match[1]), int(match[2]), deleted=match[3] is not None, partial=match[4] is not None)
+
+
+class StagedFile(NamedTuple):
+    """Finished batches that wait for their commit, e.g. `octavo-<writer>-<attempt>-0.staged`.
+
+    The name begins with no digit, since Kafka's loader deletes any file whose number falls into the range of a swap.
+    """
+
+    writer: str  # 16 hex digits: who commits them
+    attempt: str  # 32 hex digits: the attempt at a task that wrote them
+    number: int  # of the attempt's files
+
+    @classmethod
+    def parse(cls, name: str) -> Self | None:
+        """The parts of a name, None when it is no staged file's."""
+        match = _STAGED_FILE.fullmatch(name)
+        return None if match is None else cls(match[1], match[2], int(match[3]))
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return f"octavo-{self.writer}-{self.attempt}-{self.number}.staged"
 
 
 class TopicPartition(NamedTuple):

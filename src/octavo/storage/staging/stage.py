@@ -1,0 +1,102 @@
+"""Staging: finished batches in files beside a partition's segments, with offsets that count from 0."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.filesystem import FileSystem
+from octavo.format.batch_run import RunFacts
+from octavo.format.names import StagedFile, TopicPartition
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def writer_key(writer: str) -> str:
+    """What stands for a writer in the names of its staged files."""
+    return hashlib.sha256(writer.encode("utf-8")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedPart:
+    """A staged file, and what a commit must know of its batches. Picklable: tasks send it to who commits."""
+
+    topic: str
+    partition: int
+    name: str
+    facts: RunFacts
+    partitions: int | None = None  # of the topic, where it has to be made first
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where batches of a partition are staged: in its folder or, before there is one, in the log dir's root."""
+
+    topic_partition: TopicPartition
+    folder: Path
+    segment_bytes: int
+    partitions: int | None = None  # of the topic, where it has to be made first
+
+
+@dataclass(slots=True)
+class _Open:
+    """The file that a partition's batches go to at present."""
+
+    place: Place
+    name: str
+    facts: RunFacts = field(default_factory=RunFacts)
+
+
+class Stage:
+    """The files of one attempt at a task; not thread-safe. No two attempts share a file, so any of them may die.
+
+    1. `append` writes batches to files that are new and have a name of their own. 2. `finish` syncs the files, then
+    their folders. A crash before a commit names the files leaves them for the sweep; nothing else knows them.
+    """
+
+    def __init__(self, filesystem: FileSystem, writer: str, attempt: str) -> None:
+        self._filesystem = filesystem
+        self._writer = writer_key(writer)
+        self._attempt = attempt
+        self._count = 0
+        self._open: dict[TopicPartition, _Open] = {}
+        self._full: list[_Open] = []
+
+    def append(self, place: Place, data: Buffer, facts: RunFacts) -> None:
+        """Put batches behind those that the partition has; no file grows larger than a segment may be."""
+        current = self._open.get(place.topic_partition)
+        if current is not None and current.facts.size + facts.size > place.segment_bytes:
+            self._full.append(self._open.pop(place.topic_partition))
+            current = None
+        if current is None:
+            name = StagedFile(self._writer, self._attempt, self._count).name
+            current = self._open[place.topic_partition] = _Open(place, name)
+            self._count += 1
+        # Opened anew each time: a task may write to more partitions than it may have open files.
+        file = self._filesystem.open(current.place.folder / current.name, create=True)
+        file.pwrite(data, current.facts.size)
+        current.facts = current.facts + facts
+
+    def finish(self) -> list[StagedPart]:
+        """Sync everything; the files of a partition in the order of their batches."""
+        staged = [*self._full, *self._open.values()]
+        for file in staged:
+            self._filesystem.open(file.place.folder / file.name).fsync()
+        for folder in sorted({file.place.folder for file in staged}):
+            self._filesystem.fsync_folder(folder)
+        return [
+            StagedPart(*file.place.topic_partition, file.name, replace(file.facts), file.place.partitions)
+            for file in staged
+        ]
+
+    def abandon(self) -> None:
+        """Remove the files of an attempt that failed."""
+        for file in (*self._full, *self._open.values()):
+            self._filesystem.unlink(file.place.folder / file.name)
