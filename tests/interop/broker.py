@@ -49,19 +49,30 @@ LOG4J = """<Configuration status="OFF"><Appenders><Console name="out"><PatternLa
 class Broker:
     """Owns a process and a folder: `log_dir` is the node's log directory, `output` what it said."""
 
-    def __init__(self, folder: Path, properties: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        properties: dict[str, str] | None = None,
+        *,
+        log_dir: Path | None = None,
+        static_voters: bool = False,
+    ) -> None:
+        """`static_voters`: the quorum is named in the properties, so that a directory need not be formatted."""
         self._jars = kafka_jars(KAFKA_VERSION)
         self.folder = folder
-        self.log_dir = folder / "logs"
+        self.log_dir = log_dir or folder / "logs"
         self.output = folder / "broker.log"
         self.port, controller_port = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
         addresses = {
             "listeners": f"PLAINTEXT://localhost:{self.port},CONTROLLER://localhost:{controller_port}",
-            "controller.quorum.bootstrap.servers": f"localhost:{controller_port}",
             "log.dirs": str(self.log_dir),
         }
+        if static_voters:
+            addresses["controller.quorum.voters"] = f"1@localhost:{controller_port}"
+        else:
+            addresses["controller.quorum.bootstrap.servers"] = f"localhost:{controller_port}"
         merged = {**PROPERTIES, **addresses, **(properties or {})}
         self._properties = folder / "server.properties"
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in merged.items()))

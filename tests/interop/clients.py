@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from tests.storage.consumed import ConsumedRecord
+
 _CLIENTS = "org.apache.kafka.clients"
 _SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
+_DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 
 
 class Acknowledged(NamedTuple):
@@ -21,8 +24,27 @@ class Acknowledged(NamedTuple):
     value: bytes | None
 
 
+class ListedOffset(NamedTuple):
+    """The answer to ListOffsets."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class KnownProducer(NamedTuple):
+    """What a broker says of a producer that has written to a partition."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    transaction_start: int
+
+
 class Admin:
-    """Topics, made and changed."""
+    """Topics, made, changed and asked about."""
 
     def __init__(self, jvm: ModuleType, bootstrap_servers: str) -> None:
         self._jvm = jvm
@@ -41,9 +63,33 @@ class Admin:
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
         """Move the log start offset."""
-        place = self._jvm.JClass("org.apache.kafka.common.TopicPartition")(topic, partition)
+        place = _partition(self._jvm, topic, partition)
         records = self._jvm.JClass(f"{_CLIENTS}.admin.RecordsToDelete").beforeOffset(self._jvm.JLong(before_offset))
         self._admin.deleteRecords(self._jvm.java.util.Map.of(place, records)).all().get()
+
+    def list_offsets(
+        self, topics: Iterable[str], timestamp: int, isolation: str = "read_uncommitted"
+    ) -> dict[str, ListedOffset]:
+        """What the first partitions answer for a timestamp, or a special one: -1 latest, -2 earliest, -3 maximum."""
+        specs = self._jvm.JClass(f"{_CLIENTS}.admin.OffsetSpec")
+        special = {-1: specs.latest, -2: specs.earliest, -3: specs.maxTimestamp}
+        asked = self._jvm.java.util.HashMap()
+        for topic in topics:
+            spec = special[timestamp]() if timestamp < 0 else specs.forTimestamp(self._jvm.JLong(timestamp))
+            asked.put(_partition(self._jvm, topic), spec)
+        level = self._jvm.JClass("org.apache.kafka.common.IsolationLevel").valueOf(isolation.upper())
+        options = self._jvm.JClass(f"{_CLIENTS}.admin.ListOffsetsOptions")(level)
+        found = {}
+        for place, info in self._admin.listOffsets(asked, options).all().get().items():
+            epoch = int(info.leaderEpoch().get()) if info.leaderEpoch().isPresent() else -1
+            found[str(place.topic())] = ListedOffset(int(info.timestamp()), int(info.offset()), epoch)
+        return found
+
+    def producers(self, topic: str) -> list[KnownProducer]:
+        """The producers that the first partition knows, by id."""
+        place = _partition(self._jvm, topic)
+        states = self._admin.describeProducers(self._jvm.java.util.List.of(place)).all().get().get(place)
+        return sorted(_known(state) for state in states.activeProducers())
 
     def close(self) -> None:
         self._admin.close()
@@ -91,6 +137,58 @@ class Producer:
 
     def _bytes(self, content: bytes | None) -> Any:
         return None if content is None else self._jvm.JArray.of(content, self._jvm.JByte)
+
+
+class Consumer:
+    """Reads first partitions from their beginning."""
+
+    def __init__(self, jvm: ModuleType, bootstrap_servers: str, isolation: str = "read_uncommitted") -> None:
+        self._jvm = jvm
+        given = {"bootstrap.servers": bootstrap_servers, "isolation.level": isolation, "fetch.max.wait.ms": "10"}
+        deserializers = {"key.deserializer": _DESERIALIZER, "value.deserializer": _DESERIALIZER}
+        self._consumer = jvm.JClass(f"{_CLIENTS}.consumer.KafkaConsumer")(_properties(jvm, {**given, **deserializers}))
+
+    def read(self, topic: str) -> list[ConsumedRecord]:
+        """All records up to where this isolation level ends now."""
+        places = self._jvm.java.util.List.of(_partition(self._jvm, topic))
+        self._consumer.assign(places)
+        self._consumer.seekToBeginning(places)
+        (end,) = (int(offset) for offset in self._consumer.endOffsets(places).values())
+        found: list[ConsumedRecord] = []
+        while int(self._consumer.position(places.get(0))) < end:
+            polled = self._consumer.poll(self._jvm.java.time.Duration.ofSeconds(1))
+            found += [_delivered(record) for record in polled]
+        return found
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _delivered(record: Any) -> ConsumedRecord:
+    headers = tuple((str(header.key()), _content(header.value())) for header in record.headers())
+    times = int(record.timestamp()), str(record.timestampType().toString())
+    return ConsumedRecord(int(record.offset()), *times, _content(record.key()), _content(record.value()), headers)
+
+
+def _content(array: Any) -> bytes | None:
+    return None if array is None else bytes(array)
+
+
+def _known(state: Any) -> KnownProducer:
+    """Numbers that the broker does not know are -1."""
+    start, coordinator = state.currentTransactionStartOffset(), state.coordinatorEpoch()
+    return KnownProducer(
+        int(state.producerId()),
+        int(state.producerEpoch()),
+        int(state.lastSequence()),
+        int(state.lastTimestamp()),
+        int(coordinator.getAsInt()) if coordinator.isPresent() else -1,
+        int(start.getAsLong()) if start.isPresent() else -1,
+    )
+
+
+def _partition(jvm: ModuleType, topic: str, partition: int = 0) -> Any:
+    return jvm.JClass("org.apache.kafka.common.TopicPartition")(topic, partition)
 
 
 def _properties(jvm: ModuleType, values: Mapping[str, str]) -> Any:
