@@ -47,6 +47,14 @@ class LoadRequest:
     progress: Progress = field(default=lambda recovered, bytes_left: None)
 
 
+class DroppedSegment(NamedTuple):
+    """A segment that recovery took out of the log as a whole."""
+
+    base_offset: int
+    size: int
+    reason: str
+
+
 class Loaded(NamedTuple):
     """The parts of a log, ready for use, and what had to be done for it."""
 
@@ -56,6 +64,7 @@ class Loaded(NamedTuple):
     log_start_offset: int
     deleted_files: list[str]
     recovered: list[Recovered]
+    dropped: list[DroppedSegment]
 
 
 def load(request: LoadRequest) -> Loaded:
@@ -73,6 +82,7 @@ class _Loader:
         self._files.mkdir(request.folder)
         self._deleter = Deleter(self._files, self._world.scheduler)
         self._recovered: list[Recovered] = []
+        self._dropped: list[DroppedSegment] = []
 
     def load(self) -> Loaded:
         """1. Settle files of unfinished work. 2. Open the segments, rebuilding those without an index. 3. After an
@@ -93,7 +103,7 @@ class _Loader:
         producers.snapshots.delete_stray(self._segments.base_offsets)
         producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)
         log.release()
-        return Loaded(log, self._epochs, producers, log_start_offset, deleted, self._recovered)
+        return Loaded(log, self._epochs, producers, log_start_offset, deleted, self._recovered, self._dropped)
 
     def _producers(self) -> Producers:
         snapshots = SnapshotFiles(self._files, self._request.folder)
@@ -142,7 +152,7 @@ class _Loader:
         had_segments = len(self._segments) > 0
         if had_segments and self._segments.active.tail().next_offset < request.log_start_offset:
             # Someone removed segment files: what is left lies before the log's start.
-            self._delete(list(self._segments))
+            self._drop(list(self._segments), f"the log starts at offset {request.log_start_offset}, behind it")
             self._epochs.clear()
             self._producers().start_at(request.log_start_offset)
             had_segments = False
@@ -159,7 +169,7 @@ class _Loader:
             bytes_left -= segment.size
             recovered = self._recover_segment(segment)
             if recovered.bytes_cut:
-                self._delete(unflushed[number:])
+                self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
                 bytes_left = 0
             self._request.progress(recovered, bytes_left)
             if recovered.bytes_cut:
@@ -177,7 +187,8 @@ class _Loader:
         request = self._request
         return LocalLog(request.folder, request.config, self._world, self._segments, recovery_point)
 
-    def _delete(self, segments: Sequence[Segment]) -> None:
+    def _drop(self, segments: Sequence[Segment], reason: str) -> None:
+        self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]
         delay_ms = self._request.config.file_delete_delay_ms
         self._segments.remove(segments)
         self._deleter.delete_segments(segments, delay_ms)

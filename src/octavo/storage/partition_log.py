@@ -51,7 +51,7 @@ class PartitionLog:
         self._failure: str | None = None
         self._filesystem = request.environment.filesystem
         loaded = load(request)
-        self.recovered, self.deleted_files = loaded.recovered, loaded.deleted_files
+        self.recovered, self.dropped, self.deleted_files = loaded.recovered, loaded.dropped, loaded.deleted_files
         self.state = LogState(loaded, request.config, request.environment)
         self.state.guard = self._usable
         self.topic_id = self._read_topic_id()

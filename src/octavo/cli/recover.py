@@ -1,0 +1,69 @@
+"""`octavo recover`: what a broker does at its start after a crash, and at the clean stop that follows."""
+
+from __future__ import annotations
+
+import click
+
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.owner import Terms, cuts, owned
+from octavo.format.names import TopicPartition
+from octavo.storage.partition_log import PartitionLog
+
+
+@declare("recover")
+@logdirs_argument
+@click.option("--dry-run", is_flag=True, help="Say what would be cut, and change nothing; takes no lock.")
+@json_option
+def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Bring LOGDIR into the state of a clean stop: torn tails cut, indexes and producer state made anew.
+
+    Files of unfinished work are settled, segments behind the recovery point are checked, and from the first damaged
+    batch on a log is cut: a line for each cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are
+    written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark.
+    """
+    with owned(logdirs, Terms(dry_run=dry_run)) as logs:
+        found = sorted(logs.logs.items())
+        for name, log in found:
+            if as_json:
+                print_json(_fields(name, log))
+                continue
+            for line in cuts(name, log):
+                click.echo(line)
+        if not as_json:
+            click.echo(_summary([log for _, log in found], dry_run=dry_run))
+
+
+def _fields(name: TopicPartition, log: PartitionLog) -> dict[str, object]:
+    return {
+        "topic": name.topic,
+        "partition": name.partition,
+        "logStartOffset": log.log_start_offset,
+        "logEndOffset": log.log_end_offset,
+        "checkedSegments": len(log.recovered),
+        "bytesCut": sum(segment.bytes_cut for segment in log.recovered) + sum(gone.size for gone in log.dropped),
+        "cuts": [
+            {
+                "segment": segment.base_offset,
+                "position": segment.size,
+                "bytes": segment.bytes_cut,
+                "problem": segment.problem,
+            }
+            for segment in log.recovered
+            if segment.bytes_cut
+        ],
+        "droppedSegments": [
+            {"segment": gone.base_offset, "bytes": gone.size, "problem": gone.reason} for gone in log.dropped
+        ],
+        "deletedFiles": sorted(log.deleted_files),
+    }
+
+
+def _summary(logs: list[PartitionLog], *, dry_run: bool) -> str:
+    segments = sum(len(log.recovered) for log in logs)
+    lost = [log for log in logs if log.dropped or any(segment.bytes_cut for segment in log.recovered)]
+    cut = sum(segment.bytes_cut for log in lost for segment in log.recovered)
+    dropped = sum(gone.size for log in lost for gone in log.dropped)
+    verb = "would be" if dry_run else "were"
+    checked = f"{segments} segments of {len(logs)} partitions {verb} checked and indexed anew"
+    return f"{checked}; {cut + dropped} bytes of {len(lost)} partitions {verb} cut"

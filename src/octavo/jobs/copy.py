@@ -1,0 +1,148 @@
+"""Partitions copied batch by batch, as a follower takes them from its leader: offsets and bytes stay as they are.
+
+The reading side may be in use, or damaged: what cannot be read is passed over and told. A destination that has the
+first part of a partition goes on at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.config import Given
+from octavo.errors import CorruptionError, CorruptRecordError, OctavoError, UnexpectedAppendOffsetError
+from octavo.format.names import TopicPartition
+from octavo.jobs.runner import Progress
+from octavo.scan.bounds import OffsetRange
+from octavo.scan.files import PartitionFiles
+from octavo.scan.findings import Findings
+from octavo.scan.notes import Note
+from octavo.scan.partition import PartitionSnapshot, take_snapshot
+from octavo.scan.plan import plan_partition
+from octavo.scan.read import sound_batches
+from octavo.scan.segment_log import last_offsets
+from octavo.scan.source import Source, SourceChunk
+from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTask:
+    """A partition as it is now: what is appended to it later is not copied."""
+
+    snapshot: PartitionSnapshot
+    topic_id: bytes | None
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.snapshot.topic_partition
+
+    @property
+    def size(self) -> int:
+        return sum(segment.log.size for segment in self.snapshot.segments)
+
+
+@dataclass(slots=True)
+class Copied:
+    """What became of a partition."""
+
+    start_offset: int  # where the copying began
+    batches: int = 0
+    size: int = 0
+    damages: int = 0
+    notes: list[Note] = field(default_factory=list)
+
+
+def plan(partitions: Iterable[PartitionFiles]) -> list[CopyTask]:
+    """A task a partition."""
+    tasks = []
+    for files in partitions:
+        snapshot = take_snapshot(files)
+        try:
+            topic_id = snapshot.files.topic_id()
+        except CorruptionError:
+            topic_id = None
+        tasks.append(CopyTask(snapshot, topic_id))
+    return tasks
+
+
+def prepare(logs: LogDir, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
+    """Make the topic in the destination, with the source's id and partition numbers, or what it lacks of them.
+
+    A topic that is there keeps its configs, but for those that are given.
+    """
+    numbers = [task.topic_partition.partition for task in tasks]
+    if topic not in logs.topics:
+        topic_id = next((task.topic_id for task in tasks if task.topic_id is not None), None)
+        logs.create_topic(topic, numbers, configs, topic_id)
+        return
+    if configs:
+        logs.alter_configs(topic, configs)
+    if not set(numbers) <= set(logs.topics[topic]):
+        logs.create_partitions(topic, numbers)
+
+
+def run(task: CopyTask, log: PartitionLog, progress: Progress | None = None) -> Copied:
+    """Append the partition's batches to a log, one append a batch, and let the log start where the source does."""
+    source, findings = task.snapshot, Findings("skip")
+    findings.notes += source.notes
+    start = _begin(source, log)
+    copied = Copied(start)
+    offsets = OffsetRange(start, source.log_end_offset)
+    for part in plan_partition(source, offsets, (), ()):
+        for found in Source(part, findings):
+            _append(found, log, part.end_offset, findings, copied)
+        if progress is not None:
+            progress(part.size)
+    log.state.advance_log_start(min(source.log_start_offset, log.log_end_offset))
+    copied.damages, copied.notes = findings.damages, findings.notes
+    return copied
+
+
+def _begin(source: PartitionSnapshot, log: PartitionLog) -> int:
+    """The offset from which the source is read: the log's end. An empty log begins where the source starts."""
+    end = log.log_end_offset
+    if end > source.log_end_offset:
+        raise OctavoError(
+            f"{log.folder}: the log ends at offset {end}, expected none behind {source.log_end_offset}, "
+            f"where {source.files.location} ends"
+        )
+    if end >= source.log_start_offset:
+        return end
+    if log.size:
+        raise OctavoError(
+            f"{log.folder}: the log ends at offset {end}, expected {source.log_start_offset} or more, "
+            f"where {source.files.location} starts"
+        )
+    log.truncate_fully(source.log_start_offset)
+    return source.log_start_offset
+
+
+def _append(found: SourceChunk, log: PartitionLog, end: int, findings: Findings, copied: Copied) -> None:
+    start, data = log.log_end_offset, memoryview(found.chunk.data)
+    sound = sound_batches(found, start, end, findings)
+    wanted = (last_offsets(sound) >= start) & (sound["base_offset"] < end)
+    for row in sound[wanted]:
+        position, size = int(row["position"]), int(row["size"])
+        try:
+            _append_batch(data[position : position + size], row, log)
+        except UnexpectedAppendOffsetError as error:
+            place = found.chunk.file_position + position
+            findings.damage(CorruptRecordError(str(error), position=place, path=str(found.location)))
+            continue
+        copied.batches += 1
+        copied.size += size
+
+
+def _append_batch(data: memoryview, row: NDArray[np.void] | np.void, log: PartitionLog) -> None:
+    try:
+        log.append_as_follower(data)
+    except UnexpectedAppendOffsetError as error:
+        if log.size or error.last_offset < error.log_end_offset:
+            raise
+        # The source starts in the middle of its first batch: a follower's log begins with that batch.
+        log.truncate_fully(int(row["base_offset"]))
+        log.append_as_follower(data)
