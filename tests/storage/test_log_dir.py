@@ -217,7 +217,7 @@ def test_a_failing_disk_takes_its_directory_offline_alone(tmp_path: Path) -> Non
     one, two = tmp_path / "one", tmp_path / "two"
     logs = opened(one, two)
     logs.create_topic("t", 2)
-    logs._open.take_offline(logs.roots[0], OSError(5, "Input/output error"))
+    logs.roots[0].take_offline(OSError(5, "Input/output error"))
     with pytest.raises(KafkaStorageError):
         logs.log("t", 0).append_as_leader(bytearray(batch(0)), leader_epoch=0)
     logs.log("t", 1).append_as_leader(bytearray(batch(0)), leader_epoch=0)

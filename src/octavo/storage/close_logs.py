@@ -13,6 +13,8 @@ from octavo.storage.open_logs import OpenLogs
 def close_logs(logs: OpenLogs, scheduler: Scheduler) -> None:
     """1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`.
     4. Unlock. A crash before 3 is done makes the next start recover.
+
+    A disk that fails meanwhile is reported when the other directories are closed.
     """
     scheduler.shutdown()
     with ExitStack() as unlock:
@@ -20,18 +22,19 @@ def close_logs(logs: OpenLogs, scheduler: Scheduler) -> None:
             unlock.callback(root.unlock)
         for log in logs.leaving:
             log.abandon("it is deleted")
-        for root in logs.live_roots:
-            _close(logs, root)
+        failures = [failure for root in logs.live_roots if (failure := _close(logs, root)) is not None]
+    if failures:
+        raise failures[0]
 
 
-def _close(logs: OpenLogs, root: LogRoot) -> None:
+def _close(logs: OpenLogs, root: LogRoot) -> KafkaStorageError | None:
     try:
-        open_logs = logs.of(root)
-        for log in (*open_logs.values(), *(log for home, log in logs.unserved if home is root)):
-            log.close()
-        root.write_checkpoints(open_logs)
-        root.mark_clean()
-    except KafkaStorageError:
-        if root.failure is None:
-            raise
-        # Its disk failed meanwhile, which was said; the other directories are closed all the same.
+        with root.using():
+            open_logs = logs.of(root)
+            for log in (*open_logs.values(), *(log for home, log in logs.unserved if home is root)):
+                log.close()
+            root.write_checkpoints(open_logs)
+            root.mark_clean()
+    except KafkaStorageError as error:
+        return error
+    return None

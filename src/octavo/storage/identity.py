@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from octavo.errors import LogDirError
+from octavo.errors import KafkaStorageError, LogDirError
 from octavo.format import kafka_uuid
 from octavo.format.meta_properties import NODE_ID_VERSION, MetaProperties
 from octavo.storage.log_root import LogRoot
@@ -21,10 +22,13 @@ def random_uuid() -> bytes:
             return uuid
 
 
-def check_identity(roots: Sequence[LogRoot]) -> list[MetaProperties | None]:
+def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
     """What each directory says; refused if they are not those of one broker."""
-    found = [root.meta() for root in roots]
-    known = [(root, meta) for root, meta in zip(roots, found, strict=True) if meta is not None]
+    found: dict[LogRoot, MetaProperties | None] = {}
+    for root in roots:
+        with suppress(KafkaStorageError), root.using():
+            found[root] = root.meta()
+    known = [(root, meta) for root, meta in found.items() if meta is not None]
     for slot, (root, meta) in enumerate(known):
         first_root, first = known[0]
         for what, mine, theirs in (
@@ -39,13 +43,14 @@ def check_identity(roots: Sequence[LogRoot]) -> list[MetaProperties | None]:
     return found
 
 
-def make_identity(roots: Sequence[LogRoot], found: Sequence[MetaProperties | None], now_ms: int) -> None:
+def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -> None:
     """Write the meta.properties that are missing: of the same cluster and node as the others."""
-    known = next((meta for meta in found if meta is not None), None)
+    known = next((meta for meta in found.values() if meta is not None), None)
     cluster_id = known.cluster_id if known is not None else None
     node_id = known.node_id if known is not None else None
     cluster_id = cluster_id or kafka_uuid.to_text(random_uuid())
     node_id = DEFAULT_NODE_ID if node_id is None else node_id
-    for root, meta in zip(roots, found, strict=True):
-        if meta is None:
-            root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, node_id, random_uuid()), now_ms)
+    for root, meta in found.items():
+        if meta is None and root.failure is None:
+            with suppress(KafkaStorageError), root.using():
+                root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, node_id, random_uuid()), now_ms)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Self
 
 from octavo.config import BrokerConfig, Given, LogConfig
+from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
-from octavo.scheduler import ThreadScheduler
+from octavo.scheduler import EndScheduler, ThreadScheduler
+from octavo.storage.background import Background
 from octavo.storage.close_logs import close_logs
 from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
-from octavo.storage.log_roots import Paths, as_paths, open_roots
+from octavo.storage.log_roots import Paths, as_paths, live, open_roots
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
@@ -26,8 +30,9 @@ class LogDir:
 
     `configs` are a broker's, which give topics their defaults; `topic_configs` hold for a topic as long as this object
     lives, over what is stored for it. `only` names the partitions to open, a topic standing for all of its own: others
-    are left as they are, so that a job on few of them does not wait for all; topics can be created all the same. A
-    directory whose disk fails goes offline, the others stay in use.
+    are left as they are, so that a job on few of them does not wait for all; topics can be created all the same.
+    Without `background` nothing happens but what its owner calls for, and files that are to be deleted later are
+    deleted at the close. A directory whose disk fails goes offline, the others stay in use.
     """
 
     def __init__(
@@ -39,21 +44,24 @@ class LogDir:
         environment: Environment | None = None,
         only: Only | None = None,
         create: bool = True,
+        background: bool = True,
         progress: RecoveryProgress | None = None,
     ) -> None:
         self.broker_config = BrokerConfig.of(configs or {})
         places, selection = as_paths(paths), Selection(only)
-        self.environment = environment or Environment(ThreadScheduler())
+        self.environment = environment or Environment(ThreadScheduler() if background else EndScheduler())
         self.roots: list[LogRoot] = []
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
-            self._configs = TopicConfigs(self.environment.filesystem, places, configs or {}, topic_configs or {})
+            self._configs = self._read_configs(configs or {}, topic_configs or {})
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
-            for root in self.roots:
-                root.begin()
             opener.load_all()
+            if background:
+                work = Background(self._open, self.environment, self.broker_config)
+                work.remove_folders(self._configs.defaults.file_delete_delay_ms)
+                work.start()
         except BaseException:
             self.environment.scheduler.shutdown()
             for root in self.roots:
@@ -65,6 +73,19 @@ class LogDir:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _read_configs(self, broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> TopicConfigs:
+        configs = TopicConfigs(self.environment.filesystem, [], broker, explicit)
+        for root in live(self.roots):
+            with suppress(KafkaStorageError), root.using():
+                configs.read(self.environment.filesystem, root.path)
+        configs.check_explicit()
+        return configs
+
+    @property
+    def offline(self) -> dict[Path, str]:
+        """The directories whose disk failed, and how."""
+        return {root.path: root.failure for root in self.roots if root.failure is not None}
 
     @property
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:
@@ -119,8 +140,9 @@ class LogDir:
             log, name = self.log(topic, partition), TopicPartition(topic, partition)
             changed = log.truncate_to(offset)
             root = self._open.home(name)
-            root.limit_cleaner_offset(name, log.segments.active.base_offset)
-            root.write_checkpoints(self._open.of(root))
+            with root.using():
+                root.limit_cleaner_offset(name, log.segments.active.base_offset)
+                root.write_checkpoints(self._open.of(root))
             return changed
 
     def flush(self) -> None:
@@ -129,10 +151,11 @@ class LogDir:
             log.flush()
 
     def checkpoint(self) -> None:
-        """Write the offset checkpoints of all directories."""
+        """Write the offset checkpoints of all directories; one whose disk fails is offline then."""
         with self._open.usable():
             for root in self._open.live_roots:
-                root.write_checkpoints(self._open.of(root))
+                with suppress(KafkaStorageError), root.using():
+                    root.write_checkpoints(self._open.of(root))
 
     def close(self) -> None:
         """A clean stop: all logs are flushed and closed, the checkpoints written, the directories unlocked."""

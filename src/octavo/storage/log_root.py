@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from octavo.errors import CorruptionError, LogDirError
+from octavo.errors import CorruptionError, KafkaStorageError, LogDirError
 from octavo.filesystem import FileSystem
 from octavo.format import clean_shutdown, meta_properties
 from octavo.format.meta_properties import MetaProperties
@@ -32,11 +33,13 @@ from octavo.storage.small_file import replace_file
 
 NO_BROKER_EPOCH = -1
 
+Logs = Mapping[TopicPartition, PartitionLog]
+
 _log = logging.getLogger(__name__)
 
 
 class LogRoot:
-    """A directory of partition folders, locked from its creation on. Until `begin` nothing else in it changes.
+    """A directory of partition folders. Until `begin` nothing in it changes but its lock.
 
     Of partitions outside the selection nothing is opened or changed: their lines in the checkpoints stay, and whether
     the directory counts as cleanly stopped stays as it was.
@@ -53,7 +56,29 @@ class LogRoot:
         self.recovery_points: dict[TopicPartition, int] = {}
         self.log_start_offsets: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
-        self._lock = DirectoryLock(path, filesystem)
+        self.on_offline: Callable[[], None] = lambda: None
+        self._lock: DirectoryLock | None = None
+
+    def lock(self, *, create: bool) -> None:
+        """Take the directory's lock; a directory that is missing is made, or refused."""
+        if create and not self.files.exists(self.path):
+            self.files.mkdir(self.path)
+            self.files.fsync_folder(self.path.parent)
+        if not self.files.is_folder(self.path):
+            found = "a file" if self.files.exists(self.path) else "nothing"
+            raise LogDirError(f"{self.path}: there is {found}, expected a log directory")
+        self._lock = DirectoryLock(self.path, self.files)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Take the directory offline when its disk fails, which is a KafkaStorageError then."""
+        if self.failure is not None:
+            raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
+        try:
+            yield
+        except OSError as error:
+            self.take_offline(error)
+            raise KafkaStorageError(f"{self.path} is offline: {self.failure}") from error
 
     def meta(self) -> MetaProperties | None:
         """What meta.properties says; None where there is none."""
@@ -107,17 +132,26 @@ class LogRoot:
         for offsets in (self.recovery_points, self.log_start_offsets, self.high_watermarks):
             offsets.pop(name, None)
 
-    def write_checkpoints(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
-        """Write where recovery begins, where logs start (of those that start inside a segment), and the watermarks."""
-        starts = {
-            name: log.log_start_offset
-            for name, log in logs.items()
-            if log.log_start_offset > log.segments.first.base_offset
-        }
+    def write_checkpoints(self, logs: Logs) -> None:
+        """Write all that says of logs where they begin and end."""
+        self.write_recovery_points(logs)
+        self.write_log_start_offsets(logs)
+        self.write_high_watermarks(logs)
+
+    def write_recovery_points(self, logs: Logs) -> None:
+        """Write where recovery begins."""
         points = {name: log.recovery_point for name, log in logs.items()}
-        watermarks = {name: log.high_watermark for name, log in logs.items()}
         self._write(RECOVERY_POINT_CHECKPOINT, {**self._of_others(self.recovery_points), **points})
+
+    def write_log_start_offsets(self, logs: Logs) -> None:
+        """Write where logs start, of those that start inside a segment."""
+        starts = {name: log.log_start_offset for name, log in logs.items()}
+        starts = {name: start for name, start in starts.items() if start > logs[name].segments.first.base_offset}
         self._write(LOG_START_OFFSET_CHECKPOINT, {**self._of_others(self.log_start_offsets), **starts})
+
+    def write_high_watermarks(self, logs: Logs) -> None:
+        """Write up to where readers see."""
+        watermarks = {name: log.high_watermark for name, log in logs.items()}
         self._write(REPLICATION_OFFSET_CHECKPOINT, {**self._of_others(self.high_watermarks), **watermarks})
 
     def limit_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
@@ -143,9 +177,12 @@ class LogRoot:
         if self.failure is None:
             self.failure = str(error)
             _log.error("%s is offline: %s", self.path, error)
+            self.on_offline()
 
     def unlock(self) -> None:
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def _of_others(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         return {name: offset for name, offset in offsets.items() if name not in self.selection}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from octavo.errors import LogDirError
-from octavo.format.names import FolderState, TopicPartition
+from octavo.errors import KafkaStorageError, LogDirError
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.identity import check_identity, make_identity
 from octavo.storage.log_root import LogRoot
@@ -30,20 +31,18 @@ def open_roots(paths: Sequence[Path], environment: Environment, selection: Selec
     """Lock the directories; of another broker's, of none's, or of one that a broker holds nothing changes.
 
     1. Create what is missing. 2. Take all locks. 3. Compare identities, list folders. 4. Write missing identities.
+    A directory whose disk fails on the way is offline; refused if all are.
     """
-    files, roots = environment.filesystem, list[LogRoot]()
-    for path in paths:
-        if not path.exists() and create:
-            files.mkdir(path)
-            files.fsync_folder(path.parent)
-        elif not path.is_dir():
-            raise LogDirError(f"{path}: there is {'a file' if path.exists() else 'nothing'}, expected a log directory")
+    roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
     try:
-        for path in paths:
-            roots.append(LogRoot(path, files, selection))
-        identities = check_identity(roots)
-        check_partitions(roots)
-        make_identity(roots, identities, environment.clock.time_ms())
+        for root in roots:
+            with suppress(KafkaStorageError), root.using():
+                root.lock(create=create)
+        identities = check_identity(live(roots))
+        check_partitions(live(roots))
+        make_identity(identities, environment.clock.time_ms())
+        if not live(roots):
+            raise KafkaStorageError(f"{roots[0].path} is offline: {roots[0].failure}")
     except BaseException:
         for root in roots:
             root.unlock()
@@ -51,11 +50,19 @@ def open_roots(paths: Sequence[Path], environment: Environment, selection: Selec
     return roots
 
 
+def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
+    """The directories that are not offline."""
+    return [root for root in roots if root.failure is None]
+
+
 def check_partitions(roots: Sequence[LogRoot]) -> None:
     """Refuse directories of which two hold the same partition."""
     homes: dict[TopicPartition, Path] = {}
     for root in roots:
-        for name, folder in root.folders().items():
+        folders: dict[str, PartitionFolder] = {}
+        with suppress(KafkaStorageError), root.using():
+            folders = root.folders()
+        for name, folder in folders.items():
             if folder.state is not FolderState.CURRENT:
                 continue
             path = root.path / name

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from octavo.errors import KafkaStorageError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.storage.log_root import LogRoot
+from octavo.storage.log_roots import live
 from octavo.storage.partition_log import PartitionLog
 
 ALL_DIRECTORIES = "*"
@@ -27,10 +28,12 @@ class OpenLogs:
         self.lock = threading.RLock()
         self.is_closed = False
         self._homes: dict[TopicPartition, LogRoot] = {}
+        for root in roots:
+            root.on_offline = self.abandon_offline
 
     @property
     def live_roots(self) -> list[LogRoot]:
-        return [root for root in self.roots if root.failure is None]
+        return live(self.roots)
 
     @property
     def known_topics(self) -> set[str]:
@@ -80,19 +83,14 @@ class OpenLogs:
 
     def emptiest(self, cordoned: Collection[str]) -> LogRoot:
         """The directory with the fewest partitions, of those that are in use and not cordoned."""
-        live = self.live_roots
-        if not live:
+        usable = self.live_roots
+        if not usable:
             raise KafkaStorageError("all log directories are offline")
-        free = [root for root in live if str(root.path) not in cordoned and ALL_DIRECTORIES not in cordoned]
-        return min(free, key=lambda root: len(root.partitions)) if free else live[0]
-
-    def take_offline(self, root: LogRoot, error: OSError) -> None:
-        """Use a directory no more, since its disk failed; its logs are let go without another write."""
-        root.take_offline(error)
-        self.abandon_offline()
+        free = [root for root in usable if str(root.path) not in cordoned and ALL_DIRECTORIES not in cordoned]
+        return min(free, key=lambda root: len(root.partitions)) if free else usable[0]
 
     def abandon_offline(self) -> None:
-        """Let the logs of offline directories go."""
+        """Let the logs of directories whose disk failed go, without another write."""
         for name, home in list(self._homes.items()):
             if home.failure is not None:
                 self.logs[name].abandon(f"its directory is offline: {home.failure}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
-from functools import partial
-from pathlib import Path
+from contextlib import ExitStack, suppress
 
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
-from octavo.storage.delete import remove_folder
 from octavo.storage.environment import Environment
 from octavo.storage.load import LoadRequest
 from octavo.storage.log_root import LogRoot
@@ -48,13 +45,14 @@ class PartitionOpener:
         with ExitStack() as pools:
             for root in self._logs.live_roots:
                 pool = pools.enter_context(ThreadPoolExecutor(threads, "octavo-load"))
-                loading += [(root, folder, pool.submit(self.open, root, folder)) for folder in root.to_open()]
-                self._queue_removal(root.leaving)
+                with suppress(KafkaStorageError), root.using():
+                    root.begin()
+                    loading += [(root, folder, pool.submit(self.open, root, folder)) for folder in root.to_open()]
         for root, folder, future in loading:
             try:
                 log = future.result()
             except OSError as error:
-                self._logs.take_offline(root, error)
+                root.take_offline(error)
                 continue
             if folder.state is FolderState.CURRENT:
                 self._logs.add(folder.topic_partition, root, log)
@@ -65,18 +63,13 @@ class PartitionOpener:
         if not self._logs.live_roots:
             raise KafkaStorageError(f"{first.path}: {first.failure}")
 
-    def _queue_removal(self, folders: Sequence[Path]) -> None:
-        files, delay_ms = self._environment.filesystem, self._configs.defaults.file_delete_delay_ms
-        for folder in folders:
-            remove = partial(remove_folder, files, folder)
-            self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
-
     def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> None:
         """Make a partition's folder and open its log."""
-        root.forget(name)
-        log = self.open(root, PartitionFolder(*name), clean=True)
-        log.set_topic_id(topic_id)
-        self._logs.add(name, root, log)
+        with root.using():
+            root.forget(name)
+            log = self.open(root, PartitionFolder(*name), clean=True)
+            log.set_topic_id(topic_id)
+            self._logs.add(name, root, log)
 
     def open(self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None) -> PartitionLog:
         """The log in a folder, which is created where it is missing."""
@@ -96,4 +89,4 @@ class PartitionOpener:
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
             progress=recovered,
         )
-        return PartitionLog(request, on_failure=lambda error: self._logs.take_offline(root, error))
+        return PartitionLog(request, on_failure=root.take_offline)

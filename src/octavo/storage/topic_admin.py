@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from octavo.config import BrokerConfig, Given, LogConfig
-from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExistsError
+from octavo.errors import InvalidPartitionsError, InvalidTopicError, KafkaStorageError, TopicExistsError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition, collide, topic_problem
 from octavo.storage.environment import Environment
 from octavo.storage.identity import random_uuid
@@ -103,8 +104,9 @@ class TopicAdmin:
             self._configs.forget(topic)
             self._write_topics()
             for root in roots:
-                root.forget_cleaner_offsets(names)
-                root.write_checkpoints(self._logs.of(root))
+                with root.using():
+                    root.forget_cleaner_offsets(names)
+                    root.write_checkpoints(self._logs.of(root))
 
     def _check_name(self, topic: str) -> None:
         problem = topic_problem(topic)
@@ -117,14 +119,23 @@ class TopicAdmin:
                 raise InvalidTopicError(f"topic name {topic} collides with {other}: '.' and '_' count as the same")
 
     def _create_partitions(self, names: list[TopicPartition], topic_id: bytes) -> None:
-        changed: dict[LogRoot, None] = {}
-        for name in names:
+        roots = dict.fromkeys(self._create_partition(name, topic_id) for name in names)
+        for root in roots:
+            with root.using():
+                self._environment.filesystem.fsync_folder(root.path)
+
+    def _create_partition(self, name: TopicPartition, topic_id: bytes) -> LogRoot:
+        """Make it where there are the fewest; where that disk fails, in the next directory."""
+        while True:
             root = self._logs.emptiest(self._broker_config.cordoned_log_dirs)
-            self._opener.create(name, root, topic_id)
-            changed[root] = None
-        for root in changed:
-            self._environment.filesystem.fsync_folder(root.path)
+            try:
+                self._opener.create(name, root, topic_id)
+                return root
+            except KafkaStorageError:
+                if root.failure is None:
+                    raise
 
     def _write_topics(self) -> None:
         for root in self._logs.live_roots:
-            write_topics(self._environment.filesystem, root.path, self._configs.stored)
+            with suppress(KafkaStorageError), root.using():
+                write_topics(self._environment.filesystem, root.path, self._configs.stored)

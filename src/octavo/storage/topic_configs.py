@@ -31,9 +31,18 @@ class TopicConfigs:
         self._broker = broker
         self._explicit = explicit or {}
         self._known: dict[str, LogConfig] = {}  # made once a topic, since directories may have thousands of logs
-        for root in reversed(roots):  # of two that differ the first directory's stands
-            self.stored.update(read_topics(filesystem, root))
-            self._metadata.update(read_metadata_configs(filesystem, root))
+        for root in roots:
+            self.read(filesystem, root)
+
+    def read(self, filesystem: FileSystem, root: Path) -> None:
+        """Take what a directory's files say; of two that differ the first one's stands."""
+        stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
+        self.stored = {**stored, **self.stored}
+        self._metadata = {**metadata, **self._metadata}
+        self._known.clear()
+
+    def check_explicit(self) -> None:
+        """Raise ConfigError on explicit configs that are not valid."""
         for topic in self._explicit:
             self.of(topic)
 

@@ -1,0 +1,105 @@
+"""What a `LogDir` does by itself while it is open: retention, flushes, checkpoints, expiry, removals."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from octavo.config import BrokerConfig
+from octavo.errors import KafkaStorageError
+from octavo.format.names import TopicPartition
+from octavo.storage.delete import remove_folder
+from octavo.storage.environment import Environment
+from octavo.storage.log_root import LogRoot, Logs
+from octavo.storage.open_logs import OpenLogs
+from octavo.storage.partition_log import PartitionLog
+
+_log = logging.getLogger(__name__)
+
+
+class Background:
+    """The periodic work, under the names that Kafka gives its own. A log or a directory that fails stops no other."""
+
+    def __init__(self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig) -> None:
+        self._logs = logs
+        self._environment = environment
+        self._config = broker_config
+
+    def start(self) -> None:
+        """Schedule everything; a period of 0 means once."""
+        config = self._config
+        self._schedule("kafka-log-retention", self.retain, config.log_retention_check_interval_ms)
+        self._schedule("kafka-log-flusher", self.flush, config.log_flush_scheduler_interval_ms)
+        self._schedule(
+            "kafka-recovery-point-checkpoint",
+            partial(self._checkpoint, LogRoot.write_recovery_points),
+            config.log_flush_offset_checkpoint_interval_ms,
+        )
+        self._schedule(
+            "kafka-log-start-offset-checkpoint",
+            partial(self._checkpoint, LogRoot.write_log_start_offsets),
+            config.log_flush_start_offset_checkpoint_interval_ms,
+        )
+        self._schedule(
+            "highwatermark-checkpoint",
+            partial(self._checkpoint, LogRoot.write_high_watermarks),
+            config.replica_high_watermark_checkpoint_interval_ms,
+        )
+        self._schedule("expire-producers", self.expire_producers, config.producer_id_expiration_check_interval_ms)
+
+    def remove_folders(self, delay_ms: int) -> None:
+        """Remove the folders that deleted partitions left when the directories were closed."""
+        for root in self._logs.live_roots:
+            for folder in root.leaving:
+                remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))
+                self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
+
+    def retain(self) -> None:
+        """Drop what the limits condemn. Logs that are compacted are left to the cleaner, which does both in turn."""
+
+        def retain(log: PartitionLog) -> None:
+            if "compact" not in log.config.cleanup_policy:
+                log.retain()
+
+        self._each("retention", retain)
+
+    def flush(self) -> None:
+        """Flush the logs whose flush.ms is over."""
+        now_ms = self._environment.clock.time_ms()
+
+        def flush(log: PartitionLog) -> None:
+            if now_ms - log.state.last_flush_ms >= log.config.flush_ms:
+                log.flush()
+
+        self._each("flush", flush)
+
+    def expire_producers(self) -> None:
+        """Forget the producers that were idle for long."""
+        self._each("expiry of producers", PartitionLog.remove_expired_producers)
+
+    def _checkpoint(self, write: Callable[[LogRoot, Logs], None]) -> None:
+        for root in self._logs.live_roots:
+            with self._logs.lock, suppress(KafkaStorageError), root.using():
+                write(root, self._logs.of(root))
+
+    def _remove_folder(self, root: LogRoot, remove: Callable[[], None]) -> None:
+        with suppress(KafkaStorageError), root.using():
+            remove()
+
+    def _each(self, name: str, work: Callable[[PartitionLog], None]) -> None:
+        for topic_partition, log in list(self._logs.logs.items()):
+            self._try(name, topic_partition, partial(work, log))
+
+    def _try(self, name: str, topic_partition: TopicPartition, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except KafkaStorageError as error:
+            _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted meanwhile, or offline, which was said
+        except Exception:
+            _log.exception("%s of %s failed", name, topic_partition)
+
+    def _schedule(self, name: str, run: Callable[[], None], period_ms: int) -> None:
+        delay_ms = self._config.log_initial_task_delay_ms
+        self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
