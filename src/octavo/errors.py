@@ -58,6 +58,10 @@ class ScanError(OctavoError):
     """What was asked for cannot be read: no such place, topic or partition, or it went away while it was read."""
 
 
+class DataLossError(ScanError):
+    """Records that a query has yet to read are gone from the log: it would go on without them."""
+
+
 class ConfigError(OctavoError, ValueError):
     """A config that Kafka does not know, or a value that it may not have."""
 
@@ -99,6 +103,14 @@ class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="K
 
 class LogDirError(OctavoError):
     """A log directory that cannot be used: locked by another process, no directory, or of another broker."""
+
+
+class LogDirLockedError(LogDirError):
+    """A log directory that another process has opened, or this one, to write to it."""
+
+
+class StagedFileLostError(LogDirError):
+    """A staged file of a commit that was decided is not there any more, or damaged."""
 
 
 class InvalidTopicError(KafkaError, kafka_name="InvalidTopicException", error="INVALID_TOPIC_EXCEPTION", code=17):
@@ -185,6 +197,22 @@ class TransactionCoordinatorFencedError(
     AppendRejected, kafka_name="TransactionCoordinatorFencedException", error="TRANSACTION_COORDINATOR_FENCED", code=52
 ):
     """A marker of a transaction coordinator that another one has replaced."""
+
+
+class ProducerFencedError(KafkaError, kafka_name="ProducerFencedException", error="PRODUCER_FENCED", code=90):
+    """A producer whose transactional id another one has taken over."""
+
+
+class NoOffsetForPartitionError(KafkaError, kafka_name="NoOffsetForPartitionException"):
+    """A partition without a committed offset, where auto.offset.reset is none."""
+
+
+class IllegalStateError(KafkaError, kafka_name="IllegalStateException"):
+    """A call that does not fit what was called before, such as commit without a transaction."""
+
+
+class DeliveryTimeoutError(KafkaError, kafka_name="TimeoutException", error="REQUEST_TIMED_OUT", code=7):
+    """A batch that could not be appended within delivery.timeout.ms."""
 
 
 class OffsetsOutOfOrderError(AppendRejected, kafka_name="OffsetsOutOfOrderException"):

@@ -237,6 +237,9 @@ class LocalLock:
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise BlockingIOError(errno.EAGAIN, f"another process (a broker?) holds {path.name}") from None
             raise
+        if not self._is_in_place():
+            os.close(self._descriptor)
+            raise BlockingIOError(errno.EAGAIN, f"another process has just given {path.name} up")
         _locked.add(self._folder)
 
     def release(self) -> None:
@@ -246,6 +249,16 @@ class LocalLock:
         with contextlib.suppress(OSError):  # a disk that failed keeps its file; the lock goes with the descriptor
             self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
+
+    def _is_in_place(self) -> bool:
+        """Whether the locked file still has its name: its last owner removes it, and a third process may make another.
+
+        Without this look the two would both hold a lock.
+        """
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
 
 
 class LocalFileSystem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.errors import LogDirError
+from octavo.errors import LogDirLockedError
 from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format.names import LOCK
 
@@ -16,7 +16,7 @@ class DirectoryLock:
         try:
             self._lock = (filesystem or LocalFileSystem()).lock(root / LOCK)
         except BlockingIOError as error:
-            raise LogDirError(f"{root}: {error.strerror}, expected nobody to hold {LOCK}") from None
+            raise LogDirLockedError(f"{root}: {error.strerror}, expected nobody to hold {LOCK}") from None
 
     def release(self) -> None:
         """Give it up and remove the file, as brokers do."""

@@ -21,6 +21,8 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
 from octavo.storage.retain import Verdict
 from octavo.storage.selection import Only, Selection
+from octavo.storage.staging.commit import finish
+from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topic_admin import Partitions, TopicAdmin
 from octavo.storage.topic_configs import TopicConfigs
 
@@ -31,6 +33,7 @@ class LogDir:
     `configs` are a broker's, which give topics their defaults; `topic_configs` hold for a topic as long as this object
     lives, over what is stored for it. `only` names the partitions to open, a topic standing for all of its own: others
     are left as they are, so that a job on few of them does not wait for all; topics can be created all the same.
+    A commit of several partitions that a crash interrupted is brought to its end before anything else.
     Without `background` nothing happens but what its owner calls for, and files that are to be deleted later are
     deleted at the close. A directory whose disk fails goes offline, the others stay in use.
     """
@@ -53,11 +56,14 @@ class LogDir:
         self.roots: list[LogRoot] = []
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
+            self.commits = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
+            selection.include(self.commits.pending_partitions())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all()
+            finish(self.commits, self._open.logs)
             if background:
                 work = Background(self._open, self.environment, self.broker_config)
                 work.remove_folders(self._configs.defaults.file_delete_delay_ms)

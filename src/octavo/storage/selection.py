@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from octavo.format.names import TopicPartition
 
@@ -18,6 +18,10 @@ class Selection:
         self.is_all = named is None
         self._topics = {name for name in named or () if isinstance(name, str)}
         self._partitions = {TopicPartition(*name) for name in named or () if not isinstance(name, str)}
+
+    def include(self, names: Iterable[TopicPartition]) -> None:
+        """Add partitions that have to be opened too."""
+        self._partitions.update(names)
 
     def __contains__(self, name: TopicPartition) -> bool:
         return self.is_all or name.topic in self._topics or name in self._partitions

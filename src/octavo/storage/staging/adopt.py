@@ -1,0 +1,67 @@
+"""A staged file of about a segment's size becomes a segment, instead of being copied into one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo import kernels
+from octavo.config import LogConfig
+from octavo.errors import StagedFileLostError
+from octavo.format.names import FileKind, SegmentFile
+from octavo.kernels.layout import MAGIC_POSITION
+from octavo.storage.log_file import LogFile
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment import Segment
+
+
+def is_adoptable(config: LogConfig, size: int, records: int) -> bool:
+    """Whether a file is large enough not to leave small segments, and its batches need nothing but offsets."""
+    keeps_time = config.message_timestamp_type == "CreateTime"
+    return keeps_time and config.segment_bytes <= 2 * size <= 2 * config.segment_bytes and records < 2**31
+
+
+def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
+    """Make a staged file the log's active segment; its batches follow the log's end.
+
+    1. Write offsets and leader epoch into the batches' headers, in the staged file. 2. Sync it. 3. Roll, unless the
+    active segment is empty. 4. Rename the file to the empty segment's. 5. Build its indexes and move the log's end.
+    A crash before 4 leaves a staged file and perhaps an empty segment; after it, a segment whose indexes are missing,
+    which recovery, due after a crash, builds.
+    """
+    state = log.state
+    with state.lock:
+        filesystem = state.environment.filesystem
+        first_offset = log.log_end_offset
+        end_offset = _stamp(LogFile(filesystem, path), first_offset, leader_epoch)
+        if log.segments.active.size or log.segments.active.base_offset != first_offset:
+            log.roll()
+        empty = log.segments.active
+        empty.files.release()
+        filesystem.rename(path, log.folder / SegmentFile(first_offset, FileKind.LOG).name)
+        if leader_epoch >= 0:
+            state.epochs.assign(leader_epoch, first_offset)
+        environment = state.environment
+        segment = Segment(log.folder, first_offset, log.config, environment.filesystem, environment.clock)
+        for chunk in segment.files.log.chunks():
+            segment.index(chunk.table, chunk.file_position)
+        log.segments.add(segment)
+        state.local.set_log_end(end_offset)
+        state.producers.state.map_end_offset = end_offset
+        state.update_high_watermark(end_offset)
+
+
+def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> int:
+    """Give the batches their offsets; returns the next one."""
+    next_offset = first_offset
+    for chunk in staged.chunks():
+        table = chunk.table
+        times = table["max_timestamp"].copy()
+        next_offset = kernels.stamp_batches(chunk.data, table, next_offset, leader_epoch, False, times)
+        for position in table["position"].tolist():
+            # The CRC covers none of what has changed.
+            staged.file.pwrite(chunk.data[position : position + MAGIC_POSITION], chunk.file_position + position)
+        if chunk.stop is not None and chunk.stop_position != staged.size:
+            at = chunk.stop_position
+            raise StagedFileLostError(f"{staged.path}: no whole batch at position {at}")
+    staged.fsync()
+    return next_offset

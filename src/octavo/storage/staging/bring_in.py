@@ -1,0 +1,120 @@
+"""Bringing the staged files of one partition into its log, from the beginning or from where a crash stopped it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import StagedFileLostError
+from octavo.format.commit_store import PendingFile, PendingPart
+from octavo.format.walker import Chunk, walk
+from octavo.kernels.layout import BATCH_OVERHEAD, Flaw
+from octavo.storage.log_file import LogFile
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.read import Isolation
+from octavo.storage.staging.adopt import adopt, is_adoptable
+
+# A set of this size costs little more than the write itself; segments end up to one set before segment.bytes.
+_SET_BYTES = 1 << 20
+_SETS_A_SEGMENT = 16
+
+
+def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> None:
+    """Append what the log does not have yet of a part's files, in their order.
+
+    What it has follows the part's start offset; a crash may have left any number of whole batches there, or a segment
+    that was adopted. Nothing is cut off, so that whoever has read those batches has read what stays.
+    """
+    offset = part.start_offset
+    for file in part.files:
+        path = find(log, file.name, roots)
+        if path is None:
+            if not _is_adopted(log, file, offset):
+                raise StagedFileLostError(
+                    f"{log.folder / file.name}: there is nothing, expected {file.size} staged bytes"
+                )
+        else:
+            _bring_in_file(log, file, path, offset)
+        offset += file.records
+
+
+def find(log: PartitionLog, name: str, roots: Sequence[Path]) -> Path | None:
+    """Where a staged file is: in its partition's folder, or in a root where the topic was made later."""
+    filesystem = log.state.environment.filesystem
+    places = (folder / name for folder in (log.folder, *roots))
+    return next((path for path in places if filesystem.exists(path)), None)
+
+
+def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int) -> None:
+    leader_epoch = 0 if log.latest_epoch is None else log.latest_epoch
+    is_new = log.log_end_offset <= offset
+    if is_new and path.parent == log.folder and is_adoptable(log.config, file.size, file.records):
+        adopt(log, path, leader_epoch)
+        return
+    staged = LogFile(log.state.environment.filesystem, path)
+    if staged.size != file.size:
+        raise StagedFileLostError(f"{path}: {staged.size} bytes, expected {file.size}")
+    limit = min(_SET_BYTES, max(log.config.segment_bytes // _SETS_A_SEGMENT, 1))
+    there = not is_new
+    for chunk in staged.chunks(check_crc=not is_new):
+        _check(chunk, staged)
+        first = 0
+        if there:
+            first = _count_there(log, chunk, offset)
+            offset += int(chunk.table["count"][:first].sum(dtype=np.int64))
+            there = first == len(chunk.table)
+        for data in sets(chunk, first, limit):
+            log.append_as_leader(data, leader_epoch=leader_epoch, trusted=True)
+
+
+def sets(chunk: Chunk, first: int, limit: int) -> Iterator[memoryview]:
+    """A chunk's batches from the given one on, in sets of at most so many bytes; a larger batch is a set of its own."""
+    table = chunk.table[first:]
+    ends = (table["position"] + table["size"]).tolist()
+    starts = table["position"].tolist()
+    row = 0
+    while row < len(ends):
+        last = max(int(np.searchsorted(ends, starts[row] + limit, side="right")) - 1, row)
+        yield chunk.data[starts[row] : ends[last]]
+        row = last + 1
+
+
+def _check(chunk: Chunk, staged: LogFile) -> None:
+    damaged = np.flatnonzero(chunk.table["flaws"] & (Flaw.CRC_MISMATCH | Flaw.TOO_SHORT))
+    if len(damaged):
+        at = chunk.file_position + int(chunk.table["position"][damaged[0]])
+        raise StagedFileLostError(f"{staged.path}: a damaged batch at position {at}")
+    if chunk.stop is not None and chunk.stop_position != staged.size:
+        raise StagedFileLostError(f"{staged.path}: no whole batch at position {chunk.stop_position}")
+
+
+def _count_there(log: PartitionLog, chunk: Chunk, offset: int) -> int:
+    """How many of a chunk's batches the log has from the offset on: all but their headers is compared."""
+    found = 0
+    for row in chunk.table:
+        position, size, count = int(row["position"]), int(row["size"]), int(row["count"])
+        if offset >= log.log_end_offset:
+            break
+        if offset < log.log_start_offset:  # a broker that ran meanwhile has deleted it
+            found, offset = found + 1, offset + count
+            continue
+        data = log.read(offset, size, Isolation.LOG_END).read()
+        mine = chunk.data[position + BATCH_OVERHEAD : position + size]
+        if len(data) < size or not _begins_at(walk(data[:size], check_crc=False).table, offset, count):
+            break
+        if memoryview(data)[BATCH_OVERHEAD:size] != mine:
+            break
+        found, offset = found + 1, offset + count
+    return found
+
+
+def _begins_at(table: NDArray[np.void], offset: int, count: int) -> bool:
+    return len(table) == 1 and table["base_offset"][0] == offset and table["count"][0] == count
+
+
+def _is_adopted(log: PartitionLog, file: PendingFile, offset: int) -> bool:
+    segment = log.segments.floor(offset)
+    return segment is not None and segment.base_offset == offset and segment.size >= file.size

@@ -1,0 +1,82 @@
+"""The commit stores of a `LogDir`'s directories, as one: what is done in any of them, and what is pending in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.filesystem import FileSystem
+from octavo.format import commit_store
+from octavo.format.commit_store import CommitStore, PendingCommit
+from octavo.format.names import COMMIT_STORE, TopicPartition
+from octavo.storage.small_file import replace_file
+
+
+class CommitLedger:
+    """Reads the files once, then writes the one of the directory that holds the pending commit, else the first's.
+
+    To be used by the owner of the directories' locks alone. A file is replaced as a whole, so that a crash leaves the
+    old one or the new one: a commit is decided when `decide` has written it, and done when `conclude` has.
+    """
+
+    def __init__(self, filesystem: FileSystem, roots: Sequence[Path]) -> None:
+        self.roots = roots
+        self._filesystem = filesystem
+        self._stores = [read_store(filesystem, root) for root in roots]
+
+    @property
+    def pending(self) -> PendingCommit | None:
+        return next((store.pending for store in self._stores if store.pending is not None), None)
+
+    def pending_partitions(self) -> list[TopicPartition]:
+        """Those that the pending commit writes to."""
+        return [part.topic_partition for part in self.pending.parts] if self.pending else []
+
+    @property
+    def swept_ms(self) -> int:
+        return max(store.swept_ms for store in self._stores)
+
+    def has_done(self, writer: str, batch_id: int | None) -> bool:
+        """Whether a batch was committed before."""
+        return any(store.has_done(writer, batch_id) for store in self._stores)
+
+    def decide(self, commit: PendingCommit) -> None:
+        """From here on the commit will be finished, whatever happens, unless it is undone."""
+        self._write(replace(self._stores[self._home], pending=commit))
+
+    def conclude(self) -> None:
+        """The pending commit is done."""
+        store = self._stores[self._home]
+        done = dict(store.done)
+        if store.pending is not None and store.pending.batch_id is not None:
+            done[store.pending.writer] = store.pending.batch_id
+        self._write(replace(store, done=done, pending=None))
+
+    def revoke(self) -> None:
+        """The pending commit was undone."""
+        self._write(replace(self._stores[self._home], pending=None))
+
+    def note_sweep(self, now_ms: int) -> None:
+        self._write(replace(self._stores[self._home], swept_ms=now_ms))
+
+    @property
+    def _home(self) -> int:
+        return next((slot for slot, store in enumerate(self._stores) if store.pending is not None), 0)
+
+    def _write(self, store: CommitStore) -> None:
+        slot = self._home
+        replace_file(self._filesystem, self.roots[slot] / COMMIT_STORE, commit_store.encode(store))
+        self._stores[slot] = store
+
+
+def read_store(filesystem: FileSystem, root: Path) -> CommitStore:
+    """What a directory's file says; nothing where there is none. One that cannot be understood is an error."""
+    path = root / COMMIT_STORE
+    if not filesystem.exists(path):
+        return CommitStore()
+    try:
+        return commit_store.decode(filesystem.read_bytes(path))
+    except CorruptionError as error:
+        raise error.at(path=str(path)) from None

@@ -1,0 +1,86 @@
+"""Opening the directories for one commit: the lock, topics that are to be made, the commit, the sweep, the close."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from octavo.config import Given
+from octavo.errors import InvalidPartitionsError, LogDirLockedError
+from octavo.filesystem import LocalFileSystem
+from octavo.storage.log_dir import LogDir
+from octavo.storage.selection import Only
+from octavo.storage.staging.commit import CommitRequest, OnStep, commit
+from octavo.storage.staging.stage import StagedPart
+from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_old, sweep_writer
+
+LOCK_RETRY_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """How commits reach their directories. Picklable."""
+
+    roots: tuple[Path, ...]
+    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # of topics that have to be made
+    lock_timeout_seconds: float = 60.0
+    pause: Callable[[float], None] = time.sleep
+
+    def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
+        """Commit a batch; False where it was there already. Only the partitions that it touches are opened.
+
+        After a crash all are, once: a directory counts as cleanly stopped when every log of it was recovered.
+        """
+        touched = {part.topic_partition for part in request.staged}
+        to_be_made = {part.topic for part in request.staged if part.partitions is not None}
+        with self._open([*touched, *to_be_made]) as log_dir:
+            if all(root.clean for root in log_dir.roots):
+                return self._publish(log_dir, request, on_step)
+        with self._open(None) as log_dir:
+            return self._publish(log_dir, request, on_step)
+
+    def discard(self, writer: str) -> None:
+        """Remove what a writer staged, in vain. Needs no lock: nobody else knows the files."""
+        filesystem = LocalFileSystem()
+        roots = [root for root in self.roots if filesystem.exists(root)]
+        sweep_writer(filesystem, all_folders(filesystem, roots), writer)
+
+    def _open(self, only: Only | None) -> LogDir:
+        """Open the directories once nobody else has them: other writers hold them for a commit at a time."""
+        for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
+            try:
+                return LogDir(self.roots, only=only, background=False)
+            except LogDirLockedError:
+                self.pause(LOCK_RETRY_SECONDS)
+        return LogDir(self.roots, only=only, background=False)
+
+    def _publish(self, log_dir: LogDir, request: CommitRequest, on_step: OnStep | None) -> bool:
+        self._make_topics(log_dir, request.staged)
+        on_steps = [] if on_step is None else [on_step]
+        is_new = commit(log_dir.commits, log_dir.logs, request, *on_steps)
+        self._sweep(log_dir, request)
+        return is_new
+
+    def _make_topics(self, log_dir: LogDir, staged: Sequence[StagedPart]) -> None:
+        for topic, partitions in {part.topic: part.partitions for part in staged}.items():
+            if partitions is not None and topic not in log_dir.topics:
+                log_dir.create_topic(topic, partitions, self.topic_configs)
+        for part in staged:
+            if part.topic_partition not in log_dir.logs:
+                count = len(log_dir.topics.get(part.topic, []))
+                raise InvalidPartitionsError(
+                    f"{part.topic_partition} is not there any more: topic {part.topic} has {count} partitions"
+                )
+
+    def _sweep(self, log_dir: LogDir, request: CommitRequest) -> None:
+        filesystem, now_ms = log_dir.environment.filesystem, log_dir.environment.clock.time_ms()
+        if now_ms - log_dir.commits.swept_ms >= SWEEP_INTERVAL_MS:
+            everywhere = all_folders(filesystem, self.roots)
+            sweep_writer(filesystem, everywhere, request.writer)
+            sweep_old(filesystem, everywhere, now_ms)
+            log_dir.commits.note_sweep(now_ms)
+        else:
+            touched = sorted({part.topic_partition for part in request.staged})
+            sweep_writer(filesystem, [log_dir.logs[name].folder for name in touched], request.writer)

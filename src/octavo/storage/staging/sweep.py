@@ -1,0 +1,59 @@
+"""Removing the staged files that nobody will commit: those of attempts that died, failed or came second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.filesystem import FileSystem
+from octavo.format.names import PartitionFolder, StagedFile
+from octavo.storage.staging.stage import writer_key
+
+# A task that stages files lives no longer than this; older files of whatever writer are dead.
+STAGED_FILE_MAX_AGE_MS = 24 * 60 * 60 * 1000
+# How often all folders are looked at, not only those that a commit touches.
+SWEEP_INTERVAL_MS = 60 * 60 * 1000
+
+
+def sweep_writer(filesystem: FileSystem, folders: Iterable[Path], writer: str) -> list[Path]:
+    """Remove all staged files of a writer in these folders; returns them.
+
+    Right after a commit, or before a writer's first one: what is still there belongs to attempts whose work was not
+    taken. One that still runs goes on writing to a file without a name.
+    """
+    key = writer_key(writer)
+    return _remove(filesystem, [path for path, file in _staged(filesystem, folders) if file.writer == key])
+
+
+def sweep_old(filesystem: FileSystem, folders: Iterable[Path], now_ms: int) -> list[Path]:
+    """Remove the staged files of whatever writer that are too old for a task that lives; returns them."""
+    before = now_ms - STAGED_FILE_MAX_AGE_MS
+    return _remove(filesystem, [path for path, _ in _staged(filesystem, folders) if filesystem.mtime_ms(path) < before])
+
+
+def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
+    """Every folder that may hold staged files: the roots, and the partitions' in them."""
+    return [*roots, *(root / name for root in roots for name in filesystem.folders(root) if _is_partition(name))]
+
+
+def _staged(filesystem: FileSystem, folders: Iterable[Path]) -> list[tuple[Path, StagedFile]]:
+    found = []
+    for folder in folders:
+        for name in filesystem.names(folder):
+            file = StagedFile.parse(name)
+            if file is not None:
+                found.append((folder / name, file))
+    return found
+
+
+def _remove(filesystem: FileSystem, paths: list[Path]) -> list[Path]:
+    return [path for path in paths if filesystem.unlink(path)]
+
+
+def _is_partition(name: str) -> bool:
+    try:
+        PartitionFolder.parse(name)
+    except CorruptionError:
+        return False
+    return True
