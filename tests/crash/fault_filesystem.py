@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.filesystem import File, Mapping
+from octavo.filesystem import File, Lock, Mapping
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -36,17 +38,29 @@ class Inode:
 
 
 class FaultFileSystem:
-    """Counts operations that change something; raises `Crash` at number `stop_at`, half way through a write."""
+    """Counts operations that change something; raises `Crash` at number `stop_at`, half way through a write.
+
+    Of what lies under a folder in `broken`, each operation fails as on a disk that died.
+    """
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.stop_at = stop_at
         self.operations = 0
         self.entries: dict[Path, Inode] = {}
         self.synced_entries: dict[Path, Inode] = {}
+        self.broken: set[Path] = set()
+        self.locked: set[Path] = set()
+        self._renamed: list[tuple[Path, Path]] = []  # folders, whose parent was not synced since
 
     def after_crash(self, loss: Loss, seed: int = 0) -> FaultFileSystem:
         """What the next process finds."""
         found, chance = FaultFileSystem(), random.Random(seed)
+        if loss is Loss.TORN:
+            for old, new in self._renamed:  # a rename comes whole or not at all
+                if chance.random() < 0.5:
+                    _move(self.synced_entries, old, new)
+                else:
+                    _move(self.entries, new, old)
         entries = dict(self.entries if loss is Loss.PROCESS else self.synced_entries)
         if loss is Loss.TORN:
             for path in {*self.entries, *self.synced_entries}:
@@ -65,24 +79,31 @@ class FaultFileSystem:
         return self.operations == self.stop_at
 
     def open(self, path: Path, *, create: bool = False) -> File:
-        return FaultFile(self, self._inode(path, create=create))
+        return FaultFile(self, self._inode(path, create=create), path)
 
     def map(self, path: Path, size: int) -> Mapping:
         inode = self._inode(path)
         assert 0 < size <= len(inode.content), "a mapping must lie inside its file"
-        return FaultMapping(self, inode, size)
+        return FaultMapping(self, inode, size, path)
 
     def truncate(self, path: Path, size: int) -> None:
-        FaultFile(self, self._inode(path, create=True)).truncate(size)
+        FaultFile(self, self._inode(path, create=True), path).truncate(size)
 
     def names(self, folder: Path) -> list[str]:
+        self.check(folder)
         return sorted(path.name for path in self.entries if path.parent == folder)
 
     def folders(self, folder: Path) -> list[str]:
+        self.check(folder)
         return sorted({path.parent.name for path in self.entries if path.parent.parent == folder})
 
     def exists(self, path: Path) -> bool:
-        return path in self.entries
+        self.check(path)
+        return path in self.entries or any(path in known.parents for known in self.entries)
+
+    def is_folder(self, path: Path) -> bool:
+        self.check(path)
+        return path not in self.entries
 
     def size(self, path: Path) -> int:
         return len(self._inode(path).content)
@@ -97,11 +118,17 @@ class FaultFileSystem:
         return bytes(self._inode(path).content)
 
     def rename(self, path: Path, target: Path) -> None:
+        self.check(path)
         self._change()
+        if path not in self.entries and self.exists(path):
+            _move(self.entries, path, target)
+            self._renamed.append((path, target))
+            return
         self.entries[target] = self._inode(path)
         del self.entries[path]
 
     def unlink(self, path: Path) -> bool:
+        self.check(path)
         if path not in self.entries:
             return False
         self._change()
@@ -110,17 +137,36 @@ class FaultFileSystem:
 
     def mkdir(self, path: Path) -> None:
         """Folders are not modelled: files name theirs."""
+        self.check(path)
 
     def rmdir(self, path: Path) -> None:
         """Folders are not modelled."""
 
     def fsync_folder(self, path: Path) -> None:
+        self.check(path)
         self._change()
+        for old, new in self._renamed:
+            if old.parent == path:
+                _move(self.synced_entries, old, new)
+        self._renamed = [(old, new) for old, new in self._renamed if old.parent != path]
         for known in [known for known in self.synced_entries if known.parent == path]:
             del self.synced_entries[known]
         self.synced_entries |= {known: inode for known, inode in self.entries.items() if known.parent == path}
 
+    def lock(self, path: Path) -> Lock:
+        self.check(path)
+        if path in self.locked:
+            raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
+        self.locked.add(path)
+        return FaultLock(self, path)
+
+    def check(self, path: Path) -> None:
+        """Fail on a disk that died."""
+        if any(path == folder or folder in path.parents for folder in self.broken):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
     def _inode(self, path: Path, *, create: bool = False) -> Inode:
+        self.check(path)
         if path not in self.entries:
             if not create:
                 raise FileNotFoundError(path)
@@ -136,11 +182,13 @@ class FaultFileSystem:
 class FaultFile:
     """An open file; it outlives its name."""
 
-    def __init__(self, filesystem: FaultFileSystem, inode: Inode) -> None:
+    def __init__(self, filesystem: FaultFileSystem, inode: Inode, path: Path) -> None:
         self._filesystem = filesystem
         self._inode = inode
+        self._path = path  # that it was opened by
 
     def pread(self, length: int, position: int) -> bytes:
+        self._filesystem.check(self._path)
         return bytes(self._inode.content[position : position + length])
 
     def pread_into(self, buffer: memoryview, position: int) -> int:
@@ -149,6 +197,7 @@ class FaultFile:
         return len(data)
 
     def pwrite(self, data: Buffer, position: int) -> None:
+        self._filesystem.check(self._path)
         content, written = self._inode.content, bytes(data)
         stops = self._filesystem.step()
         if stops:
@@ -159,6 +208,7 @@ class FaultFile:
             raise Crash
 
     def truncate(self, size: int) -> None:
+        self._filesystem.check(self._path)
         if self._filesystem.step():
             raise Crash
         content = self._inode.content
@@ -169,6 +219,7 @@ class FaultFile:
         return len(self._inode.content)
 
     def fsync(self) -> None:
+        self._filesystem.check(self._path)
         if self._filesystem.step():
             raise Crash
         self._inode.synced = bytes(self._inode.content)
@@ -177,11 +228,22 @@ class FaultFile:
         raise NotImplementedError("no descriptor in memory")
 
 
+class FaultLock:
+    """A lock, whose file is not modelled: nothing depends on it."""
+
+    def __init__(self, filesystem: FaultFileSystem, path: Path) -> None:
+        self._filesystem = filesystem
+        self._path = path
+
+    def release(self) -> None:
+        self._filesystem.locked.discard(self._path)
+
+
 class FaultMapping:
     """A mapping, written like the file."""
 
-    def __init__(self, filesystem: FaultFileSystem, inode: Inode, size: int) -> None:
-        self._file = FaultFile(filesystem, inode)
+    def __init__(self, filesystem: FaultFileSystem, inode: Inode, size: int, path: Path) -> None:
+        self._file = FaultFile(filesystem, inode, path)
         self._size = size
 
     def view(self) -> memoryview:
@@ -196,6 +258,12 @@ class FaultMapping:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+
+def _move(entries: dict[Path, Inode], old: Path, new: Path) -> None:
+    """Give all that lies in a folder the folder's new name."""
+    for path in [path for path in entries if old in path.parents]:
+        entries[new / path.relative_to(old)] = entries.pop(path)
 
 
 def _surviving(inode: Inode, loss: Loss, chance: random.Random) -> bytes:

@@ -30,24 +30,32 @@ class Background:
     def start(self) -> None:
         """Schedule everything; a period of 0 means once."""
         config = self._config
-        self._schedule("kafka-log-retention", self.retain, config.log_retention_check_interval_ms)
-        self._schedule("kafka-log-flusher", self.flush, config.log_flush_scheduler_interval_ms)
-        self._schedule(
-            "kafka-recovery-point-checkpoint",
-            partial(self._checkpoint, LogRoot.write_recovery_points),
-            config.log_flush_offset_checkpoint_interval_ms,
-        )
-        self._schedule(
-            "kafka-log-start-offset-checkpoint",
-            partial(self._checkpoint, LogRoot.write_log_start_offsets),
-            config.log_flush_start_offset_checkpoint_interval_ms,
-        )
-        self._schedule(
-            "highwatermark-checkpoint",
-            partial(self._checkpoint, LogRoot.write_high_watermarks),
-            config.replica_high_watermark_checkpoint_interval_ms,
-        )
-        self._schedule("expire-producers", self.expire_producers, config.producer_id_expiration_check_interval_ms)
+        self.every(config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
+        self.every(config.log_flush_scheduler_interval_ms, "kafka-log-flusher", self.flush)
+        self.every(config.producer_id_expiration_check_interval_ms, "expire-producers", self.expire_producers)
+        for period_ms, name, write in (
+            (
+                config.log_flush_offset_checkpoint_interval_ms,
+                "kafka-recovery-point-checkpoint",
+                LogRoot.write_recovery_points,
+            ),
+            (
+                config.log_flush_start_offset_checkpoint_interval_ms,
+                "kafka-log-start-offset-checkpoint",
+                LogRoot.write_log_start_offsets,
+            ),
+            (
+                config.replica_high_watermark_checkpoint_interval_ms,
+                "highwatermark-checkpoint",
+                LogRoot.write_high_watermarks,
+            ),
+        ):
+            self.every(period_ms, name, partial(self._checkpoint, write))
+
+    def every(self, period_ms: int, name: str, run: Callable[[], None]) -> None:
+        """Run something again and again, first after log.initial.task.delay.ms."""
+        delay_ms = self._config.log_initial_task_delay_ms
+        self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
 
     def remove_folders(self, delay_ms: int) -> None:
         """Remove the folders that deleted partitions left when the directories were closed."""
@@ -99,7 +107,3 @@ class Background:
             _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted meanwhile, or offline, which was said
         except Exception:
             _log.exception("%s of %s failed", name, topic_partition)
-
-    def _schedule(self, name: str, run: Callable[[], None], period_ms: int) -> None:
-        delay_ms = self._config.log_initial_task_delay_ms
-        self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
