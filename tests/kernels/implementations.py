@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text", "accumulate")
+MODULES += ("offset_map", "filter")
 PACKAGES = {"compiled": "octavo.kernels.compiled", "reference": "octavo.kernels.reference"}
 
 

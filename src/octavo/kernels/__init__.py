@@ -19,9 +19,11 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.accumulate import append_record, close_batch, cut_batches
         from octavo.kernels.compiled.decode import decode_records
         from octavo.kernels.compiled.encode import encode_batches, encode_records
+        from octavo.kernels.compiled.filter import filter_batches
         from octavo.kernels.compiled.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
         from octavo.kernels.compiled.index import index_batches
         from octavo.kernels.compiled.legacy import decode_messages
+        from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns
         from octavo.kernels.compiled.replay import replay
         from octavo.kernels.compiled.stamp import stamp_batches
         from octavo.kernels.compiled.text import record_lines
@@ -33,9 +35,11 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.accumulate import append_record, close_batch, cut_batches
     from octavo.kernels.reference.decode import decode_records
     from octavo.kernels.reference.encode import encode_batches, encode_records
+    from octavo.kernels.reference.filter import filter_batches
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
     from octavo.kernels.reference.index import index_batches
     from octavo.kernels.reference.legacy import decode_messages
+    from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns
     from octavo.kernels.reference.replay import replay
     from octavo.kernels.reference.stamp import stamp_batches
     from octavo.kernels.reference.text import record_lines
@@ -56,7 +60,11 @@ __all__ = [
     "decode_records",
     "encode_batches",
     "encode_records",
+    "filter_batches",
+    "find_offsets",
     "index_batches",
+    "map_batches",
+    "map_columns",
     "murmur2",
     "murmur2_column",
     "next_run",

@@ -42,6 +42,17 @@ class BinaryColumn:
         if self.validity is not None:
             self.validity.fill(0xFF)  # a decode clears the bits of nulls only
 
+    def taken(self, rows: NDArray[np.intp]) -> BinaryColumn:
+        """A column of these rows alone."""
+        starts = self.offsets[rows].astype(np.int64)
+        lengths = self.offsets[rows + 1] - starts
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        valid = None
+        if self.validity is not None:
+            valid = np.packbits(self.validity[rows >> 3] >> (rows & 7).astype(np.uint8) & 1, bitorder="little")
+        return BinaryColumn(offsets.astype(np.int32), self.data[places], valid)
+
     def grown(self, rows: int, data_bytes: int, used_rows: int) -> BinaryColumn:
         """A copy of at least this capacity with the first `used_rows` values."""
         column = BinaryColumn.empty(max(rows, len(self.offsets) - 1), max(data_bytes, len(self.data)))
@@ -109,6 +120,27 @@ class RecordColumns:
             column.reset()
         if self.header_offsets is not None:
             self.header_offsets[0] = 0
+
+    def taken(self, rows: NDArray[np.intp]) -> RecordColumns:
+        """Columns of these rows alone, to encode them; nulls are not counted."""
+        key, value = (column and column.taken(rows) for column in (self.key, self.value))
+        if self.header_offsets is None or self.header_key is None or self.header_value is None:
+            return RecordColumns(self.offset[rows], self.timestamp[rows], key, value, rows=len(rows))
+        starts = self.header_offsets[rows].astype(np.int64)
+        counts = self.header_offsets[rows + 1] - starts
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        headers = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], counts)
+        return RecordColumns(
+            self.offset[rows],
+            self.timestamp[rows],
+            key,
+            value,
+            offsets.astype(np.int32),
+            self.header_key.taken(headers),
+            self.header_value.taken(headers),
+            len(rows),
+            len(headers),
+        )
 
     def grow(self, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> None:
         """Make room for so many rows and bytes more than are filled now, unless there is; what is filled stays.

@@ -3,6 +3,7 @@
 from libc.string cimport memcpy
 
 from octavo.kernels.compiled.arrays cimport *
+from octavo.kernels.compiled.batch_header cimport *
 from octavo.kernels.compiled.checksums cimport *
 from octavo.kernels.compiled.layout cimport *
 from octavo.kernels.compiled.sizes cimport *
@@ -52,21 +53,6 @@ cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, in
             p = write_bytes(p, &source.header_value, header, length_at(&source.header_value, header))
         row += 1
     return p
-
-
-cdef void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
-    store_be64(p, <uint64_t>batch.base_offset)
-    store_be32(p + SIZE_POSITION, <uint32_t>(batch.size - LOG_OVERHEAD))
-    store_be32(p + PARTITION_LEADER_EPOCH_POSITION, <uint32_t>batch.partition_leader_epoch)
-    p[MAGIC_POSITION] = 2
-    store_be16(p + ATTRIBUTES_POSITION, <uint16_t>batch.attributes)
-    store_be32(p + LAST_OFFSET_DELTA_POSITION, <uint32_t>batch.last_offset_delta)
-    store_be64(p + BASE_TIMESTAMP_POSITION, <uint64_t>batch.base_timestamp)
-    store_be64(p + MAX_TIMESTAMP_POSITION, <uint64_t>batch.max_timestamp)
-    store_be64(p + PRODUCER_ID_POSITION, <uint64_t>batch.producer_id)
-    store_be16(p + PRODUCER_EPOCH_POSITION, <uint16_t>batch.producer_epoch)
-    store_be32(p + BASE_SEQUENCE_POSITION, <uint32_t>batch.base_sequence)
-    store_be32(p + RECORDS_COUNT_POSITION, <uint32_t>batch.count)
 
 
 def encode_records(columns, int64_t first, int64_t end, int64_t base_offset, int64_t base_timestamp, out, Py_ssize_t at):
@@ -126,10 +112,7 @@ def encode_batches(columns, int64_t row, table, out, Py_ssize_t at):
                     code = FULL
                     break
                 batches[i].position, batches[i].size = at, <int32_t>(p - base - at)
-                batches[i].magic, batches[i].flaws = 2, 0
-                write_header(base + at, &batches[i])
-                batches[i].crc = crc32c_update(0, base + at + ATTRIBUTES_POSITION, batches[i].size - ATTRIBUTES_POSITION)
-                store_be32(base + at + CRC_POSITION, batches[i].crc)
+                seal_batch(base + at, &batches[i])
                 row += batches[i].count
                 at += batches[i].size
                 i += 1

@@ -1,0 +1,28 @@
+"""The header of a v2 batch, written from a row of the batch table."""
+
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.checksums cimport *
+from octavo.kernels.compiled.layout cimport *
+
+
+cdef inline void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
+    store_be64(p, <uint64_t>batch.base_offset)
+    store_be32(p + SIZE_POSITION, <uint32_t>(batch.size - LOG_OVERHEAD))
+    store_be32(p + PARTITION_LEADER_EPOCH_POSITION, <uint32_t>batch.partition_leader_epoch)
+    p[MAGIC_POSITION] = 2
+    store_be16(p + ATTRIBUTES_POSITION, <uint16_t>batch.attributes)
+    store_be32(p + LAST_OFFSET_DELTA_POSITION, <uint32_t>batch.last_offset_delta)
+    store_be64(p + BASE_TIMESTAMP_POSITION, <uint64_t>batch.base_timestamp)
+    store_be64(p + MAX_TIMESTAMP_POSITION, <uint64_t>batch.max_timestamp)
+    store_be64(p + PRODUCER_ID_POSITION, <uint64_t>batch.producer_id)
+    store_be16(p + PRODUCER_EPOCH_POSITION, <uint16_t>batch.producer_epoch)
+    store_be32(p + BASE_SEQUENCE_POSITION, <uint32_t>batch.base_sequence)
+    store_be32(p + RECORDS_COUNT_POSITION, <uint32_t>batch.count)
+
+
+cdef inline void seal_batch(uint8_t *p, Batch *batch) noexcept nogil:
+    """Write the header before records that are there already, and the CRC over both."""
+    batch.magic, batch.flaws = 2, 0
+    write_header(p, batch)
+    batch.crc = crc32c_update(0, p + ATTRIBUTES_POSITION, batch.size - ATTRIBUTES_POSITION)
+    store_be32(p + CRC_POSITION, batch.crc)

@@ -1,0 +1,304 @@
+"""Compaction's filter: of v2 batches those records that survive, as the bytes of the batches that hold them then."""
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from octavo.kernels.compiled.batch_header cimport *
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.checksums cimport *
+from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.offset_table cimport *
+from octavo.kernels.compiled.record_fields cimport *
+
+checksums_prepare()
+
+
+cdef enum:
+    AHEAD = 512  # about so many records are read and their slots fetched before the first of them is looked up
+    MOST_GROWTH = 14  # a record written anew may take so many bytes more: nine of a timestamp, some of its length
+    KEPT_ATTRIBUTES = 0x38  # LOG_APPEND_TIME | TRANSACTIONAL | CONTROL
+
+cdef enum BatchVerdict:
+    DISCARD_RECORDS = 1
+    RETAIN_EMPTY = 2
+    MARKER_OF_NOTHING = 4
+
+cdef enum Fate:
+    GONE = 0
+    WHOLE = 1
+    EMPTIED = 2
+    REBUILT = 3
+
+
+cdef struct FilterState:
+    int64_t now_ms
+    int64_t delete_horizon_ms
+    int64_t end_position
+    int64_t batches
+    int64_t records_read
+    int64_t records_kept
+    int64_t records_without_key
+
+
+cdef struct Candidate:
+    Fields fields
+    uint64_t hash[2]
+    int64_t offset
+    bint keep
+
+
+cdef struct Source:
+    const uint8_t *data  # the batches
+    int64_t length
+    const uint8_t *records  # what their records lie in
+    int64_t records_length
+    const Batch *batches
+    const uint8_t *verdicts
+    uint8_t *fates
+    const int64_t *starts
+    const int64_t *ends
+    Py_ssize_t count
+
+
+cdef struct Target:
+    uint8_t *out
+    int64_t room
+    Batch *table
+    int64_t rows
+    FilterState *state
+
+
+cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int64_t *end) noexcept nogil:
+    """Where a batch's records lie; False where batch or records are not inside their buffers."""
+    cdef const Batch *batch = source.batches + i
+    if batch.size < BATCH_OVERHEAD or not 0 <= batch.position <= source.length - batch.size:
+        return False
+    if source.starts != NULL:
+        start[0], end[0] = source.starts[i], source.ends[i]
+    else:
+        start[0], end[0] = batch.position + BATCH_OVERHEAD, batch.position + batch.size
+    return 0 <= start[0] <= end[0] <= source.records_length
+
+
+cdef int read_batch(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates,
+                    Problem *problem) noexcept nogil:
+    """The records of a batch; of those with a key the slots are fetched."""
+    cdef const Batch *batch = source.batches + i
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t start = 0, stop = 0
+    cdef int32_t n
+    area_of(source, i, &start, &stop)
+    p, end = source.records + start, source.records + stop
+    if batch.count < 0:
+        return fail(problem, NEGATIVE_COUNT, start, batch.count)
+    if <int64_t>batch.count * MIN_RECORD_BYTES > stop - start:
+        return fail(problem, TOO_MANY_RECORDS, start, batch.count)
+    for n in range(batch.count):
+        p = read_record(source.records, p, end, &candidates[n].fields, problem)
+        if p == NULL:
+            return problem.code
+        candidates[n].offset = <int64_t>(<uint64_t>batch.base_offset + <uint64_t><int64_t>candidates[n].fields.offset_delta)
+        if candidates[n].fields.key_length >= 0 and not batch.attributes & CONTROL:
+            hash_key(map, candidates[n].fields.key, candidates[n].fields.key_length, candidates[n].hash)
+            prefetch_slot(map, candidates[n].hash)
+    if batch.count and p != end:
+        return fail(problem, TRAILING_BYTES, p - source.records, end - p)
+    return DONE
+
+
+cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, FilterState *state,
+                   bint *has_tombstones) noexcept nogil:
+    """Decide on each record; returns how many stay."""
+    cdef int64_t kept = 0
+    cdef int32_t n
+    cdef bint keeps_tombstones = not batch.attributes & DELETE_HORIZON or state.now_ms < batch.base_timestamp
+    has_tombstones[0] = False
+    for n in range(batch.count):
+        if batch.attributes & CONTROL or candidates[n].offset > map.state.latest_offset:
+            candidates[n].keep = True
+        elif candidates[n].fields.key_length < 0:
+            candidates[n].keep = False
+            state.records_without_key += 1
+        else:
+            candidates[n].keep = (keeps_tombstones or candidates[n].fields.value_length >= 0) and \
+                candidates[n].offset >= find_offset(map, candidates[n].hash)
+        if candidates[n].keep:
+            kept += 1
+            has_tombstones[0] = has_tombstones[0] or candidates[n].fields.value_length < 0
+    state.records_read += batch.count
+    state.records_kept += kept
+    return kept
+
+
+cdef void rebuild(const Batch *batch, const Candidate *candidates, int32_t kept, int64_t horizon_ms, uint8_t *p,
+                  Batch *row) noexcept nogil:
+    """Write a batch of the records that stay: offsets and sequence are the old ones, timestamps count anew.
+
+    The records are not compressed here, whatever the attributes say; then the header is the caller's to write.
+    """
+    cdef uint8_t *at = p + BATCH_OVERHEAD
+    cdef int64_t timestamp
+    cdef int32_t n
+    cdef bint is_first = True
+    row.attributes = batch.attributes & (CODEC_MASK | KEPT_ATTRIBUTES)
+    row.base_timestamp, row.count = horizon_ms, kept
+    if horizon_ms >= 0:
+        row.attributes |= DELETE_HORIZON
+    if not batch.attributes & LOG_APPEND_TIME:
+        row.max_timestamp = -1
+    for n in range(batch.count):
+        if not candidates[n].keep:
+            continue
+        if batch.attributes & LOG_APPEND_TIME:
+            timestamp = batch.max_timestamp
+        else:
+            timestamp = <int64_t>(<uint64_t>batch.base_timestamp + <uint64_t>candidates[n].fields.timestamp_delta)
+            row.max_timestamp = max(row.max_timestamp, timestamp)
+        if is_first and horizon_ms < 0:
+            row.base_timestamp = timestamp
+        is_first = False
+        at = write_record(at, &candidates[n].fields, <int64_t>(<uint64_t>timestamp - <uint64_t>row.base_timestamp))
+    row.size = <int32_t>(at - p)
+    if not batch.attributes & CODEC_MASK:
+        seal_batch(p, row)
+
+
+cdef void empty(const Batch *batch, uint8_t *p, Batch *row) noexcept nogil:
+    row.attributes = batch.attributes & KEPT_ATTRIBUTES
+    row.base_timestamp, row.count, row.size = -1, 0, BATCH_OVERHEAD
+    seal_batch(p, row)
+
+
+cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates,
+                Target *target) noexcept nogil:
+    """Write what stays of a batch, if anything; FULL where there is no room for it."""
+    cdef const Batch *batch = source.batches + i
+    cdef FilterState *state = target.state
+    cdef uint8_t verdict = source.verdicts[i]
+    cdef int64_t kept = 0, horizon_ms = -1, start = 0, stop = 0, needed
+    cdef bint has_tombstones = False, needs_horizon
+    cdef uint8_t *p = target.out + state.end_position
+    cdef Batch *row
+    area_of(source, i, &start, &stop)
+    needed = BATCH_OVERHEAD + stop - start
+    if not verdict & DISCARD_RECORDS:
+        needed += <int64_t>batch.count * MOST_GROWTH
+    needed = max(needed, <int64_t>batch.size)
+    if state.batches >= target.rows or needed > target.room - state.end_position or needed > MAX_FILE_BYTES:
+        return FULL
+    if not verdict & DISCARD_RECORDS:
+        kept = judge(map, batch, candidates, state, &has_tombstones)
+    row = target.table + state.batches
+    row[0] = batch[0]
+    row.position = state.end_position
+    if kept == 0:
+        source.fates[i] = EMPTIED if verdict & RETAIN_EMPTY else GONE
+        if source.fates[i] == GONE:
+            return DONE
+        empty(batch, p, row)
+    else:
+        needs_horizon = (has_tombstones or verdict & MARKER_OF_NOTHING) and not batch.attributes & DELETE_HORIZON
+        if kept == batch.count and not needs_horizon:
+            source.fates[i] = WHOLE
+            memcpy(p, source.data + batch.position, <size_t>batch.size)
+        else:
+            source.fates[i] = REBUILT
+            if needs_horizon:
+                horizon_ms = state.delete_horizon_ms
+            elif batch.attributes & DELETE_HORIZON:
+                horizon_ms = batch.base_timestamp
+            rebuild(batch, candidates, <int32_t>kept, horizon_ms, p, row)
+    state.end_position += row.size
+    state.batches += 1
+    return DONE
+
+
+cdef Py_ssize_t filter_all(const Table *map, const Source *source, Candidate *candidates, int64_t room,
+                           Target *target, Problem *problem) noexcept nogil:
+    """The first batch that was not filtered."""
+    cdef Py_ssize_t i = 0, first
+    cdef int64_t read
+    while i < source.count and problem.code == DONE:
+        first, read = i, 0
+        while i < source.count and (i == first or read < AHEAD):
+            if not source.verdicts[i] & DISCARD_RECORDS:
+                if i > first and read + source.batches[i].count > room:
+                    break
+                if read_batch(map, source, i, candidates + read, problem) != DONE:
+                    break
+                read += source.batches[i].count
+            i += 1
+        i, read = first, i
+        first, read = read, 0
+        while i < first:  # what comes before a damaged batch is settled all the same
+            if settle(map, source, i, candidates + read, target) != DONE:
+                fail(problem, FULL, 0, 0)
+                return i
+            if not source.verdicts[i] & DISCARD_RECORDS:
+                read += source.batches[i].count
+            i += 1
+    return i
+
+
+def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=None, starts=None, ends=None):
+    """Append to the run what stays of v2 batches, and note in `fates` (a byte each) what became of them.
+
+    `verdicts` (a byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
+    `ends`; batches of which some stay are written without compression, and without header. Returns an `Outcome`; FULL:
+    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    """
+    cdef Table map
+    cdef Source source
+    cdef Target target
+    cdef Problem problem
+    cdef Py_buffer views[10]
+    cdef Candidate *candidates = NULL
+    cdef int64_t start = 0, end = 0, room = 2 * AHEAD
+    cdef Py_ssize_t i
+    cdef int pinned = 0
+    cdef bint sound = True
+    problem.code, problem.position, problem.found = DONE, 0, 0
+    pin_table(&map, offset_table)
+    try:
+        for buffer, flags in ((data, PyBUF_SIMPLE), (table, PyBUF_SIMPLE), (verdicts, PyBUF_SIMPLE), (fates, PyBUF_WRITABLE),
+                              (run.out, PyBUF_WRITABLE), (run.table, PyBUF_WRITABLE), (run.state, PyBUF_WRITABLE),
+                              (unpacked, PyBUF_SIMPLE), (starts, PyBUF_SIMPLE), (ends, PyBUF_SIMPLE)):
+            if buffer is not None:
+                PyObject_GetBuffer(buffer, &views[pinned], flags)
+                pinned += 1
+        source.data, source.length = <const uint8_t *>views[0].buf, views[0].len
+        source.batches, source.verdicts = <const Batch *>views[1].buf, <const uint8_t *>views[2].buf
+        source.fates = <uint8_t *>views[3].buf
+        source.count = min(views[1].len // <Py_ssize_t>sizeof(Batch), views[2].len, views[3].len)
+        target = Target(<uint8_t *>views[4].buf, views[4].len, <Batch *>views[5].buf,
+                        views[5].len // <Py_ssize_t>sizeof(Batch), <FilterState *>views[6].buf)
+        source.records, source.records_length, source.starts, source.ends = source.data, source.length, NULL, NULL
+        if pinned == 10:
+            source.records, source.records_length = <const uint8_t *>views[7].buf, views[7].len
+            source.starts, source.ends = <const int64_t *>views[8].buf, <const int64_t *>views[9].buf
+            source.count = min(source.count, views[8].len // 8, views[9].len // 8)
+        sound = (pinned in (7, 10) and views[6].len == sizeof(FilterState)
+                 and 0 <= target.state.end_position <= target.room and target.state.batches >= 0)
+        i = -1
+        while sound and i + 1 < source.count:
+            i += 1
+            sound = area_of(&source, i, &start, &end)
+            if sound and source.batches[i].count * <int64_t>MIN_RECORD_BYTES <= end - start:
+                room = max(room, <int64_t>source.batches[i].count)
+        i = 0
+        if sound:
+            candidates = <Candidate *>malloc(<size_t>room * sizeof(Candidate))
+            if candidates == NULL:
+                raise MemoryError(f"no memory for {room} records of one batch")
+            with nogil:
+                i = filter_all(&map, &source, candidates, room, &target, &problem)
+    finally:
+        free(candidates)
+        while pinned:
+            pinned -= 1
+            PyBuffer_Release(&views[pinned])
+        unpin_table(&map)
+    if not sound:
+        raise ValueError("batches that do not lie inside their buffers, or a run without its state")
+    return problem.code, i, problem.position, problem.found

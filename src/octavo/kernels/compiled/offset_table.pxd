@@ -1,0 +1,149 @@
+"""The table of `offset_table.py` as pointers: hash a key, find its slot, put an offset into it."""
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from octavo.kernels.compiled.buffers cimport *
+
+
+cdef extern from "key_hash.h" nogil:
+    void siphash128(const uint8_t *p, size_t n, uint64_t key0, uint64_t key1, uint64_t *first, uint64_t *second)
+    void md5_of(const uint8_t *p, size_t n, uint8_t *digest)
+    uint64_t scaled(uint64_t hash, uint64_t n)
+    void prefetch(const void *p)
+
+
+cdef enum:
+    SLOT_BYTES = 24
+    MD5_LAST_PROBE = 12  # the last int32 of the hash; probes behind it count on from there
+
+cdef enum KeyHash:
+    SIPHASH = 0
+    MD5 = 1
+
+
+cdef struct TableState:
+    int64_t hash
+    uint64_t key0
+    uint64_t key1
+    int64_t slots
+    int64_t capacity
+    int64_t size
+    int64_t latest_offset
+
+
+cdef struct Slot:
+    uint64_t first  # 0 and 0: empty; a hash that is all zeros becomes 1 and 0
+    uint64_t second
+    uint64_t offset  # big-endian with MD5, as Kafka's
+
+
+cdef struct Table:
+    Slot *slots
+    TableState *state
+    Py_buffer views[2]
+
+
+cdef inline int pin_table(Table *table, offset_table) except -1:
+    PyObject_GetBuffer(offset_table.slots, &table.views[0], PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(offset_table.state, &table.views[1], PyBUF_WRITABLE)
+    except BaseException:
+        PyBuffer_Release(&table.views[0])
+        raise
+    table.slots, table.state = <Slot *>table.views[0].buf, <TableState *>table.views[1].buf
+    if (table.views[1].len != sizeof(TableState) or not 0 < table.state.slots <= table.views[0].len // SLOT_BYTES
+            or <size_t>table.slots % sizeof(uint64_t) or table.state.slots > 2147483647):
+        unpin_table(table)
+        raise ValueError("an offset table needs aligned memory for one slot or more: make it with OffsetTable.empty")
+    return 0
+
+
+cdef inline void unpin_table(Table *table) noexcept:
+    PyBuffer_Release(&table.views[1])
+    PyBuffer_Release(&table.views[0])
+
+
+cdef inline void hash_key(const Table *table, const uint8_t *key, int64_t length, uint64_t *hash) noexcept nogil:
+    if table.state.hash == MD5:
+        md5_of(key, <size_t>length, <uint8_t *>hash)
+        return
+    siphash128(key, <size_t>length, table.state.key0, table.state.key1, &hash[0], &hash[1])
+    if hash[0] == 0 and hash[1] == 0:
+        hash[0] = 1
+
+
+cdef inline uint64_t probe(const Table *table, const uint64_t *hash, int64_t attempt) noexcept nogil:
+    """Where the key is looked for at this attempt: Kafka's sequence for MD5, else slot by slot."""
+    cdef int64_t number
+    if table.state.hash != MD5:
+        return (scaled(hash[0], <uint64_t>table.state.slots) + <uint64_t>attempt) % <uint64_t>table.state.slots
+    if attempt <= MD5_LAST_PROBE:
+        number = <int32_t>load_be32(<const uint8_t *>hash + attempt)
+    else:
+        number = <int32_t>(load_be32(<const uint8_t *>hash + MD5_LAST_PROBE) + <uint32_t>(attempt - MD5_LAST_PROBE))
+    if number == -2147483648:
+        number = 0
+    return <uint64_t>(number if number >= 0 else -number) % <uint64_t>table.state.slots
+
+
+cdef inline void prefetch_slot(const Table *table, const uint64_t *hash) noexcept nogil:
+    prefetch(table.slots + probe(table, hash, 0))
+
+
+cdef inline Slot *find_slot(const Table *table, const uint64_t *hash) noexcept nogil:
+    """The key's slot, or the empty one where it belongs; NULL where there is neither."""
+    cdef int64_t attempt, attempts = table.state.slots + MD5_LAST_PROBE
+    cdef Slot *slot
+    cdef uint64_t at, slots = <uint64_t>table.state.slots
+    if table.state.hash == MD5:
+        for attempt in range(attempts):
+            slot = table.slots + probe(table, hash, attempt)
+            if slot.first == hash[0] and slot.second == hash[1]:
+                return slot
+            if slot.first == 0 and slot.second == 0 and slot.offset == 0:
+                return slot
+        return NULL
+    at = scaled(hash[0], slots)
+    for attempt in range(attempts):
+        slot = table.slots + at
+        if (slot.first == hash[0] and slot.second == hash[1]) or (slot.first == 0 and slot.second == 0):
+            return slot
+        at += 1
+        if at == slots:
+            at = 0
+    return NULL
+
+
+cdef inline bint is_key(const Slot *slot, const uint64_t *hash) noexcept nogil:
+    return slot != NULL and slot.first == hash[0] and slot.second == hash[1]
+
+
+cdef inline int64_t offset_in(const Table *table, const Slot *slot) noexcept nogil:
+    return <int64_t>(load_be64(<const uint8_t *>&slot.offset) if table.state.hash == MD5 else slot.offset)
+
+
+cdef inline bint put_offset(Table *table, const uint64_t *hash, int64_t offset) noexcept nogil:
+    """Let the key have this offset; False where the table is full, even if the key is in it, as in Kafka."""
+    cdef Slot *slot
+    if table.state.size >= table.state.capacity:
+        return False
+    slot = find_slot(table, hash)
+    if slot == NULL:
+        return False
+    if not is_key(slot, hash):
+        slot.first, slot.second = hash[0], hash[1]
+        table.state.size += 1
+    if table.state.hash == MD5:
+        store_be64(<uint8_t *>&slot.offset, <uint64_t>offset)
+    else:
+        slot.offset = <uint64_t>offset
+    table.state.latest_offset = offset
+    return True
+
+
+cdef inline int64_t find_offset(const Table *table, const uint64_t *hash) noexcept nogil:
+    """The key's offset, -1 where it has none."""
+    cdef const Slot *slot = find_slot(table, hash)
+    return offset_in(table, slot) if is_key(slot, hash) else -1

@@ -1,0 +1,151 @@
+"""One v2 record as pointers into its bytes, checked to the last one; and the same record written anew."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from octavo.kernels.compiled.arrays cimport copy
+from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.varint cimport *
+
+
+cdef struct Fields:
+    const uint8_t *tail  # from the key's length on
+    const uint8_t *key
+    const uint8_t *end
+    int64_t timestamp_delta
+    int32_t offset_delta
+    int32_t key_length  # negative: null
+    int32_t value_length
+    bint is_minimal  # every number of the tail is written as Kafka would write it
+
+
+cdef inline bint minimal(const uint8_t *p, const uint8_t *q, int32_t number) noexcept nogil:
+    """Whether the varint p..q of a length, or of a count, is the one that Kafka writes; it writes null as -1."""
+    return number >= -1 and (q - p == 1 or (q[-1] != 0 and (q - p < 5 or q[-1] < 0x10)))
+
+
+cdef inline const uint8_t *read_tail_headers(const uint8_t *base, const uint8_t *p, const uint8_t *end, int32_t count,
+                                             Fields *fields, Problem *problem) noexcept nogil:
+    """The end of `count` headers; NULL with a problem."""
+    cdef const uint8_t *q
+    cdef int32_t length = 0
+    cdef int part
+    while count:
+        for part in range(2):
+            q = read_varint(p, end, &length)
+            if q == NULL:
+                fail(problem, BROKEN_VARINT, p - base, 0)
+                return NULL
+            if part == 0 and length < 0:
+                fail(problem, NEGATIVE_HEADER_KEY, p - base, length)
+                return NULL
+            if length > end - q:
+                fail(problem, HEADER_BEYOND_RECORD, p - base, length)
+                return NULL
+            fields.is_minimal = fields.is_minimal and minimal(p, q, length)
+            p = q + length if length > 0 else q
+        count -= 1
+    return p
+
+
+cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, const uint8_t *end, Fields *fields,
+                                       Problem *problem) noexcept nogil:
+    """The end of the record that begins at p; NULL with a problem, whose position counts from `base`."""
+    cdef int32_t length = 0
+    cdef const uint8_t *q = p
+    p = read_varint(p, end, &length)
+    if p == NULL:
+        fail(problem, BROKEN_VARINT, q - base, 0)
+        return NULL
+    if length < 1 or length > end - p:
+        fail(problem, RECORD_BEYOND_END, q - base, length)
+        return NULL
+    end = fields.end = p + length
+    q = p + 1  # attributes: written 0, never read
+    p = read_varlong(q, end, &fields.timestamp_delta)
+    if p != NULL:
+        q = p
+        p = read_varint(q, end, &fields.offset_delta)
+    if p != NULL:
+        q = fields.tail = p
+        p = read_varint(q, end, &fields.key_length)
+    if p == NULL:
+        fail(problem, BROKEN_VARINT, q - base, 0)
+        return NULL
+    if fields.key_length > end - p:
+        fail(problem, KEY_BEYOND_RECORD, q - base, fields.key_length)
+        return NULL
+    fields.is_minimal = minimal(q, p, fields.key_length)
+    fields.key = p
+    q = p + fields.key_length if fields.key_length > 0 else p
+    p = read_varint(q, end, &fields.value_length)
+    if p == NULL:
+        fail(problem, BROKEN_VARINT, q - base, 0)
+        return NULL
+    if fields.value_length > end - p:
+        fail(problem, VALUE_BEYOND_RECORD, q - base, fields.value_length)
+        return NULL
+    fields.is_minimal = fields.is_minimal and minimal(q, p, fields.value_length)
+    q = p + fields.value_length if fields.value_length > 0 else p
+    p = read_varint(q, end, &length)
+    if p == NULL:
+        fail(problem, BROKEN_VARINT, q - base, 0)
+        return NULL
+    if length < 0:
+        fail(problem, NEGATIVE_HEADER_COUNT, q - base, length)
+        return NULL
+    if length > end - p:
+        fail(problem, TOO_MANY_HEADERS, q - base, length)
+        return NULL
+    fields.is_minimal = fields.is_minimal and minimal(q, p, length)
+    if length:
+        p = read_tail_headers(base, p, end, length, fields, problem)
+        if p == NULL:
+            return NULL
+    if p != end:
+        fail(problem, RECORD_LENGTH_MISMATCH, p - base, end - p)
+        return NULL
+    return end
+
+
+cdef inline int64_t rewrite_bytes(const uint8_t **at, const uint8_t *end, uint8_t **out) noexcept nogil:
+    """Read a length and its bytes, and write them with the shortest length if there is an `out`; returns their size."""
+    cdef int32_t length = 0
+    cdef const uint8_t *p = read_varint(at[0], end, &length)
+    length = max(length, -1)
+    at[0] = p + max(length, 0)
+    if out != NULL:
+        out[0] = write_uvarlong(out[0], zigzag(length))
+        copy(out[0], p, length)
+        out[0] += max(length, 0)
+    return size_of_uvarlong(zigzag(length)) + max(length, 0)
+
+
+cdef inline int64_t rewrite_tail(const Fields *fields, uint8_t **out) noexcept nogil:
+    """A tail, checked before, with the shortest numbers, which do not take more room; without an `out` only its size."""
+    cdef const uint8_t *p = fields.tail
+    cdef const uint8_t *q
+    cdef int32_t count = 0, part
+    cdef int64_t size = rewrite_bytes(&p, fields.end, out)
+    size += rewrite_bytes(&p, fields.end, out)
+    q = read_varint(p, fields.end, &count)
+    size += size_of_uvarlong(zigzag(count))
+    if out != NULL:
+        out[0] = write_uvarlong(out[0], zigzag(count))
+    for part in range(2 * count):
+        size += rewrite_bytes(&q, fields.end, out)
+    return size
+
+
+cdef inline uint8_t *write_record(uint8_t *p, const Fields *fields, int64_t timestamp_delta) noexcept nogil:
+    """The record with another timestamp delta; the caller sees to room for its old size and 14 bytes."""
+    cdef uint64_t timestamp = zigzag_long(timestamp_delta), delta = zigzag(fields.offset_delta)
+    cdef int64_t tail = fields.end - fields.tail if fields.is_minimal else rewrite_tail(fields, NULL)
+    p = write_uvarlong(p, zigzag(<int32_t>(1 + size_of_uvarlong(timestamp) + size_of_uvarlong(delta) + tail)))
+    p[0] = 0
+    p = write_uvarlong(p + 1, timestamp)
+    p = write_uvarlong(p, delta)
+    if fields.is_minimal:
+        copy(p, fields.tail, tail)
+        return p + tail
+    rewrite_tail(fields, &p)
+    return p

@@ -1,0 +1,148 @@
+"""Compaction's filter in plain Python: batches to columns, a decision for each row, the rows that stay to batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.kernels import layout
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Code, Column, Outcome
+from octavo.kernels.offset_table import FILTER_STATE, BatchVerdict, Fate, FilterRun, OffsetTable
+from octavo.kernels.reference.columns import value_at
+from octavo.kernels.reference.decode import decode_records
+from octavo.kernels.reference.encode import encode_batches
+from octavo.kernels.reference.offset_map import Lookup
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_MOST_GROWTH = 14
+_KEPT_ATTRIBUTES = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
+
+
+class _Judged(NamedTuple):
+    kept: list[int]
+    has_tombstones: bool
+    without_key: int
+
+
+def filter_batches(
+    offset_table: OffsetTable,
+    run: FilterRun,
+    data: Buffer,
+    table: NDArray[np.void],
+    verdicts: NDArray[np.uint8],
+    fates: NDArray[np.uint8],
+    unpacked: Buffer | None = None,
+    starts: NDArray[np.int64] | None = None,
+    ends: NDArray[np.int64] | None = None,
+) -> Outcome:
+    """Append to the run what stays of v2 batches, and note in `fates` (a byte each) what became of them.
+
+    `verdicts` (a byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
+    `ends`; batches of which some stay are written without compression, and without header. Returns an `Outcome`; FULL:
+    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    """
+    if (
+        len(run.state) != len(FILTER_STATE)
+        or (unpacked is None) != (starts is None)
+        or (starts is None) != (ends is None)
+    ):
+        raise ValueError("batches that do not lie inside their buffers, or a run without its state")
+    view, lookup = memoryview(data).cast("B"), Lookup(offset_table)
+    records = view if unpacked is None else memoryview(unpacked).cast("B")
+    if starts is None or ends is None:
+        starts, ends = table["position"] + layout.BATCH_OVERHEAD, table["position"] + table["size"]
+    rows = min(len(table), len(verdicts), len(fates), len(starts), len(ends))
+    for row in range(rows):
+        position, size = int(table[row]["position"]), int(table[row]["size"])
+        inside = size >= layout.BATCH_OVERHEAD and 0 <= position <= len(view) - size
+        if not inside or not 0 <= starts[row] <= ends[row] <= len(records):
+            raise ValueError("batches that do not lie inside their buffers, or a run without its state")
+    for row in range(rows):
+        batch, verdict, columns = table[row], int(verdicts[row]), RecordColumns.empty(0, 0)
+        area, one = int(ends[row] - starts[row]), slice(row, row + 1)
+        needed = layout.BATCH_OVERHEAD + area
+        if not verdict & BatchVerdict.DISCARD_RECORDS:
+            room = min(max(int(batch["count"]), 0), area)
+            columns = RecordColumns.empty(room, area, area // 2, area)
+            code, _, position, found = decode_records(
+                records, table[one], 0, columns, Column.ALL, starts[one], ends[one]
+            )
+            if code != Code.DONE:
+                return code, row, position, found
+            needed += int(batch["count"]) * _MOST_GROWTH
+        needed = max(needed, int(batch["size"]))
+        if run.batches >= len(run.table) or needed > len(run.out) - run.end_position or needed > layout.MAX_FILE_BYTES:
+            return Code.FULL, row, 0, 0
+        judged = _judge(lookup, run, batch, columns)
+        fates[row] = _settle(run, view, batch, verdict, columns, judged)
+    return Code.DONE, rows, 0, 0
+
+
+def _judge(lookup: Lookup, run: FilterRun, batch: np.void, columns: RecordColumns) -> _Judged:
+    horizon = int(batch["base_timestamp"]) if batch["attributes"] & layout.DELETE_HORIZON else None
+    keeps_tombstones = horizon is None or run.state[FILTER_STATE.index("now_ms")] < horizon
+    kept, has_tombstones, without_key = [], False, 0
+    for row in range(columns.rows):
+        offset, key, value = int(columns.offset[row]), value_at(columns.key, row), value_at(columns.value, row)
+        if batch["attributes"] & layout.CONTROL or offset > lookup.table.latest_offset:
+            keep = True
+        elif key is None:
+            keep = False
+            without_key += 1
+        else:
+            keep = (value is not None or keeps_tombstones) and offset >= lookup.get(key)
+        if keep:
+            kept.append(row)
+            has_tombstones |= value is None
+    run.state[FILTER_STATE.index("records_read")] += columns.rows
+    run.state[FILTER_STATE.index("records_kept")] += len(kept)
+    run.state[FILTER_STATE.index("records_without_key")] += without_key
+    return _Judged(kept, has_tombstones, without_key)
+
+
+def _settle(
+    run: FilterRun, view: memoryview, batch: np.void, verdict: int, columns: RecordColumns, judged: _Judged
+) -> Fate:
+    """Write what stays of a batch, if anything."""
+    if not judged.kept and not verdict & BatchVerdict.RETAIN_EMPTY:
+        return Fate.GONE
+    at, row = run.end_position, run.table[run.batches : run.batches + 1]
+    row[0] = batch
+    row["position"] = at
+    has_horizon = bool(batch["attributes"] & layout.DELETE_HORIZON)
+    needs_horizon = (judged.has_tombstones or bool(verdict & BatchVerdict.MARKER_OF_NOTHING)) and not has_horizon
+    if not judged.kept:
+        fate, columns = Fate.EMPTIED, RecordColumns.empty(0, 0)
+        row["attributes"] &= _KEPT_ATTRIBUTES
+        row["base_timestamp"], row["count"] = layout.NO_TIMESTAMP, 0
+        encode_batches(columns, 0, row, run.out, at)  # type: ignore[arg-type]
+    elif len(judged.kept) == batch["count"] and not needs_horizon:
+        fate, start = Fate.WHOLE, int(batch["position"])
+        run.out[at : at + int(batch["size"])] = np.frombuffer(view[start : start + int(batch["size"])], np.uint8)
+    else:
+        fate = Fate.REBUILT
+        stays = columns.taken(np.array(judged.kept, np.intp))
+        _restamp(row, stays, has_horizon, int(run.state[1]) if needs_horizon else None)
+        encode_batches(stays, 0, row, run.out, at)  # type: ignore[arg-type]
+    run.state[FILTER_STATE.index("end_position")] += int(row[0]["size"])
+    run.state[FILTER_STATE.index("batches")] += 1
+    return fate
+
+
+def _restamp(row: NDArray[np.void], stays: RecordColumns, has_horizon: bool, horizon_ms: int | None) -> None:
+    attributes = int(row[0]["attributes"])
+    row["count"] = stays.rows
+    row["attributes"] = attributes & (layout.CODEC_MASK | _KEPT_ATTRIBUTES)
+    if has_horizon or horizon_ms is not None:
+        row["attributes"] |= layout.DELETE_HORIZON
+    if horizon_ms is not None:
+        row["base_timestamp"] = horizon_ms
+    elif not has_horizon:
+        row["base_timestamp"] = stays.timestamp[0]
+    if not attributes & layout.LOG_APPEND_TIME:
+        row["max_timestamp"] = max(int(stays.timestamp.max()), layout.NO_TIMESTAMP)

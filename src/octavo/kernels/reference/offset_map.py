@@ -1,0 +1,150 @@
+"""The table of a compaction, in plain Python: byte for byte the compiled one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Code, Column, Outcome
+from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
+from octavo.kernels.reference.columns import check_columns, value_at
+from octavo.kernels.reference.decode import decode_records
+from octavo.kernels.reference.key_hash import hash_key
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_HASH_BYTES = 16
+_LAST_PROBE = 12
+_EMPTY = bytes(_HASH_BYTES)
+
+
+class Lookup:
+    """One table, for as long as a kernel runs."""
+
+    def __init__(self, table: OffsetTable) -> None:
+        room = min(len(table.slots) // SLOT_BYTES, MAX_SLOTS)
+        if len(table.state) != len(TABLE_STATE) or not 0 < table.slot_count <= room:
+            found = "an offset table needs aligned memory for one slot or more"
+            raise ValueError(f"{found}: make it with OffsetTable.empty")
+        self.table = table
+        self._hash, self._key0, self._key1 = (int(number) for number in table.state[:3])
+        self._byte_order = "big" if self._hash == KeyHash.MD5 else sys.byteorder
+
+    def put(self, key: memoryview, offset: int) -> bool:
+        """Let the key have this offset; False where the table is full, even if the key is in it, as in Kafka."""
+        table, digest = self.table, self._digest(key)
+        slot = self._find(digest) if table.size < table.capacity else None
+        if slot is None:
+            return False
+        if table.slots[slot : slot + _HASH_BYTES].tobytes() != digest:
+            table.slots[slot : slot + _HASH_BYTES] = np.frombuffer(digest, np.uint8)
+            table.state[TABLE_STATE.index("size")] += 1
+        stored = offset.to_bytes(8, self._byte_order, signed=True)
+        table.slots[slot + _HASH_BYTES : slot + SLOT_BYTES] = np.frombuffer(stored, np.uint8)
+        table.latest_offset = offset
+        return True
+
+    def get(self, key: memoryview) -> int:
+        """The key's offset, -1 where it has none."""
+        digest = self._digest(key)
+        slot = self._find(digest)
+        if slot is None:
+            return -1
+        found = self.table.slots[slot : slot + SLOT_BYTES].tobytes()
+        if found[:_HASH_BYTES] != digest:
+            return -1
+        return int.from_bytes(found[_HASH_BYTES:], self._byte_order, signed=True)
+
+    def _digest(self, key: memoryview) -> bytes:
+        return hash_key(self._hash, key, self._key0, self._key1)
+
+    def _find(self, digest: bytes) -> int | None:
+        for slot in self._probes(digest):
+            at = slot * SLOT_BYTES
+            found = self.table.slots[at : at + SLOT_BYTES].tobytes()
+            if found[:_HASH_BYTES] == digest:
+                return at
+            if not any(found) or (self._hash == KeyHash.SIPHASH and found[:_HASH_BYTES] == _EMPTY):
+                return at
+        return None
+
+    def _probes(self, digest: bytes) -> Iterator[int]:
+        """Where a key is looked for: Kafka's sequence for MD5, else slot by slot."""
+        slots = self.table.slot_count
+        first = int.from_bytes(digest[:8], "little") * slots >> 64
+        for attempt in range(slots + _LAST_PROBE):
+            if self._hash != KeyHash.MD5:
+                yield (first + attempt) % slots
+                continue
+            at = min(attempt, _LAST_PROBE)
+            number = int.from_bytes(digest[at : at + 4]) + attempt - at
+            number = (number + 2**31) % 2**32 - 2**31
+            yield 0 if number == -(2**31) else abs(number) % slots
+
+
+def map_batches(
+    offset_table: OffsetTable,
+    data: Buffer,
+    table: NDArray[np.void],
+    skipped: NDArray[np.uint8],
+    first_offset: int,
+    starts: NDArray[np.int64] | None = None,
+    ends: NDArray[np.int64] | None = None,
+) -> Outcome:
+    """Let the keys of v2 batches have the offsets of their records, from `first_offset` on.
+
+    Of batches that `skipped` (a byte each) marks, only the last offset is noted. `starts` and `ends` as in
+    `decode_records`. Returns an `Outcome`; FULL: the table takes no more keys, and its latest offset is what it has.
+    """
+    lookup = Lookup(offset_table)
+    for row in range(min(len(table), len(skipped), len(table) if starts is None else len(starts))):
+        batch = table[row]
+        if not skipped[row]:
+            area = int(batch["size"]) if starts is None or ends is None else int(ends[row] - starts[row])
+            columns = RecordColumns.empty(max(int(batch["count"]), 0), max(area, 0), columns=Column.OFFSET | Column.KEY)
+            one = slice(row, row + 1)
+            span = (None, None) if starts is None or ends is None else (starts[one], ends[one])
+            wanted = Column.OFFSET | Column.KEY
+            code, _, position, found = decode_records(data, table[one], 0, columns, wanted, *span)
+            if code != Code.DONE:
+                return code, row, position, found
+            if _put_rows(lookup, columns, first_offset) < columns.rows:
+                return Code.FULL, row, 0, 0
+        last_offset = int(batch["base_offset"]) + int(batch["last_offset_delta"])
+        if last_offset >= first_offset:
+            offset_table.latest_offset = last_offset
+    return Code.DONE, len(table), 0, 0
+
+
+def map_columns(offset_table: OffsetTable, columns: RecordColumns, first_offset: int) -> int:
+    """Let the keys of rows have the rows' offsets, from `first_offset` on; returns how many rows were taken.
+
+    Less than all: the table takes no more keys.
+    """
+    check_columns(columns, 0, columns.rows)
+    return _put_rows(Lookup(offset_table), columns, first_offset)
+
+
+def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray[np.int64]) -> None:
+    """The offset that each row's key has in the table, -1 for none and for a row without a key, into `out` (int64)."""
+    check_columns(columns, 0, columns.rows)
+    if len(out) < columns.rows:
+        raise ValueError(f"room for {len(out)} offsets, expected {columns.rows}")
+    lookup = Lookup(offset_table)
+    for row in range(columns.rows):
+        key = value_at(columns.key, row)
+        out[row] = -1 if key is None else lookup.get(key)
+
+
+def _put_rows(lookup: Lookup, columns: RecordColumns, first_offset: int) -> int:
+    for row in range(columns.rows):
+        key, offset = value_at(columns.key, row), int(columns.offset[row])
+        if key is not None and offset >= first_offset and not lookup.put(key, offset):
+            return row
+    return columns.rows

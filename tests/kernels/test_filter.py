@@ -1,0 +1,240 @@
+"""Compaction's filter: which records stay, and the bytes of the batches that hold them then."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from octavo.format.batch import decode_batch
+from octavo.format.walker import walk
+from octavo.kernels.layout import BATCH, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Code
+from octavo.kernels.offset_table import SLOT_BYTES, BatchVerdict, Fate, FilterRun, KeyHash, OffsetTable
+from tests.kernels.hand_made import batch, record
+
+NOW, HORIZON = 1_000, 5_000
+
+
+class Filtered(NamedTuple):
+    code: int
+    row: int
+    data: bytes
+    table: NDArray[np.void]
+    fates: list[int]
+    state: list[int]
+
+
+def latest(kernels: SimpleNamespace, data: bytes, latest_offset: int | None = None) -> OffsetTable:
+    """A table of the keys in the data."""
+    table = OffsetTable.empty(np.zeros(4096 * SLOT_BYTES, np.uint8), 0.9, KeyHash.SIPHASH, bytes(16))
+    found = walk(data)
+    kernels.map_batches(table, found.data, found.table, np.zeros(len(found.table), np.uint8), 0)
+    if latest_offset is not None:
+        table.latest_offset = latest_offset
+    return table
+
+
+def filtered(
+    kernels: SimpleNamespace, data: bytes, verdict: int = 0, table: OffsetTable | None = None, room: int = 1 << 16
+) -> Filtered:
+    found = walk(data)
+    verdicts, fates = np.full(len(found.table), verdict, np.uint8), np.full(len(found.table), 99, np.uint8)
+    run = FilterRun.of(NOW, HORIZON)
+    run.out, run.table = np.zeros(room, np.uint8), np.zeros(1 << 10, BATCH)
+    table = latest(kernels, data) if table is None else table
+    code, row, _, _ = kernels.filter_batches(table, run, found.data, found.table, verdicts, fates)
+    return Filtered(
+        code, row, run.out[: run.end_position].tobytes(), run.survivors(), fates.tolist(), run.state.tolist()
+    )
+
+
+def offsets(data: bytes) -> list[int]:
+    return [r.offset for row in walk(data).table for r in decode_batch(data, int(row["position"]))[1]]
+
+
+PAIR = batch(record(0, b"a", b"1", delta_ms=5) + record(3, b"b", b"2", delta_ms=9), 2, base_offset=10,
+             last_offset_delta=4, base_timestamp=100, max_timestamp=109)  # fmt: skip
+LATER = batch(record(0, b"a", b"3"), 1, base_offset=20, base_timestamp=200, max_timestamp=200)
+
+
+def test_a_batch_that_stays_is_copied(kernels: SimpleNamespace) -> None:
+    odd = batch(record(0, b"a", b"1"), 1, attributes=0x100, base_offset=7)  # not even an unknown bit is lost
+    done = filtered(kernels, odd)
+    assert (done.code, done.data, done.fates) == (Code.DONE, odd, [Fate.WHOLE])
+
+
+def test_a_record_stays_if_its_offset_is_its_keys_last(kernels: SimpleNamespace) -> None:
+    """C7: at its old offset."""
+    done = filtered(kernels, PAIR + LATER)
+    assert done.fates == [Fate.REBUILT, Fate.WHOLE]
+    assert offsets(done.data) == [13, 20]
+    assert done.state[4:] == [3, 2, 0]
+
+
+def test_a_batch_keeps_its_offsets_and_counts_timestamps_anew(kernels: SimpleNamespace) -> None:
+    """F14."""
+    done = filtered(kernels, PAIR + LATER)
+    header, records = decode_batch(done.data)
+    assert (header.base_offset, header.last_offset, header.count) == (10, 14, 1)
+    assert (header.base_timestamp, header.max_timestamp) == (109, 109)
+    assert [(r.offset, r.timestamp, r.value) for r in records] == [(13, 109, b"2")]
+    assert walk(done.data).table.tolist() == done.table.tolist()  # with its CRC
+
+
+def test_the_max_timestamp_is_of_what_stays(kernels: SimpleNamespace) -> None:
+    first = batch(record(0, b"a", b"1", delta_ms=50) + record(1, b"b", b"2", delta_ms=-3), 2, base_timestamp=100,
+                  max_timestamp=150, last_offset_delta=1)  # fmt: skip
+    header, _ = decode_batch(filtered(kernels, first + LATER).data)
+    assert (header.base_timestamp, header.max_timestamp) == (97, 97)
+
+
+def test_log_append_time_is_that_of_all(kernels: SimpleNamespace) -> None:
+    first = batch(record(0, b"a", b"1", delta_ms=50) + record(1, b"b", b"2", delta_ms=-3), 2, base_timestamp=100,
+                  max_timestamp=777, last_offset_delta=1, attributes=LOG_APPEND_TIME)  # fmt: skip
+    data = filtered(kernels, first + LATER).data
+    header, records = decode_batch(data, stored_timestamps=True)
+    assert (header.base_timestamp, header.max_timestamp, records[0].timestamp) == (777, 777, 777)
+
+
+def test_a_batch_of_which_nothing_stays_goes(kernels: SimpleNamespace) -> None:
+    done = filtered(kernels, LATER + batch(record(0, b"a", b"4"), 1, base_offset=30))
+    assert (done.fates, offsets(done.data)) == ([Fate.GONE, Fate.WHOLE], [30])
+
+
+def test_a_batch_may_stay_without_records(kernels: SimpleNamespace) -> None:
+    """F14: it carries a producer's last sequence."""
+    old = batch(record(0, b"a", b"4"), 1, base_offset=5, last_offset_delta=2, producer_id=9, producer_epoch=1,
+                base_sequence=77, attributes=TRANSACTIONAL | LOG_APPEND_TIME, max_timestamp=8)  # fmt: skip
+    done = filtered(kernels, old + LATER, BatchVerdict.RETAIN_EMPTY)
+    header, _ = decode_batch(done.data)
+    assert (done.fates[0], header.size, header.count) == (Fate.EMPTIED, 61, 0)
+    assert (header.base_offset, header.last_offset, header.last_sequence) == (5, 7, 79)
+    assert (header.base_timestamp, header.max_timestamp) == (-1, 8)
+    assert header.attributes == TRANSACTIONAL | LOG_APPEND_TIME
+
+
+def test_records_of_an_aborted_transaction_go(kernels: SimpleNamespace) -> None:
+    assert filtered(kernels, LATER, BatchVerdict.DISCARD_RECORDS).fates == [Fate.GONE]
+    assert filtered(kernels, LATER, BatchVerdict.DISCARD_RECORDS | BatchVerdict.RETAIN_EMPTY).fates == [Fate.EMPTIED]
+
+
+def test_records_without_a_key_go(kernels: SimpleNamespace) -> None:
+    """C14."""
+    done = filtered(kernels, batch(record(0, None) + record(1), 2, last_offset_delta=1))
+    assert (offsets(done.data), done.state[-1]) == ([1], 1)
+
+
+def test_what_lies_behind_the_table_stays(kernels: SimpleNamespace) -> None:
+    data = PAIR + batch(record(0, None), 1, base_offset=20)
+    done = filtered(kernels, data, table=latest(kernels, LATER, latest_offset=10))
+    assert offsets(done.data) == [13, 20]
+
+
+TOMBSTONE = batch(record(0, b"t", None, delta_ms=3) + record(1, b"v", b"v"), 2, base_offset=40, last_offset_delta=1,
+                  base_timestamp=100, max_timestamp=103)  # fmt: skip
+
+
+def test_a_tombstone_gets_a_horizon(kernels: SimpleNamespace) -> None:
+    """C11."""
+    header, records = decode_batch(filtered(kernels, TOMBSTONE).data)
+    assert (header.delete_horizon_ms, header.max_timestamp) == (HORIZON, 103)
+    assert [(r.offset, r.timestamp, r.value) for r in records] == [(40, 103, None), (41, 100, b"v")]
+
+
+@pytest.mark.parametrize(("horizon", "kept"), [(NOW - 1, [41]), (NOW, [41]), (NOW + 1, [40, 41])])
+def test_a_tombstone_goes_past_its_horizon(kernels: SimpleNamespace, horizon: int, kept: list[int]) -> None:
+    """C11."""
+    data = batch(record(0, b"t", None) + record(1, b"v", b"v"), 2, base_offset=40, last_offset_delta=1,
+                 attributes=DELETE_HORIZON, base_timestamp=horizon, max_timestamp=103)  # fmt: skip
+    done = filtered(kernels, data)
+    header, _ = decode_batch(done.data)
+    assert (offsets(done.data), header.delete_horizon_ms) == (kept, horizon)
+    assert done.fates == [Fate.WHOLE if len(kept) == 2 else Fate.REBUILT]
+
+
+MARKER = batch(record(0, b"\0\0\0\1", b"\0\0\0\0\0\5"), 1, base_offset=50, attributes=CONTROL | TRANSACTIONAL,
+               base_timestamp=70, max_timestamp=70, producer_id=4, producer_epoch=0)  # fmt: skip
+
+
+def test_a_marker_stays_and_gets_a_horizon_when_nothing_of_its_transaction_is_left(kernels: SimpleNamespace) -> None:
+    assert filtered(kernels, MARKER).data == MARKER
+    header, records = decode_batch(filtered(kernels, MARKER, BatchVerdict.MARKER_OF_NOTHING).data)
+    assert (header.delete_horizon_ms, header.attributes & CONTROL, records[0].timestamp) == (HORIZON, CONTROL, 70)
+
+
+def test_numbers_that_are_longer_than_needed_are_written_anew(kernels: SimpleNamespace) -> None:
+    tail = b"\x82\x00k" + b"\x82\x80\x00v" + b"\x82\x00" + b"\x82\x00h" + b"\x89\x80\x80\x80\x10"  # 1 header, null
+    body = b"\x07" + b"\x80\x00" + b"\x84\x00" + tail
+    odd = batch(record(0, b"a") + bytes([2 * len(body)]) + body, 2, last_offset_delta=2)
+    done = filtered(kernels, odd + LATER)
+    assert decode_batch(done.data)[1][0].headers == (("h", None),)
+    wanted = batch(record(2, b"k", b"v", ((b"h", None),)), 1, last_offset_delta=2)
+    assert done.data[: len(wanted)] == wanted
+
+
+def test_without_room_the_batch_is_left(kernels: SimpleNamespace) -> None:
+    done = filtered(kernels, PAIR + LATER, room=61 + 30 + 2 * 14)
+    assert (done.code, done.row, offsets(done.data)) == (Code.FULL, 1, [13])
+
+
+def test_what_comes_before_damage_is_done(kernels: SimpleNamespace) -> None:
+    damaged = batch(record() + b"\0", 1, base_offset=30)
+    done = filtered(kernels, LATER + damaged, table=latest(kernels, LATER))
+    assert (done.code, done.row, done.data) == (Code.TRAILING_BYTES, 1, LATER)
+
+
+def test_records_unpacked_elsewhere(kernels: SimpleNamespace) -> None:
+    """What stays whole is copied as it was; the rest is written unpacked, for the caller to compress."""
+    plain = record(0, b"a", b"1") + record(1, b"b", b"2")
+    packed = [batch(b"packed", 2, base_offset=base, attributes=3, last_offset_delta=1) for base in (0, 10)]
+    found = walk(b"".join(packed))
+    table = latest(kernels, batch(plain, 2, base_offset=10) + batch(record(0, b"b"), 1, base_offset=0))
+    unpacked, starts, ends = plain + plain, np.array([0, len(plain)]), np.array([len(plain), 2 * len(plain)])
+    run, fates = FilterRun.of(NOW, HORIZON), np.zeros(2, np.uint8)
+    run.out, run.table = np.zeros(1 << 12, np.uint8), np.zeros(8, BATCH)
+    table.latest_offset = 100
+    code, *_ = kernels.filter_batches(
+        table, run, found.data, found.table, np.zeros(2, np.uint8), fates, unpacked, starts, ends
+    )
+    assert (code, fates.tolist()) == (Code.DONE, [Fate.REBUILT, Fate.WHOLE])
+    rebuilt, whole = run.survivors()
+    start = int(rebuilt["position"]) + 61
+    assert rebuilt["attributes"] == 3
+    assert run.out[start : int(whole["position"])].tobytes() == record(1, b"b", b"2")
+    assert run.out[int(whole["position"]) : run.end_position].tobytes() == packed[1]
+
+
+def test_both_agree_on_random_batches(both: tuple[SimpleNamespace, SimpleNamespace]) -> None:
+    rng = random.Random(5)
+    for _ in range(60):
+        data, base = b"", 0
+        for _ in range(rng.randrange(1, 12)):
+            data += (made := _random_batch(rng, base))
+            base += 1 + int(walk(made).table[0]["last_offset_delta"])
+        verdict = rng.choice([0, 0, 1, 2, 3, 4])
+        limit = rng.choice([None, base // 2])
+        results = [filtered(kernels, data, verdict, latest(kernels, data, limit)) for kernels in both]
+        assert results[0][:3] == results[1][:3] and results[0][4:] == results[1][4:]
+        assert results[0].table.tolist() == results[1].table.tolist()
+
+
+def _random_batch(rng: random.Random, base: int) -> bytes:
+    count = rng.choice([0, 1, 2, 5, 20])
+    deltas = sorted(rng.sample(range(count * 2 + 1), count))
+    records = b"".join(
+        record(
+            delta,
+            rng.choice([b"%d" % rng.randrange(9), None, b"k" * 100]),
+            rng.choice([b"v" * rng.choice([0, 3, 70, 200]), None]),
+            ((b"h", rng.choice([None, b"x"])),) * rng.randrange(3),
+            delta_ms=rng.choice([0, 1, -5, 100_000]),
+        )
+        for delta in deltas
+    )
+    attributes = rng.choice([0, LOG_APPEND_TIME, TRANSACTIONAL, DELETE_HORIZON])
+    return batch(records, count, base_offset=base, last_offset_delta=2 * count, attributes=attributes,
+                 base_timestamp=rng.choice([50, NOW - 1, NOW + 1]), max_timestamp=100_050)  # fmt: skip
