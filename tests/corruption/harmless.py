@@ -8,11 +8,13 @@ Each class is decided here anew, from the formats alone, for the bytes as they a
 | existence only | `.kafka_cleanshutdown` and `.lock`: Kafka looks at whether they are there |
 | identity | cluster, node, directory and topic ids, votes: stated once, in a text that is still well-formed |
 | plausible offset | a checkpoint, still well-formed: the log reaches its offset, or its partition is absent now |
+| lost end | a high watermark or first dirty offset behind a log whose end a crash took: it may have been there |
 | plausible epoch | a leader epoch entry, still ascending, that no batch contradicts |
 | room between offsets | a batch's base offset is outside its CRC: it moved into a gap, or behind the end of the log |
 | epoch without a witness | a batch's leader epoch is outside its CRC; leader-epoch-checkpoint has none for its offset |
 | another sound entry | an index entry that now names another batch or record, as some version of Kafka could have |
 | aborted before compaction | a transaction index entry whose batches compaction has removed |
+| begun before the segment | a transaction index entry, where no snapshot says what was open when the segment began |
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from octavo.format import (
     txn_index,
 )
 from octavo.format.batch import decode_batch
-from octavo.format.names import OFFSET_CHECKPOINTS
+from octavo.format.names import CLEANER_OFFSET_CHECKPOINT, OFFSET_CHECKPOINTS, REPLICATION_OFFSET_CHECKPOINT
 from octavo.format.partition_metadata import PartitionMetadata
 from octavo.format.walker import Walk, walk
 from tests.corruption.scene import Flip
@@ -44,6 +46,8 @@ _IDENTITIES = {
     "quorum-state": quorum_state.decode,
     "partition.metadata": partition_metadata.decode,
 }
+
+_UNFLUSHED = (REPLICATION_OFFSET_CHECKPOINT, CLEANER_OFFSET_CHECKPOINT)
 
 
 def reason(flip: Flip) -> str | None:
@@ -93,11 +97,21 @@ def _offsets(flip: Flip) -> str | None:
     offsets = checkpoint.decode_offsets(content)
     if checkpoint.encode_offsets(offsets) != content:
         return None
+    why = "plausible offset"
     for topic_partition, offset in offsets.items():
         folder = flip.path.parent / str(topic_partition)
-        if offset < 0 or (folder.is_dir() and offset > _end_of(folder)):
+        if offset < 0:
             return None
-    return "plausible offset"
+        if folder.is_dir() and offset > _end_of(folder):
+            if flip.path.name not in _UNFLUSHED or not _has_lost_end(folder):
+                return None
+            why = "lost end"
+    return why
+
+
+def _has_lost_end(folder: Path) -> bool:
+    last = _logs(folder)[-1]
+    return last.next_position < len(last.data)
 
 
 def _epochs(flip: Flip) -> str | None:
@@ -183,15 +197,24 @@ def _time_index(flip: Flip) -> str | None:
 
 
 def _txn_index(flip: Flip) -> str | None:
-    """Where offsets are missing in the segment, what an entry says of them cannot be checked."""
-    txn = txn_index.decode(flip.path.read_bytes()).aborted[flip.position // txn_index.ENTRY.size]
+    """What an entry says of offsets that are not there, or of transactions begun before it, may have no witness."""
+    slot = flip.position // txn_index.ENTRY.size
+    entries = txn_index.decode(flip.path.read_bytes()).aborted
+    txn = entries[slot]
     table = _log_of(flip.path).table
     starts = table["base_offset"].tolist()
     ends = (table["base_offset"] + table["last_offset_delta"] + 1).tolist()
-    has_gaps = starts[1:] != ends[:-1] or bool((table["count"] != table["last_offset_delta"] + 1).any())
     in_order = 0 <= txn.first_offset < txn.last_offset < ends[-1]
-    plausible = in_order and 0 <= txn.last_stable_offset <= txn.last_offset + 1
-    return "aborted before compaction" if has_gaps and plausible else None
+    if not in_order or not 0 <= txn.last_stable_offset <= txn.last_offset + 1:
+        return None
+    has_gaps = starts[1:] != ends[:-1] or bool((table["count"] != table["last_offset_delta"] + 1).any())
+    if has_gaps:
+        return "aborted before compaction"
+    was_open = [one for one in entries[:slot] if one.last_offset > txn.first_offset]
+    contradicted = any(one.last_stable_offset > txn.first_offset for one in was_open)
+    unseeded = int(flip.path.stem) > 0 and not flip.path.with_suffix(".snapshot").exists()
+    elsewhere = txn.first_offset < starts[0] or flip.position % txn_index.ENTRY.size >= 26
+    return "begun before the segment" if unseeded and elsewhere and not contradicted else None
 
 
 def _content(path: Path) -> bytes:

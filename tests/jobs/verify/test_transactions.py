@@ -112,6 +112,16 @@ def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> Non
     assert shown(findings_of(folder)) == [(index.name, None, Problem.MISSING_ENTRY, Severity.PROBLEM)]
 
 
+def test_what_was_open_at_a_marker_began_behind_the_last_stable_offset(folder: Path) -> None:
+    """It tells a wrong start even where no snapshot says what was open when the segment began, as 0.11 leaves it."""
+    write_segment(folder, 7, data(7, 4), data(8, 5), marker(9, 4), marker(10, 5))
+    index = path(folder, 7, FileKind.TXN_INDEX)
+    index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 8, 10, 11)]))
+    assert findings_of(folder) == []
+    index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 1, 10, 11)]))
+    assert shown(findings_of(folder)) == [(index.name, 34, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+
+
 def test_without_a_state_to_begin_with_nothing_is_missing(folder: Path) -> None:
     write_segment(folder, 7, marker(7, 3))
     assert findings_of(folder) == []

@@ -54,6 +54,18 @@ class TxnIndexCheck:
             elif not 0 <= txn.last_stable_offset <= txn.last_offset + 1:
                 self._wrong(entry, f"last stable offset {txn.last_stable_offset} at the marker {txn.last_offset}")
             last_offset = max(last_offset, txn.last_offset)
+        self._check_open()
+
+    def _check_open(self) -> None:
+        """At a marker no other transaction may be open that began before the last stable offset."""
+        for slot, entry in enumerate(self._entries):
+            for ended in (self._entries[before] for before in range(slot - 1, -1, -1)):
+                if ended.txn.last_offset < entry.txn.first_offset:
+                    break
+                if ended.txn.last_stable_offset > entry.txn.first_offset:
+                    stable = f"{ended.txn.last_stable_offset} at the marker {ended.txn.last_offset}"
+                    self._wrong(entry, f"{_shown(entry.txn)}, begun before the last stable offset {stable}")
+                    break
 
     def take(self, part: Part) -> None:
         """Look at the batches at the entries' offsets."""
