@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.config import LogConfig
+from octavo.config import Given, LogConfig
 from octavo.storage.retain import LogFacts, RetentionReason, SegmentFacts, Verdict, verdicts
 
 
@@ -74,8 +74,20 @@ def test_each_limit_sees_what_the_one_before_left() -> None:
     assert [verdict.detail for verdict in found] == [
         "ends at offset 11, the log starts at 11",
         "its largest timestamp is 8000 ms old, retention.ms is 7500",
-        "within all limits",
+        "its largest timestamp is 7000 ms old, retention.ms is 7500; "
+        "it and the rest have 300 bytes, retention.bytes is 700",
     ]
+
+
+def test_why_segments_stay() -> None:
+    def why(config: dict[str, Given], facts: LogFacts | None = None) -> list[str]:
+        return [verdict.detail for verdict in verdicts(THREE, facts or log(), LogConfig.of(config))]
+
+    assert why({"retention.ms": -1})[0] == "retention.ms is -1; retention.bytes is -1"
+    assert why({"retention.ms": -1})[1:] == ["the older segment 0 stays"] * 2
+    assert why({"cleanup.policy": "compact"})[0] == "cleanup.policy is compact"
+    assert why({"cleanup.policy": ""})[0] == "cleanup.policy is empty"
+    assert why({"retention.ms": 0}, log(high_watermark=22))[1] == "it ends at offset 23, the high watermark is 22"
 
 
 def test_compact_and_empty_policies_keep_all_but_what_lies_before_the_start() -> None:

@@ -25,8 +25,13 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {
+    "alter": Command("octavo.cli.alter", "Change a topic's configs, or give it more partitions."),
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "config": Command("octavo.cli.config", "Show the configs of topics and of log directories."),
+    "copy": Command("octavo.cli.copy", "Append the batches of topics to another log directory."),
+    "create": Command("octavo.cli.create", "Create a topic."),
+    "delete": Command("octavo.cli.delete", "Delete topics."),
+    "delete-records": Command("octavo.cli.delete_records", "Let partitions start at a later offset."),
     "dump-log": Command(
         "octavo.cli.dump_log.command",
         "Dump files of a log directory as kafka-dump-log does.",
@@ -35,7 +40,10 @@ COMMANDS: dict[str, Command] = {
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
     "lookup": Command("octavo.cli.lookup", "Show where an offset or a time is found, and the way there."),
+    "recover": Command("octavo.cli.recover", "Bring a log directory into the state of a clean stop."),
     "reindex": Command("octavo.cli.reindex", "Write the indexes of segments anew from their logs."),
+    "retain": Command("octavo.cli.retain", "Delete the segments that retention condemns."),
     "topics": Command("octavo.cli.topics", "List the partitions of a log directory with exact counts."),
+    "truncate": Command("octavo.cli.truncate", "Cut the end of a partition's log."),
     "verify": Command("octavo.cli.verify", "Check everything in a log directory."),
 }

@@ -24,6 +24,11 @@ def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int |
         selection.check(found, known, ", ".join(logdirs))
 
 
+def known_topics(logdirs: Sequence[str]) -> set[str]:
+    """The topics that have partitions there."""
+    return {topic for directory in _listed(logdirs, lambda _: False) for topic in directory.topics}
+
+
 def bytes_to_recover(logdirs: Sequence[str], only: Only | None) -> int:
     """How much lies behind the recovery points, in directories that were not stopped cleanly."""
     return sum(

@@ -26,6 +26,10 @@ debug_option = click.option(
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=click.Path())
+topic_option = click.option("--topic", required=True, metavar="T", help="The topic.")
+partition_option = click.option(
+    "--partition", required=True, type=click.IntRange(min=0), metavar="P", help="The number of the partition."
+)
 isolation_option = click.option(
     "--isolation-level", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted",
     help="Whether records of open and of aborted transactions are read; default: read_uncommitted.",

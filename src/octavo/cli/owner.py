@@ -56,6 +56,7 @@ def owned(logdirs: Sequence[str], terms: Terms) -> Iterator[LogDir]:
             logs = LogDir(
                 logdirs,
                 topic_configs=terms.topic_configs,
+                background=False,
                 environment=environment,
                 only=terms.only,
                 create=terms.create,

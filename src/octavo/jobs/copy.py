@@ -92,7 +92,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress | None = None) -> 
     start = _begin(source, log)
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)
-    for part in plan_partition(source, offsets, (), ()):
+    for part in plan_partition(source, offsets, None, ()):
         for found in Source(part, findings):
             _append(found, log, part.end_offset, findings, copied)
         if progress is not None:

@@ -53,6 +53,7 @@ class LogRoot:
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
         self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
+        self.leaves_some = False  # there are folders that were not opened
         self.recovery_points: dict[TopicPartition, int] = {}
         self.log_start_offsets: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
@@ -111,10 +112,13 @@ class LogRoot:
         """The folders whose logs are to be opened."""
         found = list(self.folders().values())
         self.partitions = {folder.topic_partition for folder in found if folder.state is FolderState.CURRENT}
+        staying = [folder for folder in found if folder.state is not FolderState.DELETE]
         if self.selection.is_all:
             self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
-            return [folder for folder in found if folder.state is not FolderState.DELETE]
-        return [f for f in found if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
+            return staying
+        opened = [f for f in staying if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
+        self.leaves_some = len(opened) < len(staying)
+        return opened
 
     def begin(self) -> None:
         """Take note of a clean stop, and remove its mark: a crash from here on makes the next start recover."""
@@ -169,7 +173,7 @@ class LogRoot:
 
     def mark_clean(self) -> None:
         """Write that all logs were closed, unless there are some that were not opened and that a crash had left."""
-        if self.selection.is_all or self.clean:
+        if self.clean or not self.leaves_some:
             replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
 
     def take_offline(self, error: OSError) -> None:

@@ -58,12 +58,30 @@ def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig)
                 break
             found.append(Verdict(facts.base_offset, reason, detail))
             remaining.pop(0)
-    return found + [Verdict(facts.base_offset, None, "within all limits") for facts in remaining]
+    return found + [Verdict(facts.base_offset, None, _why_kept(facts, remaining, log, config)) for facts in remaining]
 
 
 # Why a segment goes by this limit, None if it stays. It is asked for the segments in order.
 _Judged = Callable[[SegmentFacts], str | None]
 _Limit = Callable[[Sequence[SegmentFacts], LogFacts, LogConfig], _Judged]
+
+
+def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> str:
+    """Why a segment stays: each limit takes the oldest ones first, so the first that stays keeps all behind it."""
+    if facts is not remaining[0]:
+        return f"the older segment {remaining[0].base_offset} stays"
+    if "delete" not in config.cleanup_policy:
+        return f"cleanup.policy is {','.join(config.cleanup_policy) or 'empty'}"
+    if facts.is_active and facts.size == 0:
+        return "it is empty, and the active one"
+    if facts.end_offset > log.high_watermark:
+        return f"it ends at offset {facts.end_offset}, the high watermark is {log.high_watermark}"
+    by_time, by_size = f"retention.ms is {config.retention_ms}", f"retention.bytes is {config.retention_bytes}"
+    if config.retention_ms >= 0:
+        by_time = f"its largest timestamp is {log.now_ms - facts.largest_timestamp} ms old, {by_time}"
+    if config.retention_bytes >= 0:
+        by_size = f"it and the rest have {sum(kept.size for kept in remaining)} bytes, {by_size}"
+    return f"{by_time}; {by_size}"
 
 
 def _limits(config: LogConfig) -> list[tuple[RetentionReason, _Limit]]:

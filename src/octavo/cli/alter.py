@@ -1,0 +1,67 @@
+"""`octavo alter`: other configs or more partitions for a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from octavo.cli.listing import check_topics
+from octavo.cli.options import command as declare
+from octavo.cli.options import config_option, json_option, logdirs_argument, print_json, topic_option
+from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
+from octavo.config.table import unknown
+from octavo.errors import InvalidPartitionsError
+
+
+@declare("alter")
+@logdirs_argument
+@topic_option
+@config_option
+@click.option("--delete-config", "deleted", multiple=True, metavar="KEY", help="A config to set back to its default.")
+@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="How many partitions there shall be.")
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topic: str,
+    configs: dict[str, str],
+    deleted: tuple[str, ...],
+    partitions: int | None,
+    as_json: bool,
+) -> None:
+    """Change a topic's configs, or give it more partitions.
+
+    A config's line says what it is now and what it was. All is checked before anything changes.
+    """
+    twice = sorted(set(configs) & set(deleted))
+    if twice:
+        raise click.UsageError(f"{twice[0]} is both set and deleted")
+    if not configs and not deleted and partitions is None:
+        raise click.UsageError("nothing to change: expected --config, --delete-config or --partitions")
+    check_topics(logdirs, [topic])
+    names = [*configs, *deleted]
+    with owned(logdirs, Terms(only=[topic])) as logs:
+        say_recoveries(logs)
+        count = len(logs.topics[topic])
+        if partitions is not None and partitions <= count:
+            raise InvalidPartitionsError(f"topic {topic} has {count} partitions, expected a larger total")
+        before = _values(names, logs.config(topic))
+        after = _values(names, logs.alter_configs(topic, {**configs, **dict.fromkeys(deleted)})) if names else {}
+        if partitions is not None:
+            logs.create_partitions(topic, partitions)
+        count = len(logs.topics[topic])
+    if as_json:
+        print_json({"topic": topic, "partitions": count, "configs": after})
+        return
+    for name, value in after.items():
+        click.echo(f"{topic}: {name}={value} (was {before[name]})")
+    if partitions is not None:
+        click.echo(f"{topic}: {count} partitions")
+
+
+def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:
+    for name in names:
+        if name not in TOPIC_CONFIGS:
+            raise unknown("topic config", name, TOPIC_CONFIGS)
+    return {name: as_text(getattr(config, TOPIC_CONFIGS[name].attribute)) for name in names}

@@ -1,0 +1,34 @@
+"""`octavo delete`: topics and all that is in them."""
+
+from __future__ import annotations
+
+import click
+
+from octavo.cli.listing import check_topics, known_topics
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.owner import Terms, owned
+
+
+@declare("delete")
+@logdirs_argument
+@click.option("--topic", "topics", multiple=True, required=True, metavar="T", help="A topic; may be repeated.")
+@click.option("--if-exists", is_flag=True, help="Pass over a topic that is not there.")
+@json_option
+def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, as_json: bool) -> None:
+    """Delete topics with their records, configs and checkpoint lines.
+
+    A partition's folder is renamed to end in -delete first, as a broker does it, and then removed.
+    """
+    if if_exists:
+        there = known_topics(logdirs)
+        topics = tuple(topic for topic in topics if topic in there)
+    check_topics(logdirs, topics)
+    with owned(logdirs, Terms(only=topics)) as logs:
+        for topic in topics:
+            partitions = logs.topics[topic]
+            logs.delete_topic(topic)
+            if as_json:
+                print_json({"topic": topic, "partitions": partitions})
+            else:
+                click.echo(f"{topic}: deleted, {len(partitions)} partitions")

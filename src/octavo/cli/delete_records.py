@@ -1,0 +1,94 @@
+"""`octavo delete-records`: a later start for partitions' logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from octavo.cli.listing import check_topics
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.errors import KafkaError, OctavoError
+from octavo.format.names import TopicPartition
+
+
+@declare("delete-records")
+@logdirs_argument
+@click.option("--topic", metavar="T", help="The topic.")
+@click.option("--partition", type=click.IntRange(min=0), metavar="P", help="The number of the partition.")
+@click.option("--offset", type=click.IntRange(min=-1), metavar="N", help="The first offset to keep; -1: the log's end.")
+@click.option(
+    "--offset-json-file",
+    "file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Offsets of many partitions, in kafka-delete-records' form.",
+)
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topic: str | None,
+    partition: int | None,
+    offset: int | None,
+    file: str | None,
+    as_json: bool,
+) -> int:
+    """Let the logs of partitions start at an offset: what lies before it can be read no more.
+
+    Records before the offset go for good when retention deletes their segments. FILE holds
+    {"partitions": [{"topic": "t", "partition": 0, "offset": 25}], "version": 1}.
+    """
+    if file is not None and (topic, partition, offset) == (None, None, None):
+        wanted = _read(Path(file))
+    elif file is None and topic is not None and partition is not None and offset is not None:
+        wanted = {TopicPartition(topic, partition): offset}
+    else:
+        raise click.UsageError("expected --topic, --partition and --offset, or --offset-json-file alone")
+    for name in wanted:
+        check_topics(logdirs, [name.topic], name.partition)
+    failed = 0
+    with owned(logdirs, Terms(only=list(wanted))) as logs:
+        say_recoveries(logs)
+        for name, first_kept in wanted.items():
+            try:
+                start = logs.log(*name).delete_records(first_kept)
+            except KafkaError as error:
+                failed += 1
+                click.echo(f"octavo: {name}: {error}", err=True)
+                continue
+            if as_json:
+                print_json({"topic": name.topic, "partition": name.partition, "logStartOffset": start})
+            else:
+                click.echo(f"{name}: starts at offset {start}")
+    return 1 if failed else 0
+
+
+def _read(path: Path) -> dict[TopicPartition, int]:
+    """The offsets in a file of kafka-delete-records."""
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise OctavoError(f"{path}: no JSON: {error}") from None
+    rows = content.get("partitions") if isinstance(content, Mapping) else None
+    if not isinstance(rows, list):
+        raise OctavoError(f'{path}: expected a list under "partitions"')
+    if content.get("version", 1) != 1:
+        raise OctavoError(f"{path}: version {content['version']}, expected 1")
+    wanted: dict[TopicPartition, int] = {}
+    for row in rows:
+        name = _name(row, path)
+        if name in wanted:
+            raise OctavoError(f"{path}: {name} is named twice")
+        wanted[name] = row["offset"]
+    return wanted
+
+
+def _name(row: object, path: Path) -> TopicPartition:
+    expected = {"topic": str, "partition": int, "offset": int}
+    if not isinstance(row, Mapping) or any(type(row.get(name)) is not kind for name, kind in expected.items()):
+        raise OctavoError(f"{path}: {json.dumps(row)}, expected topic, partition and offset")
+    return TopicPartition(row["topic"], row["partition"])

@@ -1,0 +1,49 @@
+"""`octavo truncate`: the end of a partition's log, cut off."""
+
+from __future__ import annotations
+
+import click
+
+from octavo.cli.listing import check_topics
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, partition_option, print_json, topic_option
+from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.format.names import TopicPartition
+
+
+@declare("truncate")
+@logdirs_argument
+@topic_option
+@partition_option
+@click.option("--offset", required=True, type=click.IntRange(min=0), metavar="N", help="Where the log shall end.")
+@click.option("--dry-run", is_flag=True, help="Say what would be cut, and change nothing; takes no lock.")
+@json_option
+def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, dry_run: bool, as_json: bool) -> None:
+    """Cut a partition's log at an offset: every batch that holds it or lies behind it goes.
+
+    A batch is cut as a whole, so that records before the offset go too where they are in one batch with it. Indexes,
+    leader epochs, producer state and checkpoints follow.
+    """
+    check_topics(logdirs, [topic], partition)
+    name = TopicPartition(topic, partition)
+    with owned(logdirs, Terms(only=[name], dry_run=dry_run)) as logs:
+        say_recoveries(logs)
+        log = logs.log(*name)
+        end, size = log.log_end_offset, log.size
+        logs.truncate(topic, partition, offset)
+        cut = size - log.size
+        if as_json:
+            print_json(
+                {
+                    "topic": topic,
+                    "partition": partition,
+                    "bytesCut": cut,
+                    "logStartOffset": log.log_start_offset,
+                    "logEndOffset": log.log_end_offset,
+                }
+            )
+        elif cut or log.log_end_offset != end:
+            verb = "would end" if dry_run else "ends"
+            click.echo(f"{name}: {verb} at offset {log.log_end_offset}, was {end}; {cut} bytes cut")
+        else:
+            click.echo(f"{name}: ends at offset {end}; nothing to cut")
