@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         UnsupportedCompressionTypeError,
     )
     from octavo.scan.api import scan
-    from octavo.storage.log_dir import LogDir
+    from octavo.client.log_dir import LogDir
 
 __version__ = "0.1.0"
 
@@ -57,7 +57,7 @@ _HOMES = {
     "EncodingError": "octavo.errors",
     "InvalidRecordError": "octavo.errors",
     "KafkaError": "octavo.errors",
-    "LogDir": "octavo.storage.log_dir",
+    "LogDir": "octavo.client.log_dir",
     "LogDirError": "octavo.errors",
     "OctavoError": "octavo.errors",
     "ScanError": "octavo.errors",

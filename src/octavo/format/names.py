@@ -22,6 +22,7 @@ BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 # Octavo's own; brokers pass over files they don't know.
 TOPIC_STORE = "octavo-topics.json"  # ids and configs of topics
+PRODUCER_ID_STORE = "octavo-producer-ids.json"  # where the next block of producers' ids begins
 COMMIT_STORE = "octavo-commits.json"  # what writers of several partitions have committed
 
 OFFSET_CHECKPOINTS = (

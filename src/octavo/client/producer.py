@@ -1,0 +1,142 @@
+"""`Producer`: records into the topics of a `LogDir`, batched, idempotent, in transactions if asked for."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterable
+from typing import Self
+
+from octavo import kernels
+from octavo.client.accumulator import Accumulator, Sent
+from octavo.client.batch import ProducerBatch
+from octavo.client.encode import NO_HEADERS, Header, as_bytes, encode_headers
+from octavo.client.future import RecordFuture
+from octavo.client.identity import ProducerIdentity
+from octavo.client.producer_config import ProducerConfig
+from octavo.client.producer_ids import ProducerIds
+from octavo.client.queue import PartitionQueue
+from octavo.client.ratios import CompressionRatios
+from octavo.client.sender import Sender
+from octavo.client.topic_queues import TopicQueues
+from octavo.errors import IllegalStateError, InvalidTimestampError
+from octavo.storage.log_dir import LogDir
+
+
+class Producer:
+    """Sends records; `LogDir.producer` makes one. Thread-safe: records of one thread keep their order in a partition.
+
+    To be closed, or used with `with`: closing appends what waits.
+    """
+
+    def __init__(self, logs: LogDir, config: ProducerConfig, ids: ProducerIds) -> None:
+        self.config = config
+        self._logs = logs
+        self._time_ms = logs.environment.clock.time_ms
+        self._max_bytes = config.max_record_bytes
+        self._ignores_keys = config.partitioner_ignore_keys
+        self._chooser = random.Random()
+        self._topics: dict[str, TopicQueues] = {}
+        self._lock = threading.Lock()
+        ratios = CompressionRatios()
+        self._identity = ProducerIdentity(ids if config.enable_idempotence else None)
+        sender = Sender(config, self._identity, ratios, logs.environment.clock)
+        self._refusal: str | None = None  # why nothing may be sent
+        self._accumulator = Accumulator(config, logs.environment, sender, ratios)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | str | None = None,
+        key: bytes | str | None = None,
+        headers: Iterable[Header] = (),
+        partition: int | None = None,
+        timestamp: int | None = None,
+    ) -> RecordFuture:
+        """Give a record to the batch of its partition; text is written as UTF-8.
+
+        Without a partition the key decides, without a key it is any. Without a timestamp (milliseconds) it is now.
+        Returns at once with a future; raises for a record that no batch can take and for an unknown topic.
+        """
+        content = value if type(value) is bytes else as_bytes(value, "value")
+        name = key if type(key) is bytes else as_bytes(key, "key")
+        if self._refusal is not None:
+            raise IllegalStateError(self._refusal)
+        if timestamp is None:
+            timestamp = self._time_ms()
+        elif timestamp < 0:
+            raise InvalidTimestampError(f"timestamp {timestamp}, expected 0 or more")
+        encoded_headers = encode_headers(headers) if headers else NO_HEADERS
+        queues = self._topics.get(topic) or self._queues(topic)
+        if partition is not None:
+            queue = queues.queue(partition)
+        elif name is not None and not self._ignores_keys:
+            queue = queues.queues[(kernels.murmur2(name) & 0x7FFFFFFF) % len(queues.queues)]
+        elif len(queues.queues) > 1:
+            return self._send_sticky(queues, (timestamp, name, content, encoded_headers))
+        else:
+            queue = queues.queues[0]
+        batch = queue.open
+        place = kernels.append_record(
+            batch.data, timestamp, name, content, encoded_headers, batch.write_limit, batch.ratio, self._max_bytes
+        )
+        if place < 0:
+            batch, place = self._append(queues, queue, (timestamp, name, content, encoded_headers))
+        return RecordFuture(batch, place, timestamp)
+
+    def partitions_for(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions."""
+        queues = self._queues(topic)
+        queues.refresh()
+        return list(range(queues.count))
+
+    def flush(self) -> None:
+        """Wait until every record that was sent is in its log, or its future knows why not."""
+        for queues in list(self._topics.values()):
+            for queue in queues:
+                self._accumulator.flush(queue)
+
+    def close(self) -> None:
+        """Append what waits; nothing can be sent after that."""
+        with self._lock:
+            if self._accumulator.is_closed:
+                return
+            self._refusal = "the producer is closed"
+            self._accumulator.is_closed = True
+        self.flush()
+
+    def _queues(self, topic: str) -> TopicQueues:
+        with self._lock:
+            queues = self._topics.get(topic)
+            if queues is None:
+                queues = TopicQueues(topic, self._logs, self.config.batch_size, self._chooser)
+                self._topics[topic] = queues
+            return queues
+
+    def _append(self, queues: TopicQueues, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
+        """Begin another batch with the record."""
+        if self._refusal is not None:
+            raise IllegalStateError(self._refusal)
+        queues.refresh()
+        return self._accumulator.append(queue, record)
+
+    def _send_sticky(self, queues: TopicQueues, record: Sent) -> RecordFuture:
+        """A record whose partition nothing decides, to the one that such records stick to."""
+        with queues.lock:
+            queue = queues.queues[queues.sticky.current]
+            batch = queue.open
+            size = batch.estimated_size if batch.count else 0
+            limits = batch.write_limit, batch.ratio, self._max_bytes
+            place = kernels.append_record(batch.data, *record, *limits)
+            if place < 0:
+                size = 0
+                batch, place = self._append(queues, queue, record)
+                queues.sticky.partitions = queues.count
+            queues.sticky.appended(batch.estimated_size - size, is_batch_full=batch.is_full)
+        return RecordFuture(batch, place, record[0])

@@ -1,0 +1,136 @@
+"""The configs of a producer: Kafka's names, types, defaults and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from octavo.config import ConfigKey, Given
+from octavo.config.client import parse_client
+from octavo.config.key import config, keys_of
+from octavo.config.kinds import BOOLEAN, INT, LONG, STRING
+from octavo.config.ranges import Between, OneOf
+from octavo.errors import ConfigError
+from octavo.format.compression import CODECS, Codec
+
+MAX_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProducerConfig:
+    """A field is a config of the same name with dots for underscores.
+
+    There is no network between producer and log: what concerns it alone is accepted and has no effect, and its row
+    says so.
+    """
+
+    batch_size: int = config(
+        INT, 16384, Between(0),
+        doc="How many bytes a batch may have before it is closed; a record that is larger has a batch of its own.",
+    )  # fmt: skip
+    linger_ms: int = config(
+        LONG, 5, Between(0),
+        doc="How long a batch waits for more records before it is appended.",
+    )  # fmt: skip
+    max_request_size: int = config(
+        INT, 1048576, Between(0),
+        doc="The largest record, by the size that it could have alone in a batch without compression.",
+    )  # fmt: skip
+    buffer_memory: int = config(
+        LONG, 33554432, Between(0),
+        doc="No record may be larger. Full batches are appended at once, so that memory holds one open batch a "
+        "partition and never has to be waited for.",
+    )  # fmt: skip
+    compression_type: str = config(
+        STRING, "none", OneOf(tuple(row.name for row in CODECS.values())),
+        doc="The codec of batches.",
+    )  # fmt: skip
+    compression_gzip_level: int = config(INT, -1, Between(1, 9, (-1,)), doc="The level of gzip.")
+    compression_lz4_level: int = config(INT, 9, Between(1, 17), doc="The level of lz4.")
+    compression_zstd_level: int = config(INT, 3, Between(-131072, 22), doc="The level of zstd.")
+    partitioner_ignore_keys: bool = config(
+        BOOLEAN, False,
+        doc="Whether records with keys, too, go where records without keys go.",
+    )  # fmt: skip
+    partitioner_adaptive_partitioning_enable: bool = config(
+        BOOLEAN, True,
+        doc="Whether faster brokers get more records. There is none: all partitions are as fast.",
+    )  # fmt: skip
+    partitioner_availability_timeout_ms: int = config(
+        LONG, 0, Between(0),
+        doc="After how long a partition that takes nothing is avoided. No effect.",
+    )  # fmt: skip
+    enable_idempotence: bool = config(
+        BOOLEAN, True,
+        doc="Whether batches carry a producer id and sequences, so that a retry cannot duplicate them.",
+    )  # fmt: skip
+    acks: str = config(
+        STRING, "all", OneOf(("all", "-1", "0", "1")),
+        doc="Whose acknowledgement counts. There is one replica: all values mean that it has the batch.",
+    )  # fmt: skip
+    retries: int = config(
+        INT, MAX_INT, Between(0, MAX_INT),
+        doc="How often a batch is appended again after an error that may pass.",
+    )  # fmt: skip
+    retry_backoff_ms: int = config(LONG, 100, Between(0), doc="How long to wait before the first retry.")
+    retry_backoff_max_ms: int = config(LONG, 1000, Between(0), doc="How long to wait at most before a retry.")
+    delivery_timeout_ms: int = config(
+        INT, 120_000, Between(0),
+        doc="How long after its first record a batch may be retried.",
+    )  # fmt: skip
+    request_timeout_ms: int = config(INT, 30_000, Between(0), doc="How long an answer may take. No effect.")
+    max_in_flight_requests_per_connection: int = config(
+        INT, 5, Between(1),
+        doc="How many unanswered requests there may be. No effect: a partition has at most one batch under way.",
+    )  # fmt: skip
+    max_block_ms: int = config(LONG, 60_000, Between(0), doc="How long send() may wait for memory. No effect.")
+    transactional_id: str | None = config(
+        STRING, None,
+        doc="The name under which transactions are fenced: of two producers with one name only the later may go on.",
+    )  # fmt: skip
+    transaction_timeout_ms: int = config(
+        INT, 60_000, Between(1),
+        doc="After how long an open transaction is aborted.",
+    )  # fmt: skip
+    client_id: str = config(STRING, "", doc="A name of the client. No effect.")
+
+    def __post_init__(self) -> None:
+        if self.transactional_id is not None and not self.enable_idempotence:
+            raise ConfigError("enable.idempotence is false with a transactional.id, expected true")
+        if self.enable_idempotence and self.acks not in ("all", "-1"):
+            raise ConfigError(f"acks is {self.acks} with enable.idempotence, expected all")
+        if self.enable_idempotence and self.max_in_flight_requests_per_connection > 5:
+            found = f"max.in.flight.requests.per.connection is {self.max_in_flight_requests_per_connection}"
+            raise ConfigError(f"{found} with enable.idempotence, expected at most 5")
+        if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
+            expected = f"linger.ms + request.timeout.ms, {self.linger_ms + self.request_timeout_ms}"
+            raise ConfigError(f"delivery.timeout.ms is {self.delivery_timeout_ms}, expected at least {expected}")
+
+    @classmethod
+    def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:
+        """The defaults, over them `configs` by Kafka's names, over them `named` with underscores for dots."""
+        return cls(**parse_client("producer config", PRODUCER_CONFIGS, configs, named))
+
+    @property
+    def codec(self) -> Codec:
+        return next(codec for codec, row in CODECS.items() if row.name == self.compression_type)
+
+    @property
+    def level(self) -> int | None:
+        """The level of the codec, None where it has none."""
+        match self.codec:
+            case Codec.GZIP:
+                return self.compression_gzip_level
+            case Codec.LZ4:
+                return self.compression_lz4_level
+            case Codec.ZSTD:
+                return self.compression_zstd_level
+        return None
+
+    @property
+    def max_record_bytes(self) -> int:
+        return min(self.max_request_size, self.buffer_memory)
+
+
+PRODUCER_CONFIGS: Mapping[str, ConfigKey] = keys_of(ProducerConfig)

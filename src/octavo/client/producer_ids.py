@@ -1,0 +1,66 @@
+"""Producers' ids: never given out twice, also not after a crash."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+
+from octavo.errors import CorruptionError, KafkaStorageError
+from octavo.format.names import PRODUCER_ID_STORE
+from octavo.storage.log_dir import LogDir
+from octavo.storage.log_root import LogRoot
+from octavo.storage.log_roots import live
+from octavo.storage.small_file import replace_file
+
+# Kafka's controllers count from 0. Ours begin where they never get to, so that a broker that takes the directory over
+# gives none of our ids to another producer, whose first batches would pass for duplicates.
+FIRST_PRODUCER_ID = 1 << 48
+BLOCK_SIZE = 1000
+_VERSION = 0
+
+
+class ProducerIds:
+    """Gives out ids from blocks. Thread-safe.
+
+    1. Write where the next block begins, to every directory. 2. Give out the ids before it. A crash after 1 loses the
+    rest of a block, never repeats an id.
+    """
+
+    def __init__(self, logs: LogDir) -> None:
+        self._logs = logs
+        self._lock = threading.Lock()
+        self._next_id = self._block_end = 0
+
+    def allocate(self) -> int:
+        with self._lock:
+            if self._next_id == self._block_end:
+                self._take_block()
+            self._next_id += 1
+            return self._next_id - 1
+
+    def _take_block(self) -> None:
+        roots = live(self._logs.roots)
+        first = max([FIRST_PRODUCER_ID, self._block_end, *(_stored(root) for root in roots)])
+        content = json.dumps({"version": _VERSION, "nextProducerId": first + BLOCK_SIZE}) + "\n"
+        written = 0
+        for root in roots:
+            with suppress(KafkaStorageError), root.using():
+                replace_file(root.files, root.path / PRODUCER_ID_STORE, content.encode())
+                written += 1
+        if not written:
+            raise KafkaStorageError("all log directories are offline: no producer id can be noted")
+        self._next_id, self._block_end = first, first + BLOCK_SIZE
+
+
+def _stored(root: LogRoot) -> int:
+    path = root.path / PRODUCER_ID_STORE
+    with suppress(KafkaStorageError), root.using():
+        if not root.files.exists(path):
+            return 0
+        try:
+            content = json.loads(root.files.read_bytes(path))
+            return int(content["nextProducerId"])
+        except (ValueError, TypeError, KeyError):
+            raise CorruptionError('expected a JSON object with "nextProducerId"', path=str(path)) from None
+    return 0

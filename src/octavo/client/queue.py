@@ -1,0 +1,52 @@
+"""The batches of one partition on their way into its log, first in, first out; only the last one is open."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from octavo.client.batch import BatchLimits, ProducerBatch
+from octavo.format import sequence
+from octavo.storage.partition_log import PartitionLog
+
+# Stands where no batch is open: nothing can be added to it.
+NO_BATCH = ProducerBatch("", -1, BatchLimits(61, 0.0), 0, lambda: None, threading.Condition())
+NO_BATCH.close()
+
+
+class PartitionQueue:
+    """`lock` guards closing, opening and appending batches; adding a record to `open` needs none.
+
+    At most one batch at a time is being appended, so that the sequence is that of the log: a batch that was refused
+    has not used it up.
+    """
+
+    __slots__ = ("closed", "epoch", "is_retry_due", "lock", "log", "next_sequence", "open", "partition", "topic")
+
+    def __init__(self, topic: str, partition: int, log: PartitionLog) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.log = log
+        self.lock = threading.Lock()
+        self.open = NO_BATCH
+        self.closed: deque[ProducerBatch] = deque()
+        self.epoch = (-1, -1)  # producer id and epoch that the sequence is of
+        self.next_sequence = 0
+        self.is_retry_due = False  # a retry is scheduled
+
+    def close_open(self) -> None:
+        """Let the open batch wait for its append; `lock` is held."""
+        batch = self.open
+        if batch is not NO_BATCH:
+            batch.close()
+            self.open = NO_BATCH
+            self.closed.append(batch)
+
+    def sequence_for(self, producer_id: int, epoch: int) -> int:
+        """The first sequence of the next batch; of a new epoch it is 0."""
+        if self.epoch != (producer_id, epoch):
+            self.epoch, self.next_sequence = (producer_id, epoch), 0
+        return self.next_sequence
+
+    def advance_sequence(self, count: int) -> None:
+        self.next_sequence = sequence.increment(self.next_sequence, count)

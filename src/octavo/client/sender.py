@@ -1,0 +1,165 @@
+"""Appending a producer's closed batches to their logs: what is tried again, what is split, what fails."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from octavo.client.batch import Callback, EncodedBatch, ProducerBatch
+from octavo.client.encode import Stamp, encode_batch
+from octavo.client.identity import ProducerIdentity
+from octavo.client.producer_config import ProducerConfig
+from octavo.client.queue import PartitionQueue
+from octavo.client.ratios import CompressionRatios
+from octavo.client.split import split_batch
+from octavo.clock import Clock
+from octavo.errors import (
+    AppendRejected,
+    CorruptBatchError,
+    DeliveryTimeoutError,
+    InvalidProducerEpochError,
+    KafkaError,
+    KafkaStorageError,
+    OutOfOrderSequenceError,
+    ProducerFencedError,
+    RecordBatchTooLargeError,
+    RecordTooLargeError,
+)
+from octavo.format.compression import Codec
+from octavo.kernels.layout import BATCH_OVERHEAD, NO_SEQUENCE
+
+# After these the batch may be in the log or not: the same batch with the same sequence is appended again.
+_RETRIABLE = (KafkaStorageError, CorruptBatchError)
+
+
+class Enlisting(Protocol):
+    """The transaction that a producer's batches belong to."""
+
+    def enlist(self, topic: str, partition: int) -> None:
+        """Make a partition part of it before the first batch goes there; raises where no transaction is open."""
+
+    def fail(self, error: Exception) -> None:
+        """A batch did not get into the log: only an abort can follow."""
+
+
+class Sender:
+    """Takes the closed batches of a queue, in order. Its methods want the queue's lock held."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        identity: ProducerIdentity,
+        ratios: CompressionRatios,
+        clock: Clock,
+        transaction: Enlisting | None = None,
+    ) -> None:
+        self._config = config
+        self._codec, self._level = config.codec, config.level
+        self._identity = identity
+        self._ratios = ratios
+        self._clock = clock
+        self._transaction = transaction
+
+    def drain(self, queue: PartitionQueue, *, now: bool = False) -> list[Callback]:
+        """Append what is closed, up to a batch that must wait for its retry (`now`: it need not).
+
+        Returns what is to be called once the lock is given back.
+        """
+        callbacks: list[Callback] = []
+        while queue.closed:
+            batch = queue.closed[0]
+            if batch.retry_ms > self._clock.time_ms() and not now:
+                break
+            try:
+                done = self._append(queue, batch)
+            except Exception as error:  # whatever it is, who waits for the batch must hear of it
+                done = batch.fail(error)
+            if done is None:
+                break
+            callbacks += done
+            if batch.error is not None and self._transaction is not None:
+                self._transaction.fail(batch.error)
+            if queue.closed and queue.closed[0] is batch:
+                queue.closed.popleft()
+        return callbacks
+
+    def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> list[Callback] | None:
+        """What is to be called when the batch is done; None if it waits for a retry."""
+        count = batch.count
+        if self._transaction is not None:
+            self._transaction.enlist(queue.topic, queue.partition)
+        if batch.encoded is None:
+            batch.encoded = self._encode(queue, batch)
+        log = queue.log
+        epoch = log.latest_epoch
+        try:
+            data = batch.encoded.restore() if batch.attempts else batch.encoded.view
+            result = log.append_as_leader(data, leader_epoch=epoch or 0, trusted=True)
+        except (RecordTooLargeError, RecordBatchTooLargeError) as error:
+            return self._split(queue, batch) if count > 1 else batch.fail(error)
+        except OutOfOrderSequenceError as error:
+            return self._begin_epoch(queue, batch, error)
+        except InvalidProducerEpochError as error:
+            return batch.fail(ProducerFencedError(str(error)) if self._transaction else error)
+        except _RETRIABLE as error:
+            return self._retry(queue, batch, error)
+        except AppendRejected as error:
+            return batch.fail(error)
+        if self._identity.is_idempotent:
+            queue.advance_sequence(count)
+        return batch.complete(result.first_offset, result.log_append_time)
+
+    def _encode(self, queue: PartitionQueue, batch: ProducerBatch) -> EncodedBatch:
+        identity = self._identity
+        number = NO_SEQUENCE
+        if identity.is_idempotent:
+            number = queue.sequence_for(identity.producer_id, identity.epoch)
+        stamp = Stamp(identity.producer_id, identity.epoch, number, self._transaction is not None)
+        records = batch.filled - BATCH_OVERHEAD
+        encoded = encode_batch(batch, self._codec, self._level, stamp)
+        if self._codec is not Codec.NONE:
+            self._ratios.update(batch.topic, (len(encoded.view) - BATCH_OVERHEAD) / records)
+        return encoded
+
+    def _split(self, queue: PartitionQueue, batch: ProducerBatch) -> list[Callback]:
+        """Put smaller batches in the place of one that is too large for the topic."""
+        assert batch.encoded is not None
+        ratio = (len(batch.encoded.view) - BATCH_OVERHEAD) / (batch.filled - BATCH_OVERHEAD)
+        if self._codec is not Codec.NONE:
+            self._ratios.reset(batch.topic, ratio)
+        batch.encoded.restore()
+        parts = split_batch(batch, self._config.batch_size, self._ratios.of(batch.topic) if self._codec else 0.0)
+        queue.closed.popleft()
+        queue.closed.extendleft(part for _, part in reversed(parts))
+        batch.split_into(parts)
+        return []
+
+    def _begin_epoch(
+        self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError
+    ) -> list[Callback] | None:
+        """The log has forgotten batches (it was truncated, say): go on in a new epoch, where nothing is expected."""
+        if self._transaction is not None or batch.attempts:
+            return batch.fail(error)
+        batch.attempts += 1
+        self._identity.bump()
+        assert batch.encoded is not None
+        batch.encoded.restore()
+        batch.encoded = None
+        return self._append(queue, batch)
+
+    def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> list[Callback] | None:
+        """Let the batch wait; give up where no retry can help."""
+        now_ms, config = self._clock.time_ms(), self._config
+        batch.attempts += 1
+        expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
+        if not expired and not queue.log.state.is_closed and batch.attempts <= config.retries:
+            backoff_ms = min(config.retry_backoff_ms << min(batch.attempts - 1, 20), config.retry_backoff_max_ms)
+            batch.retry_ms = now_ms + backoff_ms
+            return None
+        # The log may have the batch or not: nothing may follow it with the sequence that it would have used.
+        self._identity.bump()
+        if expired:
+            waited = f"no append within delivery.timeout.ms, {config.delivery_timeout_ms}"
+            return batch.fail(
+                DeliveryTimeoutError(f"{batch.topic}-{batch.partition}: {waited}; the last error: {error}")
+            )
+        return batch.fail(error)

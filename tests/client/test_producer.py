@@ -1,0 +1,336 @@
+"""Sending records: batches by size and time, futures, ids and sequences, what is refused, what is tried again."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from octavo.client.producer_ids import FIRST_PRODUCER_ID
+from octavo.errors import (
+    ConfigError,
+    DeliveryTimeoutError,
+    IllegalStateError,
+    InvalidBatchError,
+    InvalidTimestampError,
+    KafkaStorageError,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+)
+from octavo.format.record import Header
+from octavo.format.walker import walk
+from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME
+from octavo.storage.append import AppendResult
+from tests.client.stores import Store
+from tests.storage.worlds import NOW_MS
+
+# clients.md: three records as Kafka's accumulator builds them, producer id 4000, epoch 0, base sequence 0.
+GOLDEN = (
+    "000000000000000000000052ffffffff029d14f3800000000000020000018bcfe568000000018bcfe5680a0000000000000fa0000000000000"
+    "0000000314000000046b31047631001800140201047632020268027810001304046b330100"
+)
+
+
+def test_a_record_is_in_the_log_when_its_future_is_done(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    future = producer.send("t", key="k", value=b"v", headers=[("h", b"x"), ("n", None)])
+    assert not future.done()
+    assert future.result() == ("t", 0, 0, NOW_MS)
+    assert future.done() and (future.topic, future.partition, future.offset) == ("t", 0, 0)
+    assert future.timestamp == NOW_MS and future.exception() is None
+    (record,) = store.records("t")
+    assert (record.key, record.value) == (b"k", b"v")
+    assert record.headers == (Header("h", b"x"), Header("n", None))
+
+
+def test_a_batch_waits_for_linger_ms(store: Store) -> None:  # T3
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer(linger_ms=5)
+    first = producer.send("t", b"1")
+    store.world.scheduler.advance(3)
+    second = producer.send("t", b"2")
+    store.world.scheduler.advance(1)
+    assert not first.done()
+    store.world.scheduler.advance(1)
+    assert first.done() and second.done()
+    assert [batch["count"] for batch in walk(store.batches("t")).table] == [2]
+
+
+def test_a_full_batch_does_not_wait(store: Store) -> None:  # T3
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer(batch_size=200, linger_ms=1000)
+    futures = [producer.send("t", b"0123456789", timestamp=NOW_MS) for _ in range(20)]
+    assert [future.done() for future in futures] == [True] * 16 + [False] * 4
+    producer.flush()
+    table = walk(store.batches("t")).table
+    assert table["count"].tolist() == [8, 8, 4] and table["size"].tolist()[:2] == [197, 197]
+    assert [future.offset for future in futures] == list(range(20))
+
+
+def test_the_bytes_are_those_of_kafkas_producer(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    producer._identity.become(4000, 0)
+    producer.send("t", b"v1", b"k1", timestamp=1_700_000_000_000)
+    producer.send("t", b"v2", headers=[("h", b"x")], timestamp=1_700_000_000_010)
+    producer.send("t", None, b"k3", timestamp=1_699_999_999_990)
+    producer.flush()
+    golden = bytearray.fromhex(GOLDEN)
+    golden[12:16] = bytes(4)  # the leader epoch is the log's
+    assert store.batches("t") == bytes(golden)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_codecs(store: Store, codec: str) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer(compression_type=codec, batch_size=2000) as producer:
+        sent = [b'{"number": %d, "text": "all of them are alike"}' % number for number in range(3000)]
+        futures = [producer.send("t", value) for value in sent]
+    assert [record.value for record in store.records("t")] == sent
+    assert [future.offset for future in futures] == list(range(3000))
+    table = walk(store.batches("t")).table
+    assert {int(attributes) & CODEC_MASK for attributes in table["attributes"]} != {0}
+    assert table["size"].max() <= 2000
+    assert table["count"].max() > 40 * 1.2  # the estimate has followed what batches compress to
+
+
+def test_keys_choose_partitions_as_kafka_does(store: Store) -> None:
+    store.logs.create_topic("t", 12)
+    keys = {"": 9, "a": 4, "ab": 2, "abc": 3, "abcd": 8, "key": 1, "kafka": 4, "foobar": 6}
+    with store.logs.producer() as producer:
+        assert {key: producer.send("t", key=key).partition for key in keys} == keys
+        assert producer.send("t", key="a", partition=7).partition == 7
+        assert producer.partitions_for("t") == list(range(12))
+
+
+def test_records_without_a_key_stick_to_a_partition_for_a_batch(store: Store) -> None:
+    store.logs.create_topic("t", 5)
+    with store.logs.producer(batch_size=1000, partitioner_ignore_keys=True) as producer:
+        futures = [producer.send("t", b"v" * 100, key=b"same") for _ in range(1000)]
+    partitions = [future.partition for future in futures]
+    changes = sum(left != right for left, right in pairwise(partitions))
+    assert set(partitions) == set(range(5))
+    assert changes <= 1000 * 112 / 1000  # at least a batch between two changes
+    assert max(partitions.count(partition) for partition in range(5)) < 500
+
+
+def test_new_partitions_are_noticed(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    producer.send("t", b"v").result()
+    store.logs.create_partitions("t", 3)
+    assert producer.send("t", b"v", partition=2).result().partition == 2
+
+
+def test_callbacks(store: Store) -> None:
+    store.logs.create_topic("t", 1, {"max.message.bytes": 200})
+    called: list[object] = []
+    producer = store.logs.producer()
+    producer.send("t", b"v").add_callback(called.append).add_errback(called.append)
+    too_large = producer.send("t", b"v" * 500).add_callback(called.append).add_errback(called.append)
+    assert called == []
+    producer.flush()
+    assert called[0] == ("t", 0, 0, NOW_MS) and isinstance(called[1], RecordTooLargeError)
+    with pytest.raises(RecordTooLargeError, match=re.escape("expected at most max.message.bytes, 200")):
+        too_large.result()
+    producer.send("t", b"w").add_callback(lambda _: 1 / 0).result()  # logged, and no one else's business
+    assert len(store.records("t")) == 2
+
+
+def test_a_batch_that_the_topic_finds_too_large_is_split(store: Store) -> None:
+    store.logs.create_topic("t", 1, {"max.message.bytes": 300})
+    called: list[int] = []
+    with store.logs.producer() as producer:
+        futures = [producer.send("t", b"%03d" % number * 20, headers=[("h", b"v")]) for number in range(50)]
+        for future in futures:
+            future.add_callback(lambda metadata: called.append(metadata.offset))
+    assert [future.offset for future in futures] == list(range(50))
+    assert [record.value for record in store.records("t")] == [b"%03d" % number * 20 for number in range(50)]
+    assert sorted(called) == list(range(50))
+    table = walk(store.batches("t")).table
+    assert table["base_sequence"].tolist() == table["base_offset"].tolist()
+
+
+def test_log_append_time_is_the_futures_timestamp(store: Store) -> None:
+    store.logs.create_topic("t", 1, {"message.timestamp.type": "LogAppendTime"})
+    producer = store.logs.producer()
+    assert producer.send("t", b"v", timestamp=5).timestamp == NOW_MS
+    assert walk(store.batches("t")).table["attributes"][0] & LOG_APPEND_TIME
+
+
+def test_ids_are_never_given_twice(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    seen = []
+    for _ in range(3):
+        for _ in range(2):
+            with store.logs.producer() as producer:
+                producer.send("t", b"v")
+        store.reopen()
+        seen.append(int(walk(store.batches("t")).table["producer_id"].max()))
+    ids = walk(store.batches("t")).table["producer_id"].tolist()
+    assert len(set(ids)) == 6 and min(ids) == FIRST_PRODUCER_ID
+    assert seen == sorted(set(seen))
+
+
+def test_without_idempotence_there_is_no_id(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer({"enable.idempotence": "false"}) as producer:
+        producer.send("t", b"v")
+    (batch,) = walk(store.batches("t")).table
+    assert (batch["producer_id"], batch["producer_epoch"], batch["base_sequence"]) == (-1, -1, -1)
+
+
+def test_sequences_wrap_around(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    (queue,) = producer._queues("t")
+    queue.sequence_for(producer._identity.producer_id, 0)
+    queue.next_sequence = 2**31 - 2
+    for _ in range(2):
+        for _ in range(3):
+            producer.send("t", b"v")
+        producer.flush()
+    assert walk(store.batches("t")).table["base_sequence"].tolist() == [2**31 - 2, 1]
+
+
+def test_a_retry_does_not_duplicate(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An append whose answer is lost is repeated with its sequence, and answered with the offsets that it has."""
+    store.logs.create_topic("t", 1)
+    log = store.logs.log("t", 0)
+    append, calls = log.append_as_leader, []
+
+    def lose_answers(*given: object, **named: object) -> AppendResult:
+        result: AppendResult = append(*given, **named)  # type: ignore[arg-type]
+        calls.append(result.is_duplicate)
+        if len(calls) % 3:
+            raise KafkaStorageError("the answer is lost")
+        return result
+
+    monkeypatch.setattr(log, "append_as_leader", lose_answers)
+    producer = store.logs.producer(retry_backoff_ms=0)
+    futures = []
+    for number in range(5):
+        futures.append(producer.send("t", b"%d" % number))
+        producer.flush()
+    assert calls == [False, True, True] * 5
+    assert [future.offset for future in futures] == list(range(5))
+    assert [record.value for record in store.records("t")] == [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_a_retry_waits_in_the_background(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.logs.create_topic("t", 1)
+    log = store.logs.log("t", 0)
+    append, fails = log.append_as_leader, [True, True]
+
+    def refuse(*given: object, **named: object) -> AppendResult:
+        if fails and fails.pop():
+            raise KafkaStorageError("not now")
+        return append(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(log, "append_as_leader", refuse)
+    producer = store.logs.producer(linger_ms=0, retry_backoff_ms=100)
+    future = producer.send("t", b"1")
+    store.world.scheduler.advance(0)
+    later = producer.send("t", b"2")
+    store.world.scheduler.advance(99)
+    assert not future.done() and len(fails) == 1
+    store.world.scheduler.advance(1)
+    assert not future.done() and not fails
+    store.world.scheduler.advance(200)
+    assert (future.offset, later.offset) == (0, 1)
+
+
+def test_after_delivery_timeout_ms_a_batch_fails(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.logs.create_topic("t", 1)
+    log = store.logs.log("t", 0)
+    append = log.append_as_leader
+
+    def refuse(*_: object, **__: object) -> AppendResult:
+        raise KafkaStorageError("never")
+
+    monkeypatch.setattr(log, "append_as_leader", refuse)
+    producer = store.logs.producer(linger_ms=0)
+    future = producer.send("t", b"1")
+    store.world.scheduler.advance(121_000)
+    assert isinstance(future.exception(), DeliveryTimeoutError)
+    monkeypatch.setattr(log, "append_as_leader", append)
+    assert producer.send("t", b"2").offset == 0
+    # Nobody knows whether the lost batch is in the log: the next one begins a new epoch.
+    assert walk(store.batches("t")).table[["producer_epoch", "base_sequence"]].tolist() == [(1, 0)]
+
+
+def test_a_log_that_forgot_batches_is_written_to_in_a_new_epoch(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    for _ in range(3):
+        producer.send("t", b"v").result()
+    store.logs.truncate("t", 0, 1)
+    assert producer.send("t", b"w").offset == 1
+    assert walk(store.batches("t")).table[["producer_epoch", "base_sequence"]].tolist() == [(0, 0), (1, 0)]
+
+
+def test_what_the_topic_refuses_fails_and_the_rest_goes_on(store: Store) -> None:
+    store.logs.create_topic("t", 1, {"cleanup.policy": "compact"})
+    with store.logs.producer() as producer:
+        refused = producer.send("t", b"no key")
+        assert isinstance(refused.exception(), InvalidBatchError)
+        assert producer.send("t", b"v", b"k").offset == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"value": b"v" * 2000}, RecordTooLargeError, "expected at most max.request.size, 1500"),
+        ({"value": 5}, TypeError, "a value of type int, expected bytes, str or None"),
+        ({"key": 5.0}, TypeError, "a key of type float"),
+        ({"timestamp": -1}, InvalidTimestampError, "timestamp -1, expected 0 or more"),
+        ({"partition": 2}, UnknownTopicOrPartitionError, "there is no partition t-2, expected 0 to 0"),
+        ({"partition": -1}, UnknownTopicOrPartitionError, "there is no partition t--1"),
+        ({"topic": "u"}, UnknownTopicOrPartitionError, "there is no topic u"),
+    ],
+)
+def test_what_send_refuses(store: Store, given: dict[str, object], error: type[Exception], words: str) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer(max_request_size=1500)
+    with pytest.raises(error, match=re.escape(words)):
+        producer.send(**{"topic": "t", **given})  # type: ignore[arg-type]
+    assert producer.send("t", b"v" * 1400).offset == 0
+
+
+def test_a_closed_producer_refuses(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer() as producer:
+        future = producer.send("t", b"v")
+    assert future.offset == 0
+    producer.close()
+    with pytest.raises(IllegalStateError, match="the producer is closed"):
+        producer.send("t", b"v")
+
+
+def test_closing_the_directory_appends_what_waits(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    future = producer.send("t", b"v")
+    store.logs.close()
+    assert future.offset == 0
+    assert len(store.records("t")) == 1
+
+
+@pytest.mark.parametrize(
+    ("configs", "words"),
+    [
+        ({"linger.sm": 5}, "linger.sm is no producer config (nearest: linger.ms)"),
+        ({"batch.size": -1}, "batch.size is '-1', expected ≥ 0"),
+        ({"compression.type": "brotli"}, "expected one of none, gzip, snappy, lz4, zstd"),
+        ({"compression.zstd.level": 23}, "compression.zstd.level is '23', expected -131072 to 22"),
+        ({"acks": "1"}, "acks is 1 with enable.idempotence, expected all"),
+        ({"max.in.flight.requests.per.connection": 6}, "expected at most 5"),
+        ({"delivery.timeout.ms": 30_004}, "expected at least linger.ms + request.timeout.ms, 30005"),
+        ({"transactional.id": "x", "enable.idempotence": "false"}, "expected true"),
+    ],
+)
+def test_configs_that_are_refused(store: Store, configs: dict[str, str | int], words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        store.logs.producer(configs)
