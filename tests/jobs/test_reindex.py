@@ -13,6 +13,8 @@ from octavo.jobs import reindex
 from octavo.jobs.build_index import IndexLimits, build_indexes
 from octavo.jobs.reindex import ReindexTask
 from octavo.jobs.runner import Outcome, ThreadRunner
+from octavo.scan.directory import read_directory
+from octavo.scan.location import locate
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.storage.topic_configs import TopicConfigs
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
@@ -28,8 +30,13 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
+def planned(folder: Path, *, write: bool = True) -> list[ReindexTask]:
+    configs = {"index.interval.bytes": LIMITS.index_interval_bytes, "segment.index.bytes": LIMITS.segment_index_bytes}
+    return reindex.plan(read_directory(locate(folder)), configs, write=write)
+
+
 def reindexed(folder: Path, *, write: bool = True) -> list[reindex.ReindexResult]:
-    tasks = reindex.plan(open_log_dirs(folder).partitions.values(), lambda _: LIMITS, write=write)
+    tasks = planned(folder, write=write)
     return [outcome.get() for outcome in reindex.commit(ThreadRunner(2).run(reindex.run, tasks))]
 
 
@@ -113,7 +120,7 @@ def test_an_index_takes_no_more_than_its_room(folder: Path) -> None:
 
 
 def test_a_task_travels(folder: Path) -> None:
-    tasks = reindex.plan(open_log_dirs(folder).partitions.values(), lambda _: LIMITS, write=True)
+    tasks = planned(folder)
     assert pickle.loads(pickle.dumps(tasks)) == tasks
 
 

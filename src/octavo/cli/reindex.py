@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-
 import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, json_option, logdirs_argument, print_json
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.errors import CorruptionError, ScanError
-from octavo.filesystem import LocalFileSystem
+from octavo.errors import CorruptionError
 from octavo.jobs import reindex as job
-from octavo.jobs.build_index import IndexLimits
+from octavo.jobs.directories import directories
 from octavo.jobs.reindex import ReindexResult, ReindexTask
-from octavo.scan.directory import Directory, read_directory
-from octavo.scan.location import LOCAL, locate
-from octavo.storage.lock import DirectoryLock
-from octavo.storage.topic_configs import TopicConfigs
 
 
 @declare("reindex", SparkCommand)
@@ -44,11 +35,8 @@ def command(
     Logs stay as they are: the indexes of a damaged one end before the damage, which is told, and the exit code is 1
     then. A directory that a broker or another process has locked is refused.
     """
-    directories = [_listed(place, topics) for place in logdirs]
-    with _locked([] if dry_run else directories):
-        if not dry_run:
-            directories = [_listed(place, topics) for place in logdirs]  # as it is now that nobody else changes it
-        tasks = [task for directory in directories for task in _plan(directory, configs, dry_run)]
+    with directories(logdirs, topics, write=not dry_run) as found:
+        tasks = [task for directory in found for task in job.plan(directory, configs, write=not dry_run)]
         changed = failed = 0
         total = sum(task.size for task in tasks)
         with job_runner(master) as runner, progress_bar("indexing", total) as progress:
@@ -62,32 +50,6 @@ def command(
         verb = "would get" if dry_run else "got"
         click.echo(f"{changed} of {len(tasks)} segments {verb} new indexes")
     return 1 if failed else 0
-
-
-def _listed(place: str, topics: Sequence[str]) -> Directory:
-    location = locate(place)
-    if location.file_system != LOCAL:
-        raise ScanError(f"{location}: expected a path of this machine, since files are written")
-    return read_directory(location, (lambda name: name.topic in topics) if topics else None)
-
-
-@contextmanager
-def _locked(directories: Sequence[Directory]) -> Iterator[None]:
-    """Hold the locks of all log directories, each once."""
-    with ExitStack() as stack:
-        for root in dict.fromkeys(Path(directory.root.location.path).resolve() for directory in directories):
-            stack.callback(DirectoryLock(root).release)
-        yield
-
-
-def _plan(directory: Directory, configs: dict[str, str], dry_run: bool) -> list[ReindexTask]:
-    known = TopicConfigs(LocalFileSystem(), [Path(directory.root.location.path)], {})
-
-    def limits_of(topic: str) -> IndexLimits:
-        config = known.of(topic, configs)
-        return IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
-
-    return job.plan(directory.partitions.values(), limits_of, write=not dry_run)
 
 
 def _print(task: ReindexTask, result: ReindexResult, as_json: bool) -> None:

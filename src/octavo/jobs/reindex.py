@@ -11,16 +11,18 @@ both lead readers right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from octavo.config import Given
 from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format import offset_index, time_index
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, SegmentFile, TopicPartition
 from octavo.jobs.build_index import IndexLimits, build_indexes
 from octavo.jobs.runner import Outcome
-from octavo.scan.files import PartitionFiles
+from octavo.scan.directory import Directory
+from octavo.storage.topic_configs import TopicConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,13 @@ class ReindexResult:
     problem: str | None  # why the indexes end at that position of the log, before its end
 
 
-def plan(
-    partitions: Iterable[PartitionFiles], limits_of: Callable[[str], IndexLimits], *, write: bool
-) -> list[ReindexTask]:
-    """A task a segment; `limits_of` gives the configs of a topic."""
+def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> list[ReindexTask]:
+    """A task a segment; `configs` stand over those that a topic has."""
+    known = TopicConfigs(LocalFileSystem(), [Path(directory.root.location.path)], {})
     tasks = []
-    for files in partitions:
-        limits = limits_of(files.folder.topic)
+    for files in directory.partitions.values():
+        config = known.of(files.folder.topic, configs)
+        limits = IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
         folder = Path(files.location.path)
         for segment in files.segments:
             if not segment.transient:

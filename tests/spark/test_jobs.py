@@ -1,0 +1,86 @@
+"""Jobs on Spark: the same results as on this machine's threads, on both kinds of session."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from octavo.errors import CorruptionError, OffsetOutOfRangeError
+from octavo.jobs import count
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import plan
+from octavo.scan.log_dirs import open_log_dirs
+from octavo.spark import jobs
+from octavo.spark.runner import SparkRunner
+from tests.golden.archives import unpack
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Cluster = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    number: int
+    size: int = 1
+
+
+def half(task: Task) -> int:
+    if task.number == 3:
+        raise OffsetOutOfRangeError(3, 0, 2)
+    if task.number == 5:
+        raise CorruptionError("odd", position=5, path="five")
+    return task.number // 2
+
+
+def test_outcomes_keep_order_and_errors(spark: SparkSession) -> None:
+    told: list[int] = []
+    outcomes = list(SparkRunner(spark).run(half, [Task(number) for number in range(100)], told.append))
+    assert [outcome.task.number for outcome in outcomes] == list(range(100))
+    assert [outcome.result for outcome in outcomes if outcome.error is None] == [
+        number // 2 for number in range(100) if number not in (3, 5)
+    ]
+    assert [str(outcome.error) for outcome in outcomes if outcome.error] == [
+        "offset 3, expected 0 to 2",
+        "five, position 5: odd",
+    ]
+    assert sum(told) == 100
+
+
+def test_no_task_is_no_job(spark: SparkSession) -> None:
+    assert list(SparkRunner(spark).run(half, [])) == []
+
+
+@pytest.mark.parametrize("archive", ["v431-clean", "v431-torn", "upgrade-mixed"])
+def test_verify_finds_the_same(spark: SparkSession, archive: str) -> None:
+    here = Verification(plan([unpack(archive)]), ThreadRunner())
+    findings = list(here.findings())
+    assert jobs.verify(spark, unpack(archive)) == jobs.VerifyReport(findings, here.summary)
+
+
+def test_topics_count_the_same_on_a_cluster(cluster: Cluster) -> None:
+    root = unpack("v431-clean")
+    here = list(count.count(count.plan(open_log_dirs(root).partitions.values()), ThreadRunner()))
+    assert cluster(jobs.topics, root) == here
+    assert len(here) > 20
+
+
+def test_reindex_leaves_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-killed-recovered"), root)
+    topic = next(path.name for path in sorted(root.glob("*-0")) if not path.name.startswith("__"))
+    indexes = sorted(root.glob("*-0/*.index"))
+    before = {path: path.read_bytes() for path in indexes if not path.parent.name.startswith("__")}
+    for path in before:
+        path.unlink()
+    results = jobs.reindex(spark, str(root))
+    assert {path: path.read_bytes() for path in before} == before
+    assert sum(bool(result.changed) for result in results) >= len(before) > 5
+    assert not any(result.changed for result in jobs.reindex(spark, root, [topic.rpartition("-")[0]], dry_run=True))
