@@ -21,6 +21,10 @@ class Findings:
     def note(self, path: object, sentence: str) -> None:
         self.notes.append(Note(str(path), sentence))
 
+    def loss(self, path: object, sentence: str) -> None:
+        """Take note that wanted records, which were there when the reading was planned, are gone."""
+        self.note(path, sentence)
+
     def damage(self, error: CorruptionError) -> None:
         """Raise the error, which has its path and position, or note it: the reader goes on behind it."""
         if self.on_damage == "raise":

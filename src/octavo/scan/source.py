@@ -97,7 +97,7 @@ class Source:
             if size > span.end and stop is not Stop.SIZE_TOO_SMALL:
                 span.start, span.end, span.size = stop_position, size, size  # another file than planned, or it grew
             elif size < span.size:
-                self._findings.note(span.location, f"truncated while it was read, at offset {self.next_offset}")
+                self._findings.loss(span.location, f"truncated while it was read, at offset {self.next_offset}")
                 return
             else:
                 resumed = self._resumed(span, stop, stop_position)
@@ -148,7 +148,7 @@ class Source:
         first = segments[0].base_offset if segments else end_offset
         if first > self.next_offset:
             lost = f"offsets {self.next_offset} to {min(first, end_offset) - 1} were deleted while they were read"
-            self._findings.note(self.task.folder, lost)
+            self._findings.loss(self.task.folder, lost)
             self.next_offset = first
         for slot, segment in enumerate(segments):
             following = segments[slot + 1].base_offset if slot + 1 < len(segments) else end_offset

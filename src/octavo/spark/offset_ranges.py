@@ -1,0 +1,61 @@
+"""Offset ranges cut as minPartitions and maxRecordsPerPartition ask: the rules of Spark's Kafka source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from octavo.format.names import TopicPartition
+
+
+class PartitionRange(NamedTuple):
+    """Offsets of a partition, the end not included."""
+
+    name: TopicPartition
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many offsets: after compaction there are fewer records."""
+        return self.end - self.start
+
+
+def divide(
+    ranges: Iterable[PartitionRange], min_partitions: int | None, max_records: int | None
+) -> list[PartitionRange]:
+    """The ranges that have offsets, cut where they are too long or too few."""
+    divided = [part for part in ranges if part.size > 0]
+    if max_records is not None:
+        divided = [piece for part in divided for piece in _pieces(part, -(-part.size // max_records))]
+    if min_partitions is not None and len(divided) < min_partitions:
+        divided = _at_least(divided, min_partitions)
+    return divided
+
+
+def _at_least(ranges: Sequence[PartitionRange], number: int) -> list[PartitionRange]:
+    """About so many ranges: small ones stay whole, the others are cut in proportion to their sizes."""
+    total = sum(part.size for part in ranges)
+    whole = {part for part in ranges if _share(part.size, total, number) == 1}
+    rest_size = total - sum(part.size for part in whole)
+    rest_number = max(number - len(whole), 1)
+    return [
+        piece
+        for part in ranges
+        for piece in _pieces(part, 1 if part in whole else _share(part.size, rest_size, rest_number))
+    ]
+
+
+def _share(size: int, total: int, number: int) -> int:
+    return max(int(size / total * number + 0.5), 1)  # halves go up, as in Java
+
+
+def _pieces(part: PartitionRange, number: int) -> list[PartitionRange]:
+    """Equal pieces; what does not divide goes to the last ones."""
+    pieces, start = [], part.start
+    for left in range(number, 0, -1):
+        end = start + (part.end - start) // left
+        if end > start:
+            pieces.append(PartitionRange(part.name, start, end))
+        start = end
+    return pieces

@@ -1,0 +1,111 @@
+"""The options of the source as one table, from which docs are made: those of Spark's Kafka source, and our own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+Scope = Literal["batch", "stream", "both"]
+
+_log = logging.getLogger("octavo.spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A row: `scope` says in which queries the option counts. Names are compared without case, as Spark does."""
+
+    name: str
+    default: str
+    scope: Scope
+    meaning: str
+    ours: bool = False  # Spark's Kafka source has no such option
+
+
+SOURCE_OPTIONS = (
+    Option(
+        "path", "", "both", "a log directory, a partition's folder, a segment file or a URL: what `load()` is given"
+    ),
+    Option("paths", "", "both", "several of them, as a JSON list: what `load([…])` makes of a list", ours=True),
+    Option("assign", "", "both", 'partitions: `{"topicA":[0,1]}`; one of assign, subscribe and subscribePattern'),
+    Option("subscribe", "", "both", "topics, with commas between them"),
+    Option("subscribePattern", "", "both", "a regular expression that is found in the topics' names"),
+    Option("startingTimestamp", "", "both", "milliseconds: the first record from then on, in every partition"),
+    Option(
+        "startingOffsetsByTimestamp", "", "both", 'the same for each partition: `{"topicA":{"0":1000}}`; all are named'
+    ),
+    Option(
+        "startingOffsets",
+        "latest; batch: earliest",
+        "both",
+        'earliest, latest, or `{"topicA":{"0":23,"1":-2}}` with -2 earliest and -1 latest; a batch cannot start at'
+        " latest; a stream asks only when it first starts",
+    ),
+    Option(
+        "startingOffsetsByTimestampStrategy",
+        "error",
+        "both",
+        "where no record is as late as the starting timestamp: error, or latest",
+    ),
+    Option("endingTimestamp", "", "batch", "milliseconds: up to the first record from then on"),
+    Option("endingOffsetsByTimestamp", "", "batch", "the same for each partition"),
+    Option(
+        "endingOffsets",
+        "latest",
+        "batch",
+        "latest, highWatermark (ours, for streams too: what the broker's checkpoint says is committed), or offsets",
+    ),
+    Option(
+        "failOnDataLoss",
+        "true",
+        "both",
+        "fail when wanted records were deleted; false: go on behind them with a warning. Gaps that compaction or"
+        " transactions leave are no loss",
+    ),
+    Option("maxOffsetsPerTrigger", "", "stream", "at most so many offsets in a micro-batch, shared out by backlog"),
+    Option(
+        "maxBytesPerTrigger", "", "stream", "at most about so many bytes of log in a micro-batch, shared out", ours=True
+    ),
+    Option("minOffsetsPerTrigger", "", "stream", "wait for so many offsets before a micro-batch"),
+    Option("maxTriggerDelay", "15m", "stream", "but no longer than this"),
+    Option("minPartitions", "", "both", "split the largest offset ranges into at least about so many Spark tasks"),
+    Option("maxRecordsPerPartition", "", "both", "split offset ranges of more offsets than that"),
+    Option("partitionBytes", str(128 << 20), "both", "the bytes of log that a Spark task reads at most", ours=True),
+    Option("includeHeaders", "false", "both", "the column headers"),
+    Option(
+        "columns", "all", "both", "some columns, with commas between them: what is left out is not built", ours=True
+    ),
+    Option("isolationLevel", "read_uncommitted", "both", "or read_committed; also as kafka.isolation.level", ours=True),
+    Option("kafka.isolation.level", "read_uncommitted", "both", "as isolationLevel, which goes first"),
+    Option(
+        "kafka.*",
+        "",
+        "both",
+        "what configures a Kafka consumer (bootstrap.servers too) is ignored: there is no broker. As in Spark's source,"
+        " auto.offset.reset, key.deserializer, value.deserializer, enable.auto.commit and interceptor.classes are"
+        " refused",
+    ),
+    Option("groupIdPrefix", "", "both", "ignored: there are no consumer groups"),
+    Option("kafkaConsumer.pollTimeoutMs", "", "both", "ignored: nothing is polled"),
+    Option("fetchOffset.numRetries", "", "both", "ignored: listings are retried by themselves"),
+    Option("fetchOffset.retryIntervalMs", "", "both", "ignored"),
+    Option("partition.metadata.cache.ttl.ms", "", "both", "ignored: a listing is as new as the micro-batch"),
+)
+
+_KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}
+# What Spark itself puts among the options of a source, or a user gives for another part of the query.
+_SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header", "timezone"})
+
+
+def warn_of(options: Mapping[str, str], scope: Scope) -> None:
+    """Say which options do nothing here: unknown ones, which Spark ignores silently, and those of another scope."""
+    for name in sorted(options):
+        known = _KNOWN.get(name.lower())
+        if known is not None and known.scope not in ("both", scope):
+            _log.warning("%s option ignored in %s queries", known.name, "batch" if scope == "batch" else "streaming")
+        elif known is None and not name.lower().startswith("kafka.") and name.lower() not in _SPARKS:
+            near = get_close_matches(name.lower(), _KNOWN, 1)
+            hint = f"; is {_KNOWN[near[0]].name} meant?" if near else ""
+            _log.warning("option %s is none of the octavo source and is ignored%s", name, hint)

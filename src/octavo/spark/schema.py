@@ -1,0 +1,61 @@
+"""The columns of a query: the schema of Spark's Kafka source, or those of its columns that were asked for."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from octavo.errors import ConfigError
+
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+# In the order of Spark's Kafka source; all of them nullable, as there.
+TYPES: dict[str, DataType] = {
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+    "headers": ArrayType(_HEADER),
+}
+
+
+def schema_of(columns: tuple[str, ...]) -> StructType:
+    """The Spark schema of these columns, in their order."""
+    return StructType([StructField(name, TYPES[name]) for name in columns])
+
+
+def columns_of(text: str | None, include_headers: bool) -> tuple[str, ...]:
+    """The columns that the options ask for: `columns` names them all, else all there are."""
+    if text is None:
+        return tuple(name for name in TYPES if include_headers or name != "headers")
+    known = {name.lower(): name for name in TYPES}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name.lower() not in known:
+            near = get_close_matches(name.lower(), known, 1)
+            hint = f"; is {known[near[0]]} meant?" if near else ""
+            raise ConfigError(f"columns: '{name}', expected some of {', '.join(TYPES)}{hint}")
+    if not names:
+        raise ConfigError(f"columns is empty, expected some of {', '.join(TYPES)}")
+    return tuple(dict.fromkeys(known[name.lower()] for name in names))
+
+
+def check_schema(given: StructType, columns: tuple[str, ...]) -> None:
+    """Refuse a schema that a user gave, unless it is the one there is."""
+    if given.simpleString() != schema_of(columns).simpleString():
+        raise ConfigError(
+            "Kafka source has a fixed schema and cannot be set with a custom one; the option columns chooses from it"
+        )

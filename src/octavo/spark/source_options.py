@@ -1,0 +1,161 @@
+"""The options of a query, checked: what batch and stream have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql.datasource import CaseInsensitiveDict
+
+from octavo.errors import ConfigError
+from octavo.scan.plan import SPLIT_BYTES
+from octavo.spark.schema import columns_of, schema_of
+from octavo.spark.subscription import Subscription
+from octavo.spark.values import boolean, duration_ms, integer, positive
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from octavo.scan.api import IsolationLevel
+
+OnNoMatch = Literal["error", "latest"]
+
+_DEFAULT_MAX_TRIGGER_DELAY = "15m"
+_REFUSED = {
+    "auto.offset.reset": "Instead set the source option 'startingOffsets' to 'earliest' or 'latest' to specify where"
+    " to start.",
+    "key.deserializer": "Keys are byte arrays. Use DataFrame operations to explicitly deserialize the keys.",
+    "value.deserializer": "Values are byte arrays. Use DataFrame operations to explicitly deserialize the values.",
+    "enable.auto.commit": "",
+    "interceptor.classes": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """How much a micro-batch may and must have."""
+
+    max_offsets: int | None = None
+    max_bytes: int | None = None
+    min_offsets: int | None = None
+    max_trigger_delay_ms: int = 0
+
+    @property
+    def is_limited(self) -> bool:
+        return self.max_offsets is not None or self.max_bytes is not None or self.min_offsets is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """Into which tasks the work is cut."""
+
+    min_partitions: int | None = None
+    max_records_per_partition: int | None = None
+    partition_bytes: int = SPLIT_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Picklable: readers carry it to their tasks."""
+
+    paths: tuple[str, ...]
+    subscription: Subscription
+    columns: tuple[str, ...]
+    isolation_level: IsolationLevel
+    fail_on_data_loss: bool
+    on_no_match: OnNoMatch
+    splitting: Splitting
+    admission: Admission
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> SourceOptions:
+        """Check the options; a wrong one is an error that says what was expected."""
+        options = CaseInsensitiveDict(options)
+        _refuse_configs(options)
+        return cls(
+            _paths(options),
+            Subscription.of(options),
+            columns_of(options.get("columns"), _boolean(options, "includeHeaders", False)),
+            _isolation_level(options),
+            _boolean(options, "failOnDataLoss", True),
+            _on_no_match(options),
+            Splitting(
+                _positive(options, "minPartitions"),
+                _positive(options, "maxRecordsPerPartition"),
+                _positive(options, "partitionBytes") or SPLIT_BYTES,
+            ),
+            _admission(options),
+        )
+
+    def schema(self) -> StructType:
+        return schema_of(self.columns)
+
+
+def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Absolute: a task's process has another working directory than the driver's."""
+    given = [options["path"]] if "path" in options else []
+    if "paths" in options:
+        try:
+            listed = json.loads(options["paths"])
+        except ValueError:
+            listed = None
+        if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
+            raise ConfigError(f"""paths: expected a JSON list such as ["/disk1", "/disk2"], got {options["paths"]}""")
+        given += listed
+    if not given:
+        raise ConfigError("no log directory: give load() one, or the option 'paths' a JSON list of them")
+    absolute = (path if "://" in path else os.path.abspath(path) for path in given)  # noqa: PTH100 - or a URL
+    return tuple(dict.fromkeys(absolute))
+
+
+def _refuse_configs(options: Mapping[str, str]) -> None:
+    for config, instead in _REFUSED.items():
+        if f"kafka.{config}" in options:
+            raise ConfigError(f"Kafka option '{config}' is not supported. {instead}".rstrip())
+
+
+def _isolation_level(options: Mapping[str, str]) -> IsolationLevel:
+    name = next((name for name in ("isolationLevel", "kafka.isolation.level") if name in options), None)
+    level = "read_uncommitted" if name is None else options[name].strip().lower()
+    if level == "read_uncommitted":
+        return "read_uncommitted"
+    if level == "read_committed":
+        return "read_committed"
+    raise ConfigError(
+        f"Invalid value {options[name or '']} for configuration {name}: String must be one of: read_committed,"
+        " read_uncommitted"
+    )
+
+
+def _on_no_match(options: Mapping[str, str]) -> OnNoMatch:
+    strategy = options.get("startingOffsetsByTimestampStrategy", "error")
+    if strategy.lower() == "error":
+        return "error"
+    if strategy.lower() == "latest":
+        return "latest"
+    raise ConfigError(
+        f"startingOffsetsByTimestampStrategy: No value found for '{strategy.upper()}', expected error or latest"
+    )
+
+
+def _admission(options: Mapping[str, str]) -> Admission:
+    least, most = _integer(options, "minOffsetsPerTrigger"), _integer(options, "maxOffsetsPerTrigger")
+    if least is not None and most is not None and least > most:
+        raise ConfigError(f"The value of minOffsetPerTrigger({least}) is higher than the maxOffsetsPerTrigger({most}).")
+    delay = duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", _DEFAULT_MAX_TRIGGER_DELAY))
+    return Admission(most, _positive(options, "maxBytesPerTrigger"), least, delay)
+
+
+def _boolean(options: Mapping[str, str], name: str, otherwise: bool) -> bool:
+    return boolean(name, options[name]) if name in options else otherwise
+
+
+def _integer(options: Mapping[str, str], name: str) -> int | None:
+    return integer(name, options[name]) if name in options else None
+
+
+def _positive(options: Mapping[str, str], name: str) -> int | None:
+    return positive(name, options[name]) if name in options else None

@@ -1,0 +1,112 @@
+"""The values of options: text to numbers, truth, durations and JSON, with the errors of Spark's Kafka source."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from octavo.errors import ConfigError
+from octavo.format.names import TopicPartition
+
+Offsets = dict[TopicPartition, int]
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DURATION = re.compile(r"(-?[0-9]+)([a-z]+)?")
+_MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def integer(name: str, text: str) -> int:
+    """A whole number of 64 bits."""
+    if not _INTEGER.fullmatch(text.strip()) or int(text) not in _INT64:
+        raise ConfigError(f'{name}: For input string: "{text}", expected a whole number')
+    return int(text)
+
+
+def positive(name: str, text: str) -> int:
+    """A whole number above 0."""
+    number = integer(name, text)
+    if number <= 0:
+        raise ConfigError(f"{name} must be positive, and is {number}")
+    return number
+
+
+def boolean(name: str, text: str) -> bool:
+    """true or false, in any case."""
+    known = {"true": True, "false": False}.get(text.strip().lower())
+    if known is None:
+        raise ConfigError(f'{name}: For input string: "{text}", expected true or false')
+    return known
+
+
+def duration_ms(name: str, text: str) -> int:
+    """A time as Spark writes it: 15m, 30s, 500ms; a number alone is milliseconds."""
+    match = _DURATION.fullmatch(text.strip().lower())
+    unit = None if match is None else _MILLISECONDS.get(match[2] or "")
+    if match is None or unit is None:
+        expected = "expected a number with s, m or min, h, d, ms, as in 50s, 100ms or 15m"
+        raise ConfigError(f"{name}: Failed to parse time string: {text}, {expected}")
+    return int(match[1]) * unit
+
+
+def partitions(text: str) -> frozenset[TopicPartition]:
+    """`{"topicA":[0,1]}`."""
+    found: set[TopicPartition] = set()
+    try:
+        for topic, numbers in json.loads(text).items():
+            found.update(TopicPartition(topic, _int(number)) for number in _list(numbers))
+    except (ValueError, AttributeError):
+        raise ConfigError(f'Expected e.g. {{"topicA":[0,1],"topicB":[0,1]}}, got {text}') from None
+    return frozenset(found)
+
+
+def offsets(text: str) -> Offsets:
+    """`{"topicA":{"0":23,"1":-1}}`."""
+    try:
+        return from_nested(json.loads(text))
+    except (ValueError, AttributeError):
+        raise ConfigError(f'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}') from None
+
+
+def timestamps(text: str) -> Offsets:
+    """The same form with milliseconds."""
+    try:
+        return from_nested(json.loads(text))
+    except (ValueError, AttributeError):
+        form = '{"topicA": {"0": 123456789, "1": 123456789},\n"topicB": {"0": 123456789, "1": 123456789}}'
+        raise ConfigError(f"Expected e.g. {form}, got {text}") from None
+
+
+def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """Offsets from the nested form in which options and checkpoints have them."""
+    return {
+        TopicPartition(topic, int(number)): _int(offset)
+        for topic, numbers in nested.items()
+        for number, offset in numbers.items()
+    }
+
+
+def to_nested(flat: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    """The nested form, in order: Spark takes two offsets for equal only if their texts are."""
+    nested: dict[str, dict[str, int]] = {}
+    for topic, number in sorted(flat):
+        nested.setdefault(topic, {})[str(number)] = flat[TopicPartition(topic, number)]
+    return nested
+
+
+def listed(names: Iterable[TopicPartition]) -> str:
+    """Partitions as messages name them."""
+    return ", ".join(f"{name.topic}-{name.partition}" for name in sorted(names))
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value not in _INT64:
+        raise ValueError(value)
+    return value
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(value)
+    return value
