@@ -92,6 +92,12 @@ class ProducerAppendInfo:
             updated.current_txn_first_offset = batch.base_offset
             self.started.append(batch.base_offset)
 
+    def follow(self, batch: DataBatch) -> None:
+        """Remember a batch that is known to follow those before it, in their epoch and transaction."""
+        delta = batch.last_offset_delta
+        cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
+        self.updated.add_batch(batch.epoch, cached)
+
     def end_transaction(self, epoch: int, marker: TxnMarker) -> CompletedTxn | None:
         """The transaction that the marker completes; None where the producer wrote nothing since the last marker."""
         self._check_epoch(epoch, marker.offset, marker.transaction_version)

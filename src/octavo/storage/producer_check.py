@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from octavo.errors import InvalidBatchError
 from octavo.format.control import ControlType
 from octavo.format.marker_table import decode_markers
+from octavo.format.sequence import MAX_SEQUENCE
 from octavo.kernels import layout
-from octavo.kernels.producers import NONE
+from octavo.kernels.producers import CACHED_BATCHES, NONE
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.producer_append import DataBatch, ProducerAppendInfo, ProducerUpdate, TxnMarker
 from octavo.storage.producer_entry import CachedBatch, ProducerStateEntry
@@ -22,6 +23,7 @@ from octavo.storage.transactions import CompletedTxn
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+SEQUENCES = MAX_SEQUENCE + 1
 # Those of `DataBatch` last, in its order.
 _FIELDS = ["producer_id", "attributes", "producer_epoch", "base_offset", "last_offset_delta", "base_sequence"]
 _FIELDS += ["max_timestamp"]
@@ -50,6 +52,9 @@ def check_producers(
     markers = _markers(data, table, transaction_version)
     infos: dict[int, ProducerAppendInfo] = {}
     completed = []
+    followers = table[:0]
+    if origin is AppendOrigin.CLIENT and len(table) > CACHED_BATCHES + 1 and is_one_run(table):
+        table, followers = table[:1], table[-CACHED_BATCHES:]
     for producer_id, attributes, *fields in table[_FIELDS].tolist():
         batch = DataBatch(bool(attributes & layout.TRANSACTIONAL), *fields)
         info = infos.get(producer_id)
@@ -66,7 +71,25 @@ def check_producers(
             info.add_batch(batch)
         elif (marker := next(markers)) is not None and (ended := info.end_transaction(batch.epoch, marker)) is not None:
             completed.append(ended)
+    for producer_id, attributes, *fields in followers[_FIELDS].tolist():
+        infos[producer_id].follow(DataBatch(bool(attributes & layout.TRANSACTIONAL), *fields))
     return ProducerAppend([info.update() for info in infos.values()], completed)
+
+
+def is_one_run(table: NDArray[np.void]) -> bool:
+    """Whether all are data batches of one producer and epoch, each with the sequence that follows the one before it.
+
+    Then the rules need to look at the first alone, and only the last ones are remembered.
+    """
+    first, flags = table[0], table["attributes"] & (layout.TRANSACTIONAL | layout.CONTROL)
+    if flags[0] & layout.CONTROL or (flags != flags[0]).any() or table["base_sequence"].min() < 0:
+        return False
+    following = (table["base_sequence"][:-1].astype(np.int64) + table["last_offset_delta"][:-1] + 1) % SEQUENCES
+    return bool(
+        (table["producer_id"] == first["producer_id"]).all()
+        and (table["producer_epoch"] == first["producer_epoch"]).all()
+        and (table["base_sequence"][1:] == following).all()
+    )
 
 
 def _markers(data: Buffer, table: NDArray[np.void], transaction_version: int | None) -> Iterator[TxnMarker | None]:
