@@ -50,6 +50,7 @@ class FaultFileSystem:
         self.synced_entries: dict[Path, Inode] = {}
         self.broken: set[Path] = set()
         self.locked: set[Path] = set()
+        self._folders: set[Path] = set()  # with files in them, now or once
         self._renamed: list[tuple[Path, Path]] = []  # folders, whose parent was not synced since
 
     def after_crash(self, loss: Loss, seed: int = 0) -> FaultFileSystem:
@@ -63,7 +64,7 @@ class FaultFileSystem:
                     _move(self.entries, new, old)
         entries = dict(self.entries if loss is Loss.PROCESS else self.synced_entries)
         if loss is Loss.TORN:
-            for path in {*self.entries, *self.synced_entries}:
+            for path in sorted({*self.entries, *self.synced_entries}):
                 if chance.random() < 0.5:
                     entries.pop(path, None)
                     if path in self.entries:
@@ -71,12 +72,13 @@ class FaultFileSystem:
         for path, inode in entries.items():
             content = _surviving(inode, loss, chance)
             found.entries[path] = found.synced_entries[path] = Inode(bytearray(content), content, inode.mtime_ms)
+            found._folders |= {path.parent, path.parent.parent}
         return found
 
     def step(self) -> bool:
-        """Count an operation; says whether the crash comes in it."""
+        """Count an operation; says whether the crash comes in it. Other threads get no further either."""
         self.operations += 1
-        return self.operations == self.stop_at
+        return self.stop_at is not None and self.operations >= self.stop_at
 
     def open(self, path: Path, *, create: bool = False) -> File:
         return FaultFile(self, self._inode(path, create=create), path)
@@ -91,15 +93,15 @@ class FaultFileSystem:
 
     def names(self, folder: Path) -> list[str]:
         self.check(folder)
-        return sorted(path.name for path in self.entries if path.parent == folder)
+        return sorted(path.name for path in list(self.entries) if path.parent == folder)
 
     def folders(self, folder: Path) -> list[str]:
         self.check(folder)
-        return sorted({path.parent.name for path in self.entries if path.parent.parent == folder})
+        return sorted({path.parent.name for path in list(self.entries) if path.parent.parent == folder})
 
     def exists(self, path: Path) -> bool:
         self.check(path)
-        return path in self.entries or any(path in known.parents for known in self.entries)
+        return path in self.entries or any(path in known.parents for known in list(self.entries))
 
     def is_folder(self, path: Path) -> bool:
         self.check(path)
@@ -123,6 +125,8 @@ class FaultFileSystem:
         if path not in self.entries and self.exists(path):
             _move(self.entries, path, target)
             self._renamed.append((path, target))
+            self._folders.discard(path)
+            self._folders.add(target)
             return
         self.entries[target] = self._inode(path)
         del self.entries[path]
@@ -141,6 +145,7 @@ class FaultFileSystem:
 
     def rmdir(self, path: Path) -> None:
         """Folders are not modelled."""
+        self._folders.discard(path)
 
     def fsync_folder(self, path: Path) -> None:
         self.check(path)
@@ -149,9 +154,9 @@ class FaultFileSystem:
             if old.parent == path:
                 _move(self.synced_entries, old, new)
         self._renamed = [(old, new) for old, new in self._renamed if old.parent != path]
-        for known in [known for known in self.synced_entries if known.parent == path]:
+        for known in [known for known in list(self.synced_entries) if known.parent == path]:
             del self.synced_entries[known]
-        self.synced_entries |= {known: inode for known, inode in self.entries.items() if known.parent == path}
+        self.synced_entries |= {known: inode for known, inode in list(self.entries.items()) if known.parent == path}
 
     def lock(self, path: Path) -> Lock:
         self.check(path)
@@ -172,6 +177,7 @@ class FaultFileSystem:
                 raise FileNotFoundError(path)
             self._change()
             self.entries[path] = Inode()
+            self._folders |= {path.parent, path.parent.parent}
         return self.entries[path]
 
     def _change(self) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from octavo.config import Given
 from octavo.errors import InvalidPartitionsError, LogDirLockedError
 from octavo.filesystem import LocalFileSystem
+from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.storage.selection import Only
 from octavo.storage.staging.commit import CommitRequest, OnStep, commit
@@ -27,6 +28,7 @@ class Publisher:
     topic_configs: Mapping[str, Given] = field(default_factory=dict)  # of topics that have to be made
     lock_timeout_seconds: float = 60.0
     pause: Callable[[float], None] = time.sleep
+    environment: Callable[[], Environment] | None = None  # of the directories; None: this machine's
 
     def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
         """Commit a batch; False where it was there already. Only the partitions that it touches are opened.
@@ -51,10 +53,14 @@ class Publisher:
         """Open the directories once nobody else has them: other writers hold them for a commit at a time."""
         for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
             try:
-                return LogDir(self.roots, only=only, background=False)
+                return self._log_dir(only)
             except LogDirLockedError:
                 self.pause(LOCK_RETRY_SECONDS)
-        return LogDir(self.roots, only=only, background=False)
+        return self._log_dir(only)
+
+    def _log_dir(self, only: Only | None) -> LogDir:
+        environment = None if self.environment is None else self.environment()
+        return LogDir(self.roots, only=only, background=False, environment=environment)
 
     def _publish(self, log_dir: LogDir, request: CommitRequest, on_step: OnStep | None) -> bool:
         self._make_topics(log_dir, request.staged)

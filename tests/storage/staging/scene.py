@@ -1,0 +1,88 @@
+"""A writer of two partitions in tests: it stages numbered values and publishes them batch by batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from octavo.clock import ManualClock
+from octavo.filesystem import FileSystem
+from octavo.format.batch import decode_batch
+from octavo.format.batch_run import BatchSettings, RunEncoder
+from octavo.format.names import TopicPartition
+from octavo.format.record import Record
+from octavo.format.row_columns import from_records
+from octavo.format.walker import walk
+from octavo.scheduler import ManualScheduler
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.read import Isolation
+from octavo.storage.staging.commit import CommitRequest, OnStep
+from octavo.storage.staging.publish import Publisher
+from octavo.storage.staging.stage import Place, Stage, StagedPart
+from tests.storage.worlds import NOW_MS
+
+WRITER = "query 1"
+
+
+class Scene:
+    """Log directories on a filesystem, a topic of two partitions with small segments, and who writes to it."""
+
+    def __init__(self, root: Path, filesystem: FileSystem, *, segment_bytes: int = 2000, batch_size: int = 400) -> None:
+        self.root = root
+        self.filesystem = filesystem
+        self.segment_bytes = segment_bytes
+        self.clock = ManualClock(NOW_MS)
+        self.encoder = RunEncoder(BatchSettings(batch_size))
+        self.publisher = Publisher(roots=(root,), environment=self.environment, pause=lambda seconds: None)
+        self.attempts = 0
+
+    def environment(self) -> Environment:
+        return Environment(ManualScheduler(self.clock), self.clock, self.filesystem)
+
+    def create(self, partitions: int = 2) -> None:
+        with LogDir(self.root, environment=self.environment()) as log_dir:
+            configs = {"segment.bytes": self.segment_bytes, "segment.index.bytes": 240}
+            log_dir.create_topic("t", partitions, configs)
+
+    def stage(self, values: dict[int, list[bytes]], *, writer: str = WRITER, topic: str = "t") -> list[StagedPart]:
+        """One task's work: values by partition."""
+        self.attempts += 1
+        stage = Stage(self.filesystem, writer, f"{self.attempts:032x}")
+        for partition, some in values.items():
+            records = [Record(0, NOW_MS, b"k", value) for value in some]
+            columns = from_records(records)
+            columns.timestamp = np.full(len(records), NOW_MS)
+            data, facts = self.encoder.encode(columns)
+            name = TopicPartition(topic, partition)
+            stage.append(Place(name, self.root / str(name), self.segment_bytes), data, facts)
+        return stage.finish()
+
+    def publish(self, batch_id: int | None, staged: list[StagedPart], on_step: OnStep | None = None) -> bool:
+        return self.publisher.publish(CommitRequest(WRITER, batch_id, staged), on_step)
+
+    def values(self) -> dict[int, list[bytes]]:
+        """What each partition holds, once whatever a crash interrupted is finished; offsets are checked to be dense."""
+        with LogDir(self.root, environment=self.environment()) as log_dir:
+            return {partition: read_values(log_dir.log("t", partition)) for partition in log_dir.topics.get("t", [])}
+
+    def staged_files(self) -> list[str]:
+        folders = [self.root, *(self.root / name for name in self.filesystem.folders(self.root))]
+        return [name for folder in folders for name in self.filesystem.names(folder) if name.endswith(".staged")]
+
+
+def read_values(log: PartitionLog) -> list[bytes]:
+    found: list[Record] = []
+    while len(found) < log.log_end_offset:
+        data = log.read(len(found), 1 << 20, Isolation.LOG_END).read()
+        for row in walk(data).table:
+            found += decode_batch(data, int(row["position"]))[1]
+    assert [record.offset for record in found] == list(range(log.log_end_offset))
+    return [record.value or b"" for record in found]
+
+
+def batch_values(batch_id: int, records: int = 6, size: int = 90) -> dict[int, list[bytes]]:
+    """Values of two partitions that no other batch has."""
+    return {p: [b"%d-%d-%d " % (batch_id, p, n) + bytes(size) for n in range(records)] for p in range(2)}
