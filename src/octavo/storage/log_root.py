@@ -158,6 +158,16 @@ class LogRoot:
         watermarks = {name: log.high_watermark for name, log in logs.items()}
         self._write(REPLICATION_OFFSET_CHECKPOINT, {**self._of_others(self.high_watermarks), **watermarks})
 
+    def cleaner_offset(self, name: TopicPartition) -> int | None:
+        """Up to where a partition is clean, as far as it was noted."""
+        return read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT).get(name)
+
+    def write_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
+        """Note up to where a partition is clean; lines of partitions that are gone are dropped."""
+        offsets = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
+        kept = {other: known for other, known in offsets.items() if other in self.partitions}
+        self._write(CLEANER_OFFSET_CHECKPOINT, {**kept, name: offset})
+
     def limit_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
         """Let the cleaner begin no later than at the offset."""
         offsets = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,14 +16,16 @@ from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
 from octavo.storage import lookup, read, retain, truncate
 from octavo.storage.append import AppendRequest, AppendResult, append
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.delete import remove_folder
+from octavo.storage.delete import Deleter, remove_folder
 from octavo.storage.load import LoadRequest, load
 from octavo.storage.log_state import LogState
 from octavo.storage.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
 from octavo.storage.read import Fetched, Isolation, Request
 from octavo.storage.retain import LogFacts, SegmentFacts, Verdict
+from octavo.storage.segment import Segment
 from octavo.storage.segments import Segments
 from octavo.storage.small_file import replace_file
+from octavo.storage.swap import Swap
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -207,6 +209,16 @@ class PartitionLog:
         """Drop everything and begin anew at the offset."""
         with self._usable("truncate"):
             truncate.truncate_fully(self.state, offset, log_start_offset)
+
+    def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
+        """Put segments that were written beside the log (as `.cleaned`) into the place of others, all or none."""
+        with self._usable("replace segments"), self.state.lock:
+            world = self.state.environment
+            deleter = Deleter(self._filesystem, world.scheduler)
+            swap = Swap(self._filesystem, self.folder, self.segments, deleter)
+            gone = swap.replace(old, new, self.config.file_delete_delay_ms)
+            self.state.delete_snapshots(gone)
+            self.state.update_high_watermark(self.high_watermark)  # its place may lie elsewhere now
 
     def roll(self) -> None:
         """Begin a new segment at the log's end."""

@@ -1,0 +1,150 @@
+"""Filling the offset map from the dirty part of a log, up to where its keys fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.filesystem import FileSystem
+from octavo.format.decoder import TARGET_BYTES, Decoder
+from octavo.format.problems import problem_of
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
+from octavo.kernels.offset_table import OffsetTable
+from octavo.storage.cleaner.offset_map import MapLimits, OffsetMap
+from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
+from octavo.storage.cleaner.transactions import CleanedTransactions
+from octavo.storage.cleaner.unpack import Unpacker
+from octavo.storage.cleaner.verdicts import discardable, last_offsets
+
+
+@dataclass(frozen=True, slots=True)
+class MapRequest:
+    """The dirty part of a log: its segments, and where in the first of them to begin."""
+
+    folder: Path
+    segments: Sequence[SourceSegment]
+    start_position: int
+    first_dirty_offset: int
+    transactions: CleanedTransactions
+    limits: MapLimits
+
+
+def build_map(request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) -> OffsetMap:
+    """The map of the dirty keys. Its latest offset is the last that it knows all about: a full map ends there.
+
+    Batches of aborted transactions bring no keys, nor do markers. A log without a dirty segment gives an empty map,
+    which ends before the first dirty offset.
+    """
+    segments, position = request.segments, request.start_position
+    table = request.limits.table(_most_keys(request, filesystem))
+    table.latest_offset = -1 if segments else request.first_dirty_offset - 1
+    mapper = _Mapper(table, request.transactions, request.first_dirty_offset)
+    for segment in segments:
+        path = segment.path(request.folder)
+        for chunk in read_chunks(filesystem, path, segment.size, position):
+            on_bytes(chunk.stop_position - chunk.file_position)
+            with located(path, chunk):
+                if not mapper.add(chunk):
+                    return OffsetMap(table)
+        table.latest_offset = segment.end_offset - 1
+        position = 0
+    return OffsetMap(table)
+
+
+def _most_keys(request: MapRequest, filesystem: FileSystem) -> int | None:
+    """How many records the dirty part has; None where counting costs more than the memory that it may save."""
+    if sum(segment.size for segment in request.segments) > request.limits.memory_bytes:
+        return None
+    total = 0
+    for segment in request.segments:
+        for chunk in read_chunks(filesystem, segment.path(request.folder), segment.size):
+            if (chunk.table["count"] < 0).any():
+                return None  # compressed messages do not say how many they hold
+            total += int(chunk.table["count"].sum(dtype=np.int64))
+    return total
+
+
+@dataclass(slots=True)
+class _Mapper:
+    """Puts the keys of chunks into the table, in the order of the log."""
+
+    table: OffsetTable
+    transactions: CleanedTransactions
+    first_dirty_offset: int
+    _unpacker: Unpacker = field(default_factory=Unpacker)
+    _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
+
+    def add(self, chunk: Chunk) -> bool:
+        """False: the map is full, and some of the chunk is not in it."""
+        table, first, fits = chunk.table, 0, True
+        skipped = np.zeros(len(table), np.uint8)
+        for row, may_go in discardable(self.transactions, chunk.data, table):
+            skipped[row] = may_go or bool(table[row]["attributes"] & CONTROL)
+        while first < len(table) and fits:
+            kind, end, _, _ = kernels.next_run(table, first, TARGET_BYTES)
+            if kind == Kind.PLAIN:
+                fits = self._batches(chunk.data, table[first:end], skipped[first:end])
+            elif kind == Kind.PACKED:
+                end, fits = self._packed(chunk.data, table[first:end], skipped[first:end], first)
+            elif kind == Kind.MESSAGE:
+                fits = self._messages(chunk.data, table[first:end])
+            else:
+                fits = self._wrapper(chunk.data, table[first : first + 1])
+                end = first + 1
+            first = end
+        return fits
+
+    def _batches(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.uint8]) -> bool:
+        code, _, position, found = kernels.map_batches(self.table, data, table, skipped, self.first_dirty_offset)
+        if code not in (Code.DONE, Code.FULL):
+            raise problem_of(code, position, found)
+        return code == Code.DONE
+
+    def _packed(
+        self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.uint8], first: int
+    ) -> tuple[int, bool]:
+        unpacked = self._unpacker.unpack(data, table, skipped != 0)
+        rows = slice(0, unpacked.end)
+        code, row, position, found = kernels.map_batches(
+            self.table,
+            unpacked.data,
+            table[rows],
+            skipped[rows],
+            self.first_dirty_offset,
+            unpacked.starts,
+            unpacked.ends,
+        )
+        if code not in (Code.DONE, Code.FULL):
+            raise problem_of(code, position - int(unpacked.starts[row]), found, int(table[row]["position"]))
+        return first + unpacked.end, code == Code.DONE
+
+    def _messages(self, data: memoryview, table: NDArray[np.void]) -> bool:
+        """Uncompressed messages: each is a batch, so that the map ends behind the last one that it took."""
+        done = 0
+        for columns in self._decoder.decode(data, table):
+            rows = kernels.map_columns(self.table, columns, self.first_dirty_offset)
+            done += rows
+            if done:
+                self._note(table[done - 1 : done])
+            if rows < columns.rows:
+                return False
+        return True
+
+    def _wrapper(self, data: memoryview, table: NDArray[np.void]) -> bool:
+        assert table[0]["attributes"] & CODEC_MASK, "read_chunks lets nothing unreadable through"
+        columns = self._decoder.decode_one(data, table[0])
+        if kernels.map_columns(self.table, columns, self.first_dirty_offset) < columns.rows:
+            return False
+        self._note(table)
+        return True
+
+    def _note(self, table: NDArray[np.void]) -> None:
+        last_offset = int(last_offsets(table)[-1])
+        if last_offset >= self.first_dirty_offset:
+            self.table.latest_offset = last_offset

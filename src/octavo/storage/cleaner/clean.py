@@ -1,0 +1,71 @@
+"""A cleaning run over one log: plan → keys → groups → commit.
+
+`plan` takes what counts of a log into values, `tasks` reads the dirty part, `clean_group` writes groups of segments
+anew, `commit` puts them into the place of the old ones. What goes from step to step is picklable, so the two in the
+middle can run on threads or on other machines with the same bytes as here, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from octavo.errors import OctavoError
+from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group, open_cleaned, remove_cleaned
+from octavo.storage.cleaner.plan import CleanPlan
+from octavo.storage.cleaner.source import OnBytes
+from octavo.storage.cleaner.tasks import MappedLog, ignore_bytes, map_keys
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment import Segment
+
+
+class CleaningAborted(OctavoError):
+    """The run was ended from outside, or the log has changed under it: nothing of it was taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a run did. The caller notes `end_offset` in cleaner-offset-checkpoint: up to there the log is clean."""
+
+    end_offset: int
+    is_full: bool  # not all keys fitted into the map: another run goes on from there
+    keys: int
+    groups: tuple[CleanedGroup, ...]
+
+    @classmethod
+    def of(cls, mapped: MappedLog, groups: Sequence[CleanedGroup]) -> Cleaned:
+        return cls(mapped.end_offset, mapped.is_full, mapped.keys, tuple(groups))
+
+
+def clean(log: PartitionLog, plan: CleanPlan, on_bytes: OnBytes = ignore_bytes) -> Cleaned:
+    """Run a plan here and now. `on_bytes` is told of each chunk; what it raises ends the run without a change."""
+    filesystem, done = log.state.environment.filesystem, list[CleanedGroup]()
+    try:
+        mapped = map_keys(plan, filesystem, on_bytes)
+        done.extend(clean_group(task, filesystem, on_bytes) for task in mapped.groups)
+    except BaseException:
+        for group in done:
+            remove_cleaned(filesystem, plan, group.base_offset)
+        raise
+    commit(log, plan, done)
+    return Cleaned.of(mapped, done)
+
+
+def commit(log: PartitionLog, plan: CleanPlan, groups: Sequence[CleanedGroup]) -> None:
+    """Put the new segments into the place of the old ones, all of the log's or none (the steps are `Swap`'s).
+
+    Under the log's lock. Where the old segments are not there any more, the new ones are removed.
+    """
+    filesystem = log.state.environment.filesystem
+    with log.state.lock:
+        known = {segment.base_offset: segment for segment in log.segments}
+        old: list[Segment] = []
+        for source in (source for group in groups for source in group.segments):
+            segment = known.get(source.base_offset)
+            if segment is None or segment.size != source.size or segment is log.segments.active:
+                for group in groups:
+                    remove_cleaned(filesystem, plan, group.base_offset)
+                raise CleaningAborted(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
+            old.append(segment)
+        new = [open_cleaned(filesystem, plan, group.base_offset) for group in groups]
+        log.replace_segments(old, new)

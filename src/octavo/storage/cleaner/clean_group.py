@@ -1,0 +1,90 @@
+"""The second half of a run: a group of segments written anew as one, beside the old ones."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+from octavo.clock import SystemClock
+from octavo.filesystem import FileSystem, LocalFileSystem
+from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.storage.cleaner.filter import ChunkFilter, FilterCounts
+from octavo.storage.cleaner.plan import CleanPlan
+from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
+from octavo.storage.cleaner.tasks import GroupTask, aborted_in, ignore_bytes
+from octavo.storage.cleaner.verdicts import BatchJudge, last_offsets
+from octavo.storage.segment import Segment
+from octavo.storage.segment_files import KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedGroup:
+    """A group's new segment: the `.cleaned` files of its base offset."""
+
+    base_offset: int
+    segments: tuple[SourceSegment, ...]
+    size: int
+    counts: FilterCounts
+
+    @property
+    def old_size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+
+def clean_group(
+    task: GroupTask, filesystem: FileSystem | None = None, on_bytes: OnBytes = ignore_bytes
+) -> CleanedGroup:
+    """Write what stays of the group's batches into a new segment.
+
+    1. Remove what an earlier run left. 2. Create the `.cleaned` files. 3. Append what stays, segment by segment.
+    4. Write the transaction index and the closing time index entry, trim and sync. 5. Give it the age of the last
+    old segment, by which tombstones of magic 0 and 1 are judged. Whatever goes wrong, the files are removed again.
+    """
+    filesystem, plan = filesystem or LocalFileSystem(), task.plan
+    base_offset = task.segments[0].base_offset
+    remove_cleaned(filesystem, plan, base_offset)
+    new = open_cleaned(filesystem, plan, base_offset, create=True)
+    try:
+        counts = _fill(new, task, filesystem, on_bytes)
+        new.close_out()
+        new.files.flush()
+        for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+            filesystem.set_mtime_ms(new.files.path(kind), task.segments[-1].mtime_ms)
+    except BaseException:
+        new.files.release()
+        remove_cleaned(filesystem, plan, base_offset)
+        raise
+    new.files.release()
+    return CleanedGroup(base_offset, task.segments, new.size, counts)
+
+
+def open_cleaned(filesystem: FileSystem, plan: CleanPlan, base_offset: int, *, create: bool = False) -> Segment:
+    """A segment with the suffix `.cleaned`."""
+    transient = Transient.CLEANED
+    return Segment(plan.folder, base_offset, plan.config, filesystem, SystemClock(), transient=transient, create=create)
+
+
+def remove_cleaned(filesystem: FileSystem, plan: CleanPlan, base_offset: int) -> None:
+    """Remove the `.cleaned` files of a base offset, where there are any."""
+    for kind in KINDS:
+        filesystem.unlink(plan.folder / SegmentFile(base_offset, kind, Transient.CLEANED).name)
+
+
+def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnBytes) -> FilterCounts:
+    plan, transactions = task.plan, copy.deepcopy(task.transactions)
+    judge = BatchJudge(transactions, plan.producers, plan.first_uncleanable_offset, plan.now_ms)
+    chunks = ChunkFilter(task.offset_map.table, plan.now_ms, plan.delete_horizon_ms)
+    for place, segment in enumerate(task.segments):
+        transactions.add_aborted(aborted_in(plan, task.segments, place, filesystem))
+        chunks.keeps_legacy_tombstones = segment.mtime_ms > plan.legacy_horizon_ms
+        path = segment.path(plan.folder)
+        for chunk in read_chunks(filesystem, path, segment.size, check_crc=True):
+            on_bytes(chunk.stop_position - chunk.file_position)
+            with located(path, chunk):
+                data, table = chunks.filter(chunk, judge.verdicts(chunk.data, chunk.table))
+            if len(table):
+                new.append(int(last_offsets(table[-1:])[0]), data, table)
+                on_bytes(len(data))
+    for aborted in transactions.retained:
+        new.files.txn_index.append(aborted)
+    return chunks.counts

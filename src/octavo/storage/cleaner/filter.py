@@ -1,0 +1,140 @@
+"""A chunk of batches through the filter: what of it stays, as bytes and as a table, ready to be appended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.format.batch import frame_batch
+from octavo.format.compression import compress
+from octavo.format.decoder import TARGET_BYTES
+from octavo.format.header import BatchHeader
+from octavo.format.problems import problem_of
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code, Kind
+from octavo.kernels.offset_table import FILTER_STATE, BatchVerdict, Fate, FilterRun, OffsetTable
+from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
+from octavo.storage.cleaner.unpack import Unpacker
+
+_GROWTH = 14  # by how much a record may grow that is written anew, at most
+
+
+class FilterCounts(NamedTuple):
+    """What a run has looked at so far."""
+
+    records_read: int
+    records_kept: int
+    records_without_key: int
+
+
+@dataclass(slots=True)
+class ChunkFilter:
+    """Filters the chunks of one run with one map. Keeps its memory; not thread-safe."""
+
+    table: OffsetTable
+    now_ms: int
+    delete_horizon_ms: int
+    keeps_legacy_tombstones: bool = True  # of the segment that is read now
+    _run: FilterRun = field(init=False)
+    _rebuilt: FilterRun = field(init=False)  # records of compressed batches, not yet compressed again
+    _unpacker: Unpacker = field(default_factory=Unpacker)
+    _legacy: LegacyFilter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._run = FilterRun.of(self.now_ms, self.delete_horizon_ms)
+        self._rebuilt = FilterRun.of(self.now_ms, self.delete_horizon_ms)
+        self._legacy = LegacyFilter(self.table, self.delete_horizon_ms)
+
+    def filter(self, chunk: Chunk, verdicts: NDArray[np.uint8]) -> Survivors:
+        """What stays of a chunk's batches, on which verdicts were given; valid until the next chunk."""
+        table, first = chunk.table, 0
+        _empty(self._run)
+        while first < len(table):
+            kind, end, _, _ = kernels.next_run(table, first, TARGET_BYTES)
+            if kind == Kind.PLAIN:
+                self._plain(chunk.data, table[first:end], verdicts[first:end])
+            elif kind == Kind.PACKED:
+                end = first + self._packed(chunk.data, table[first:end], verdicts[first:end])
+            else:
+                end = end if kind == Kind.MESSAGE else first + 1
+                keeps = self.keeps_legacy_tombstones
+                self._add(self._legacy.filter(chunk.data, table[first:end], verdicts[first:end], keeps))
+            first = end
+        run = self._run
+        return Survivors(run.out[: run.end_position].data, run.survivors())
+
+    @property
+    def counts(self) -> FilterCounts:
+        names = FilterCounts._fields
+        numbers = [int(run.state[FILTER_STATE.index(name)]) for run in (self._run, self._rebuilt) for name in names]
+        both = FilterCounts(*map(sum, zip(numbers[: len(names)], numbers[len(names) :], strict=True)))
+        legacy = self._legacy.counts
+        return FilterCounts(*map(sum, zip(both, legacy, strict=True)))
+
+    def _plain(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
+        _make_room(self._run, table, int(table["size"].sum(dtype=np.int64)))
+        fates = np.empty(len(table), np.uint8)
+        code, _, position, found = kernels.filter_batches(self.table, self._run, data, table, verdicts, fates)
+        if code != Code.DONE:
+            raise problem_of(code, position, found)
+
+    def _packed(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> int:
+        """Compressed batches: those that change are compressed again, at the codec's default level, as Kafka does."""
+        unpacked = self._unpacker.unpack(data, table, verdicts & BatchVerdict.DISCARD_RECORDS != 0)
+        table, verdicts = table[: unpacked.end], verdicts[: unpacked.end]
+        run, fates = self._rebuilt, np.empty(unpacked.end, np.uint8)
+        _empty(run)
+        _make_room(run, table, int(table["size"].sum(dtype=np.int64) + unpacked.ends[-1]))
+        code, row, position, found = kernels.filter_batches(
+            self.table, run, data, table, verdicts, fates, unpacked.data, unpacked.starts, unpacked.ends
+        )
+        if code != Code.DONE:
+            raise problem_of(code, position - int(unpacked.starts[row]), found, int(table[row]["position"]))
+        stays = run.survivors()
+        for row, fate in enumerate(fates[fates != Fate.GONE].tolist()):
+            batch = stays[row : row + 1].copy()
+            start, end = int(batch[0]["position"]), int(batch[0]["position"]) + int(batch[0]["size"])
+            data = run.out[start:end].data
+            if fate == Fate.REBUILT:
+                header = BatchHeader.from_row(batch[0])
+                data = memoryview(frame_batch(header, compress(header.codec_id, data[BATCH_OVERHEAD:])))
+            batch["position"], batch["size"] = 0, len(data)
+            self._add(Survivors(data, batch))
+        return unpacked.end
+
+    def _add(self, built: Survivors) -> None:
+        """Append batches that were built elsewhere."""
+        run, at, end = self._run, self._run.end_position, self._run.batches + len(built.table)
+        _grow(run, at + len(built.data), end)
+        run.out[at : at + len(built.data)] = built.data
+        rows = run.table[run.batches : end]
+        rows[:] = built.table
+        rows["position"] += at
+        run.state[FILTER_STATE.index("end_position")] += len(built.data)
+        run.state[FILTER_STATE.index("batches")] = end
+
+
+def _empty(run: FilterRun) -> None:
+    run.state[FILTER_STATE.index("end_position")] = run.state[FILTER_STATE.index("batches")] = 0
+
+
+def _make_room(run: FilterRun, table: NDArray[np.void], data_bytes: int) -> None:
+    """For what may stay of these batches, whose records have so many bytes."""
+    records = int(np.maximum(table["count"], 0).sum(dtype=np.int64))
+    needed = data_bytes + len(table) * BATCH_OVERHEAD + records * _GROWTH
+    _grow(run, run.end_position + needed, run.batches + len(table))
+
+
+def _grow(run: FilterRun, data_bytes: int, rows: int) -> None:
+    if len(run.out) < data_bytes:
+        grown = np.empty(max(data_bytes, 2 * len(run.out)), np.uint8)
+        grown[: run.end_position] = run.out[: run.end_position]
+        run.out = grown
+    if len(run.table) < rows:
+        longer = np.empty(max(rows, 2 * len(run.table)), BATCH)
+        longer[: run.batches] = run.table[: run.batches]
+        run.table = longer

@@ -1,0 +1,142 @@
+"""v0 and v1 messages through the filter: what stays becomes v2, as since Kafka 4.0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.errors import OctavoError
+from octavo.format.batch import build_columns
+from octavo.format.compression import Codec
+from octavo.format.decoder import Decoder
+from octavo.format.walker import walk
+from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.layout import (
+    BATCH,
+    BATCH_OVERHEAD,
+    CODEC_MASK,
+    DELETE_HORIZON,
+    LOG_APPEND_TIME,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    Code,
+    Column,
+)
+from octavo.kernels.offset_table import BatchVerdict, OffsetTable
+
+_COLUMNS = Column.OFFSET | Column.TIMESTAMP | Column.KEY | Column.VALUE
+_RECORD_OVERHEAD = 36  # the numbers of a record at their longest
+_NO_ORIGIN = {
+    "partition_leader_epoch": NO_LEADER_EPOCH,
+    "producer_id": NO_PRODUCER_ID,
+    "producer_epoch": NO_PRODUCER_EPOCH,
+    "base_sequence": NO_SEQUENCE,
+}
+
+
+class Survivors(NamedTuple):
+    """v2 batches that lie behind one another."""
+
+    data: memoryview
+    table: NDArray[np.void]
+
+
+@dataclass(slots=True)
+class LegacyFilter:
+    """Filters messages with one map. Not thread-safe."""
+
+    table: OffsetTable
+    delete_horizon_ms: int
+    counts: tuple[int, int, int] = (0, 0, 0)  # records read, kept, without a key
+    _decoder: Decoder = field(default_factory=lambda: Decoder(_COLUMNS))
+
+    def filter(
+        self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8], keeps_tombstones: bool
+    ) -> Survivors:
+        """What stays of uncompressed messages, a batch each, or of one compressed message, one batch for all of it."""
+        if table[0]["attributes"] & CODEC_MASK:
+            return self._wrapper(data, table, verdicts, keeps_tombstones)
+        built, done = [], 0
+        for columns in self._decoder.decode(data, table):
+            messages = table[done : done + columns.rows]
+            kept = self._kept(columns, keeps_tombstones)
+            lost = np.setdiff1d(np.arange(columns.rows), kept)
+            _check_empty(messages[lost], verdicts[done : done + columns.rows][lost])
+            if len(kept):
+                built.append(self._batches(columns.taken(kept), messages[kept]))
+            done += columns.rows
+        return _found(b"".join(built))
+
+    def _wrapper(
+        self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8], keeps_tombstones: bool
+    ) -> Survivors:
+        columns = self._decoder.decode_one(data, table[0])
+        kept = self._kept(columns, keeps_tombstones)
+        if not len(kept):
+            _check_empty(table, verdicts)
+            return _found(b"")
+        stays = columns.taken(kept)
+        attributes = int(table[0]["attributes"])
+        appended = table[0]["magic"] == 1 and attributes & LOG_APPEND_TIME
+        batch = build_columns(
+            stays,
+            codec=Codec(attributes & CODEC_MASK),
+            log_append_time=int(table[0]["max_timestamp"]) if appended else None,
+            delete_horizon_ms=self.delete_horizon_ms if _is_null(stays.value, stays.rows).any() else None,
+        )
+        return _found(batch)
+
+    def _batches(self, stays: RecordColumns, messages: NDArray[np.void]) -> bytes:
+        """A batch for each message. v0 has neither a time nor a type of it: that is CreateTime without one."""
+        batches, tombstones = np.zeros(stays.rows, BATCH), _is_null(stays.value, stays.rows)
+        for name, value in _NO_ORIGIN.items():
+            batches[name] = value
+        batches["base_offset"], batches["count"] = stays.offset, 1
+        batches["max_timestamp"] = stays.timestamp
+        batches["base_timestamp"] = np.where(tombstones, self.delete_horizon_ms, stays.timestamp)
+        appended = (messages["magic"] == 1) & (messages["attributes"] & LOG_APPEND_TIME != 0)
+        batches["attributes"] = np.where(appended, LOG_APPEND_TIME, 0) | np.where(tombstones, DELETE_HORIZON, 0)
+        assert stays.key is not None and stays.value is not None
+        data_bytes = len(stays.key.data) + len(stays.value.data)
+        out = bytearray(stays.rows * (BATCH_OVERHEAD + _RECORD_OVERHEAD) + data_bytes)
+        code, _, end = kernels.encode_batches(stays, 0, batches, out, 0)
+        assert code == Code.DONE, "there is room for all of them"
+        return bytes(memoryview(out)[:end])
+
+    def _kept(self, columns: RecordColumns, keeps_tombstones: bool) -> NDArray[np.intp]:
+        """The rows that stay."""
+        rows, offsets = columns.rows, columns.offset[: columns.rows]
+        found = np.empty(rows, np.int64)
+        kernels.find_offsets(self.table, columns, found)
+        has_key, is_tombstone = ~_is_null(columns.key, rows), _is_null(columns.value, rows)
+        beyond = offsets > self.table.latest_offset
+        kept = np.flatnonzero(beyond | (has_key & (offsets >= found) & (keeps_tombstones | ~is_tombstone)))
+        read, stayed, keyless = self.counts
+        self.counts = read + rows, stayed + len(kept), keyless + int(np.count_nonzero(~has_key & ~beyond))
+        return kept
+
+
+def _is_null(column: BinaryColumn | None, rows: int) -> NDArray[np.bool_]:
+    assert column is not None
+    if column.validity is None:
+        return np.zeros(rows, np.bool_)
+    is_null: NDArray[np.bool_] = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
+    return is_null
+
+
+def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
+    """Only a v2 batch can stay without records."""
+    for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
+        offset, magic = table[row]["base_offset"], table[row]["magic"]
+        raise OctavoError(f"the message at offset {offset} would have to stay without records, but is of magic {magic}")
+
+
+def _found(data: bytes) -> Survivors:
+    walked = walk(data, check_crc=False)
+    return Survivors(walked.data, walked.table)

@@ -1,0 +1,80 @@
+"""The offset map of a cleaning run: the last offset of each key in the dirty part, in memory of a fixed size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.config import BrokerConfig
+from octavo.errors import ConfigError
+from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
+
+_MAX_BYTES = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class MapLimits:
+    """How much memory the map may take, and how full it may get; `secret` is for the hash of keys."""
+
+    memory_bytes: int
+    load_factor: float
+    key_hash: KeyHash
+    secret: bytes
+
+    @classmethod
+    def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
+        """What one of log.cleaner.threads gets."""
+        share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, _MAX_BYTES)
+        limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
+        if share // SLOT_BYTES * limits.load_factor <= 1:
+            raise ConfigError(
+                f"an offset map of {share} bytes at a load of {limits.load_factor} holds no key, "
+                "expected more log.cleaner.dedupe.buffer.size or fewer log.cleaner.threads"
+            )
+        return limits
+
+    @property
+    def capacity(self) -> int:
+        """How many keys a run can take; C10."""
+        return int(min(self.memory_bytes // SLOT_BYTES, MAX_SLOTS) * self.load_factor)
+
+    def table(self, most_keys: int | None = None) -> OffsetTable:
+        """An empty table. Where no more keys than this can come, it takes no more memory than they need."""
+        slots = self.memory_bytes // SLOT_BYTES
+        if most_keys is not None:
+            slots = min(slots, max(int(most_keys / self.load_factor) + 1, 1))
+        table = OffsetTable.empty(np.zeros(slots * SLOT_BYTES, np.uint8), self.load_factor, self.key_hash, self.secret)
+        # How far a run gets follows from the memory that it may take, not from what it needs.
+        table.state[TABLE_STATE.index("capacity")] = min(self.capacity, slots)
+        return table
+
+
+class OffsetMap:
+    """A filled table. It is pickled by the name of a file that holds it (`spill`): tasks elsewhere map that file."""
+
+    def __init__(self, table: OffsetTable, path: Path | None = None) -> None:
+        self.table = table
+        self._path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if self._path is None:
+            raise TypeError("an offset map in memory cannot be pickled, spill it to a file first")
+        return _open, (self._path, self.table.state)
+
+    @property
+    def latest_offset(self) -> int:
+        """Up to where keys are known; what lies behind it stays as it is."""
+        return self.table.latest_offset
+
+    def spill(self, path: Path) -> OffsetMap:
+        """The same map in a file, which the caller removes."""
+        self.table.slots.tofile(path)
+        return _open(path, self.table.state)
+
+
+def _open(path: Path, state: NDArray[np.int64]) -> OffsetMap:
+    slots: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
+    return OffsetMap(OffsetTable(slots, state), path)

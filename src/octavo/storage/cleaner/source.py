@@ -1,0 +1,72 @@
+"""A segment as a cleaning run reads it: its batches in chunks, damage as an error that names the place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.filesystem import FileSystem
+from octavo.format.header import BatchHeader
+from octavo.format.names import FileKind, SegmentFile
+from octavo.format.problems import crc_mismatch
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import Flaw, Stop
+from octavo.storage.log_file import LogFile
+
+# Told of bytes that were read or written, before the run goes on; it may wait, or raise to end the run.
+OnBytes = Callable[[int], None]
+
+
+class SourceSegment(NamedTuple):
+    """A segment that is to be cleaned, as it was when the run was planned."""
+
+    base_offset: int
+    size: int
+    offset_index_bytes: int
+    time_index_bytes: int
+    mtime_ms: int
+    end_offset: int  # where the next segment begins, or what cannot be cleaned
+
+    def path(self, folder: Path) -> Path:
+        return folder / SegmentFile(self.base_offset, FileKind.LOG).name
+
+
+def read_chunks(
+    filesystem: FileSystem, path: Path, size: int, position: int = 0, *, check_crc: bool = False
+) -> Iterator[Chunk]:
+    """The batches of a segment's log from a position on; CorruptRecordError where they cannot be followed."""
+    for chunk in LogFile(filesystem, path).chunks(position, size, check_crc=check_crc):
+        flawed = np.flatnonzero(chunk.table["flaws"] & ~np.uint8(Flaw.UNCHECKED))
+        if len(flawed):
+            raise _problem(chunk, int(flawed[0])).at(path=str(path))
+        if len(chunk.table):
+            yield chunk
+        if chunk.stop not in (None, Stop.END):
+            sentence = f"{size - chunk.stop_position} bytes that are no whole batch"
+            raise CorruptRecordError(sentence, position=chunk.stop_position, path=str(path))
+
+
+@contextmanager
+def located(path: Path, chunk: Chunk) -> Iterator[None]:
+    """Let errors about a chunk's bytes name the file and the position in it."""
+    try:
+        yield
+    except CorruptionError as error:
+        position = None if error.position is None else chunk.file_position + error.position
+        raise error.at(position=position, path=str(path)) from None
+
+
+def _problem(chunk: Chunk, row: int) -> CorruptionError:
+    """A batch with a flaw: cleaning it would give it a new CRC, and hide the damage."""
+    header = BatchHeader.from_row(chunk.table[row])
+    if header.flaws & Flaw.CRC_MISMATCH:
+        error: CorruptionError = crc_mismatch(chunk.data, header)
+    else:
+        sentence = f"a batch of magic {header.magic} with {header.size} bytes, which cannot be read"
+        error = CorruptRecordError(sentence, position=header.position)
+    return error.at(position=chunk.file_position + header.position)

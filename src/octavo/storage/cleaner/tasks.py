@@ -1,0 +1,100 @@
+"""The first half of a run: the keys of the dirty part, and the groups that can be cleaned independently then."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from octavo.clock import SystemClock
+from octavo.filesystem import FileSystem, LocalFileSystem
+from octavo.format.txn_index import AbortedTxn
+from octavo.storage.cleaner.build_map import MapRequest, build_map
+from octavo.storage.cleaner.group import group_segments
+from octavo.storage.cleaner.offset_map import OffsetMap
+from octavo.storage.cleaner.plan import CleanPlan
+from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
+from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted
+from octavo.storage.cleaner.verdicts import discardable
+from octavo.storage.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTask:
+    """Segments that become one. Picklable, if its map was spilled to a file."""
+
+    plan: CleanPlan
+    segments: tuple[SourceSegment, ...]
+    transactions: CleanedTransactions  # as they are where the group begins
+    offset_map: OffsetMap
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLog:
+    """What the map gives: up to where the log will be clean, and the groups to be cleaned for that."""
+
+    end_offset: int  # the next run's first dirty offset
+    is_full: bool  # the map ended before the cleanable part did: another run goes on from there
+    keys: int
+    groups: tuple[GroupTask, ...]
+
+
+def ignore_bytes(count: int) -> None:
+    """For runs that nobody throttles or ends."""
+
+
+def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: OnBytes = ignore_bytes) -> MappedLog:
+    """Read the dirty part, and group all segments that hold something up to where its keys are known."""
+    filesystem = filesystem or LocalFileSystem()
+    first_dirty, end = plan.first_dirty_offset, plan.first_uncleanable_offset
+    transactions = CleanedTransactions()
+    dirty = plan.dirty
+    if dirty:
+        aborted = collect_aborted(plan.txn_indexes, dirty[0].base_offset, plan.log_start_offset, end)
+        transactions.add_aborted(aborted)
+    request = MapRequest(plan.folder, dirty, plan.start_position, first_dirty, transactions, plan.limits)
+    offset_map = build_map(request, filesystem, on_bytes)
+    end_offset = offset_map.latest_offset + 1
+    segments = [segment for segment in plan.segments if segment.base_offset < end_offset]
+    groups = [tuple(group) for group in group_segments(segments, plan.config, end)]
+    tasks = tuple(
+        GroupTask(plan, group, begun, offset_map)
+        for group, begun in zip(groups, _begun(plan, groups, filesystem), strict=True)
+    )
+    return MappedLog(end_offset, end_offset < end, offset_map.table.size, tasks)
+
+
+def aborted_in(plan: CleanPlan, group: Sequence[SourceSegment], place: int, filesystem: FileSystem) -> list[AbortedTxn]:
+    """The aborted transactions that concern a segment of a group, by the transaction indexes from it on."""
+    segment = group[place]
+    if not any(index.base_offset >= segment.base_offset for index in plan.txn_indexes):
+        return []
+    if place + 1 < len(group):
+        upper_bound = group[place + 1].base_offset
+    else:
+        opened = Segment(plan.folder, segment.base_offset, plan.config, filesystem, SystemClock())
+        upper_bound = opened.tail().next_offset
+    return collect_aborted(plan.txn_indexes, segment.base_offset, plan.log_start_offset, upper_bound)
+
+
+def _begun(
+    plan: CleanPlan, groups: Sequence[tuple[SourceSegment, ...]], filesystem: FileSystem
+) -> Iterator[CleanedTransactions]:
+    """The transactions at the start of each group: the groups before it are passed through, their headers alone."""
+    transactions = CleanedTransactions()
+    for group in groups:
+        transactions.retained.clear()
+        yield copy.deepcopy(transactions)
+        if group is groups[-1]:
+            return
+        for place, segment in enumerate(group):
+            transactions.add_aborted(aborted_in(plan, group, place, filesystem))
+            path = segment.path(plan.folder)
+            for chunk in read_chunks(filesystem, path, segment.size):
+                with located(path, chunk):
+                    for _ in discardable(transactions, chunk.data, chunk.table):
+                        pass

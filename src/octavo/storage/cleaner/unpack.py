@@ -1,0 +1,47 @@
+"""Compressed batches unpacked behind one another, some at a time, while they are in the CPU's cache."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError
+from octavo.format.compression import DEFAULT_LIMIT, Scratch, decompress_into
+from octavo.format.decoder import UNPACK_BATCHES, UNPACK_BYTES
+from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK
+
+
+class Unpacked(NamedTuple):
+    """The records of batches up to, not including, row `end`: batch i's lie at starts[i]..ends[i] of `data`."""
+
+    end: int
+    data: memoryview
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+class Unpacker:
+    """Keeps its memory from call to call. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._scratch = Scratch()
+
+    def unpack(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_]) -> Unpacked:
+        """The records of the table's first batches; those that are skipped or empty have none."""
+        fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
+        bounds = [0]
+        for (position, size, attributes, count), skip in zip(fields, skipped.tolist(), strict=False):
+            at, start = bounds[-1], position + BATCH_OVERHEAD
+            if count > 0 and not skip:
+                packed = data[start : position + size]
+                try:
+                    at = decompress_into(attributes & CODEC_MASK, packed, self._scratch, at, limit=DEFAULT_LIMIT)
+                except CorruptionError as error:
+                    raise error.at(position=start + (error.position or 0)) from None
+            bounds.append(at)
+            if at >= UNPACK_BYTES:
+                break
+        edges = np.array(bounds, np.int64)
+        return Unpacked(len(bounds) - 1, self._scratch.buffer, edges[:-1], edges[1:])

@@ -1,0 +1,119 @@
+"""What is decided of whole batches before their records are looked at, a chunk of batches at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.control import ControlType, control_type_id
+from octavo.format.decoder import Decoder
+from octavo.kernels.layout import CONTROL, DELETE_HORIZON, NO_PRODUCER_ID, TRANSACTIONAL, Column
+from octavo.kernels.offset_table import BatchVerdict
+from octavo.kernels.producers import NONE
+from octavo.storage.cleaner.transactions import CleanedTransactions
+from octavo.storage.producer_entry import ProducerStateEntry
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveProducers:
+    """The producers that the log remembers, in the order of their ids, with the last offset of each one's data."""
+
+    producer_ids: NDArray[np.int64]
+    last_data_offsets: NDArray[np.int64]  # -1: none, only its epoch is known
+    epochs: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, entries: Iterable[ProducerStateEntry]) -> ActiveProducers:
+        rows = sorted(
+            (entry.producer_id, entry.batches[-1].last_offset if entry.batches else NONE, entry.epoch)
+            for entry in entries
+        )
+        columns = np.array(rows, np.int64).reshape(-1, 3).T
+        return cls(*columns)
+
+    def ends_with(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Which batches hold the last thing known of a producer: its last sequence or, without data, its epoch."""
+        ids = table["producer_id"]
+        if not len(self.producer_ids) or not (ids > NO_PRODUCER_ID).any():
+            return np.zeros(len(table), np.bool_)
+        slots = np.minimum(np.searchsorted(self.producer_ids, ids), len(self.producer_ids) - 1)
+        is_known = (self.producer_ids[slots] == ids) & (ids > NO_PRODUCER_ID)
+        last, epochs = self.last_data_offsets[slots], self.epochs[slots]
+        is_last_data = last_offsets(table) == last
+        is_last_marker = (table["attributes"] & CONTROL != 0) & (table["producer_epoch"] == epochs)
+        ends: NDArray[np.bool_] = is_known & np.where(last >= 0, is_last_data, is_last_marker)
+        return ends
+
+
+@dataclass(slots=True)
+class BatchJudge:
+    """Judges batches in the order of the log, since transactions go through them."""
+
+    transactions: CleanedTransactions
+    producers: ActiveProducers
+    first_uncleanable_offset: int
+    now_ms: int
+
+    def verdicts(self, data: Buffer, table: NDArray[np.void]) -> NDArray[np.uint8]:
+        """A `BatchVerdict` for each batch.
+
+        One that is a producer's last, or the last before the uncleanable part, stays at least without records: else
+        a sequence, or the offsets up to there, would be forgotten.
+        """
+        stays_empty = self.producers.ends_with(table) | (last_offsets(table) + 1 == self.first_uncleanable_offset)
+        found = np.where(stays_empty, BatchVerdict.RETAIN_EMPTY, 0).astype(np.uint8)
+        for row, may_go in discardable(self.transactions, data, table):
+            batch = table[row]
+            if not batch["attributes"] & CONTROL:
+                found[row] |= BatchVerdict.DISCARD_RECORDS if may_go else 0
+            elif may_go:
+                is_due = batch["attributes"] & DELETE_HORIZON and batch["base_timestamp"] <= self.now_ms
+                found[row] |= BatchVerdict.MARKER_OF_NOTHING | (BatchVerdict.DISCARD_RECORDS if is_due else 0)
+        return found
+
+
+def discardable(transactions: CleanedTransactions, data: Buffer, table: NDArray[np.void]) -> Iterator[tuple[int, bool]]:
+    """Pass the batches that concern transactions: each one's row, and whether nothing of it is needed any more."""
+    in_question = (table["attributes"] & (TRANSACTIONAL | CONTROL) != 0) & (table["magic"] >= 2)
+    rows = np.flatnonzero(in_question)
+    if not len(rows):
+        return
+    found = table[rows]
+    is_control = found["attributes"] & CONTROL != 0
+    control_types = iter(_control_types(data, found[is_control]))
+    fields = rows.tolist(), found["producer_id"].tolist(), last_offsets(found).tolist(), is_control.tolist()
+    for row, producer_id, last_offset, controls in zip(*fields, strict=True):
+        if controls:
+            yield row, transactions.on_control(producer_id, last_offset, next(control_types))
+        else:
+            yield row, transactions.on_batch(producer_id, last_offset)
+
+
+def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
+    """The last offset of each batch."""
+    offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
+    return offsets
+
+
+def _control_types(data: Buffer, table: NDArray[np.void]) -> list[ControlType | None]:
+    """What the first record of each control batch says; None where compaction has taken it already."""
+    types: list[ControlType | None] = [None] * len(table)
+    filled = np.flatnonzero(table["count"])
+    # Records of batches lie behind one another in the columns.
+    firsts = np.concatenate([[0], np.cumsum(np.maximum(table["count"][filled], 0), dtype=np.int64)])
+    seen = 0
+    for columns in Decoder(Column.KEY).decode(data, table[filled]) if len(filled) else ():
+        assert columns.key is not None
+        start, end = np.searchsorted(firsts, [seen, seen + columns.rows])
+        for slot, record in zip(filled[start:end].tolist(), (firsts[start:end] - seen).tolist(), strict=True):
+            key = columns.key.data[columns.key.offsets[record] : columns.key.offsets[record + 1]]
+            types[slot] = ControlType(control_type_id(key.tobytes()))
+        seen += columns.rows
+    return types
