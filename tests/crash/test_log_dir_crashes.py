@@ -101,7 +101,7 @@ def test_crash_at_every_operation(loss: Loss) -> None:
     total = whole.files.operations
     assert total > 150
     # Not all of them, so that the test stays short; of the three kinds of loss each has its own.
-    for stop_at in range(1 + list(Loss).index(loss), total + 1, 3):
+    for stop_at in range(1 + 2 * list(Loss).index(loss), total + 1, 6):
         owner = Owner(FaultFileSystem(stop_at))
         with pytest.raises(Crash):
             owner.live()
