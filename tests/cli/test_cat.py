@@ -130,6 +130,42 @@ def test_arrow_and_parquet(logs: Path, tmp_path: Path, limit: list[str]) -> None
     assert pq.read_table(pa.BufferReader(cat(logs, "--format", "parquet", *limit).stdout)).num_rows == len(expected)
 
 
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_a_folder_gets_a_file_for_each_part(logs: Path, tmp_path: Path, form: str) -> None:
+    done = cat(logs, "--format", form, "--output", f"{tmp_path}/new/")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    names = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert names == [f"{name}-{0:020}.{form}" for name in ("orders-0", "orders-1", "payments-0")]
+    again = cat(logs, "--format", form, "--output", tmp_path / "new")
+    assert (again.returncode, f"expected a folder without {form} files" in again.stderr.decode()) == (1, True)
+    refused = cat(logs, "--output", tmp_path / "new")
+    assert (refused.returncode, b"is a folder, expected a file for json" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_a_failure_leaves_the_file_that_was_there(logs: Path, tmp_path: Path, form: str) -> None:
+    file = tmp_path / "records"
+    file.write_text("before")
+    command = f"ulimit -f 0; exec {sys.executable} -m octavo cat {logs} --format {form} --output {file}"
+    done = subprocess.run(["bash", "-c", f"trap '' XFSZ; {command}"], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.decode().count("\n") == 1
+    assert file.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("form", ["json", "arrow", "parquet"])
+def test_a_device_or_a_pipe_is_written_to_and_a_link_followed(logs: Path, tmp_path: Path, form: str) -> None:
+    assert cat(logs, "--format", form, "--output", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
+    expected = len(cat(logs, "--format", form).stdout)  # the bits behind an Arrow bitmap's last are any
+    assert len(cat(logs, "--format", form, "--output", "/dev/stdout").stdout) == expected > 0
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    cat(logs, "--format", form, "--output", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").stat().st_size > 0
+
+
 def test_output_goes_to_a_file(logs: Path, tmp_path: Path) -> None:
     file = tmp_path / "records.json"
     assert cat(logs, "--output", file).stdout == b""

@@ -57,21 +57,17 @@ def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Fin
     return pa.RecordBatchReader.from_batches(schema_of(columns), read_tasks(tasks, columns, findings))
 
 
-def limited(reader: pa.RecordBatchReader, rows: int | None) -> pa.RecordBatchReader:
-    """The first rows of a reader; all without a limit."""
-    if rows is None:
-        return reader
-    return pa.RecordBatchReader.from_batches(reader.schema, _first(reader, rows))
-
-
-def _first(reader: pa.RecordBatchReader, rows: int) -> Iterator[pa.RecordBatch]:
-    while rows > 0:
-        try:
-            batch = reader.read_next_batch().slice(0, rows)
-        except StopIteration:
+def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:
+    """The first rows of record batches; all without a limit."""
+    left = rows
+    for batch in batches if left is None or left > 0 else ():
+        kept = batch if left is None else batch.slice(0, left)
+        del batch
+        left = None if left is None else left - kept.num_rows
+        yield kept
+        del kept
+        if left == 0:
             return
-        rows -= batch.num_rows
-        yield batch
 
 
 class _Builder:
@@ -102,23 +98,45 @@ class _Builder:
         return known.slice(0, rows)
 
 
-def write_stream(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """Write an Arrow IPC stream."""
-    with pa.ipc.new_stream(sink, reader.schema) as writer:
-        for batch in reader:
+def write_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: BinaryIO) -> int:
+    """Write an Arrow IPC stream; returns how many rows it has."""
+    rows = 0
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            rows += batch.num_rows
             writer.write_batch(batch)
+            del batch  # its memory is wanted for the next
+    return rows
 
 
-def write_parquet(reader: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """Write a Parquet file; a row group at a time is in memory."""
-    with pq.ParquetWriter(sink, reader.schema, compression="zstd") as writer:
-        batches: list[pa.RecordBatch] = []
+def write_parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: BinaryIO) -> int:
+    """Write a Parquet file, a row group at a time in memory; returns how many rows it has.
+
+    Dictionaries only for what repeats: to try one on keys and values takes as long as all the rest. Offsets and
+    timestamps are stored as differences, which are next to nothing.
+    """
+    names = set(schema.names)
+    rows = 0
+    with pq.ParquetWriter(
+        sink,
+        schema,
+        compression="snappy",
+        use_dictionary=sorted(names & set(_CONSTANT)),
+        column_encoding=dict.fromkeys(sorted(names & {"offset", "timestamp"}), "DELTA_BINARY_PACKED"),
+        write_statistics=sorted(names - {"key", "value", "headers"}),
+    ) as writer:
+        group: list[pa.RecordBatch] = []
         size = 0
-        for batch in reader:
-            batches.append(batch)
-            size += batch.nbytes
+        for batch in batches:
+            group.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            del batch
             if size >= ROW_GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(batches))
-                batches, size = [], 0
-        if batches:
-            writer.write_table(pa.Table.from_batches(batches))
+                writer.write_table(pa.Table.from_batches(group, schema))
+                group, size = [], 0
+        if group:
+            writer.write_table(pa.Table.from_batches(group, schema))
+    return rows
+
+
+WRITERS = {"arrow": write_stream, "parquet": write_parquet}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
-from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from octavo.cli.app import UsageError
 from octavo.cli.cat.options import cat_options
+from octavo.cli.cat.output import is_folder, is_replaceable, opened
 from octavo.cli.cat.text import write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument
+from octavo.jobs.export import Form
+from octavo.jobs.runner import ThreadRunner
 from octavo.scan.api import IsolationLevel, Scan, scan
 from octavo.scan.bounds import Offset
 
-Form = Literal["json", "raw", "csv", "arrow", "parquet"]
+TextForm = Literal["json", "raw", "csv"]
+TEXT_FORMS: tuple[TextForm, ...] = ("json", "raw", "csv")
 
 
 @declare("cat")
@@ -31,7 +34,7 @@ def command(
     to_timestamp: int | None,
     max_messages: int | None,
     isolation_level: IsolationLevel,
-    form: Form,
+    form: TextForm | Form,
     output: str | None,
     shown: str,
 ) -> int:
@@ -41,8 +44,10 @@ def command(
     and named on stderr; the exit code is 1 then. A time stands for the first offset from it on, as a consumer looks it
     up: behind it there may be older records.
     """
-    if output is None and form in ("arrow", "parquet") and sys.stdout.isatty():
+    if output is None and form not in TEXT_FORMS and sys.stdout.isatty():
         raise UsageError(f"{form} is not for a terminal; give --output FILE or a pipe")
+    if output is not None and form in TEXT_FORMS and is_folder(output):
+        raise UsageError(f"{output} is a folder, expected a file for {form}")
     records = scan(
         logdirs,
         topics or None,
@@ -56,20 +61,26 @@ def command(
     )
     records.plan()
     said = _say_notes(records, 0)
-    with _opened(output) as sink:
-        _write(records, sink, form, shown, max_messages)
+    if output is not None and form not in TEXT_FORMS and is_replaceable(output):
+        from octavo.cli.cat.export import export_records
+
+        damages = export_records(records, output, cast("Form", form), max_messages, ThreadRunner())
+    else:
+        with opened(output) as sink:
+            _write(records, sink, form, shown, max_messages)
+        damages = records.damages
     _say_notes(records, said)
-    return 1 if records.damages else 0
+    return 1 if damages else 0
 
 
-def _write(records: Scan, sink: BinaryIO, form: Form, shown: str, limit: int | None) -> None:
-    if form in ("json", "raw", "csv"):
+def _write(records: Scan, sink: BinaryIO, form: TextForm | Form, shown: str, limit: int | None) -> None:
+    if form in TEXT_FORMS:
         write_text(islice(records.records(), limit), sink, form, shown)
         return
-    from octavo.scan.arrow import limited, write_parquet, write_stream  # pyarrow takes long to import
+    from octavo.scan.arrow import WRITERS, first_rows  # pyarrow takes long to import
 
-    write = write_stream if form == "arrow" else write_parquet
-    write(limited(records.to_reader(), limit), sink)
+    reader = records.to_reader()
+    WRITERS[form](reader.schema, first_rows(reader, limit), sink)
 
 
 def _say_notes(records: Scan, said: int) -> int:
@@ -77,11 +88,3 @@ def _say_notes(records: Scan, said: int) -> int:
     for note in notes[said:]:
         print(f"octavo: {note}", file=sys.stderr)
     return len(notes)
-
-
-def _opened(output: str | None) -> BinaryIO:
-    """The file to write to. Stdout gets a buffer of our own: Python's may have none, and then writes a part only."""
-    if output is not None:
-        return Path(output).open("wb")
-    sys.stdout.flush()
-    return cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False))

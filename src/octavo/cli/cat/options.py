@@ -63,7 +63,10 @@ _OPTIONS = (
         "--format", "form", type=click.Choice(FORMS), default="json",
         help="json: an object a line (default); raw: values, each with a line break; arrow: an IPC stream.",
     ),
-    click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write here instead of to stdout."),
+    click.option(
+        "--output", type=click.Path(), metavar="FILE|FOLDER/",
+        help="Write here instead of to stdout; arrow and parquet into a folder: several files, written at once.",
+    ),
     click.option(
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
         help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',

@@ -1,0 +1,35 @@
+"""`octavo cat --format arrow|parquet --output`: the export job, with a bar while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from octavo.cli.cat.output import is_folder
+from octavo.cli.options import say_notes
+from octavo.cli.progress import progress_bar
+from octavo.jobs import export
+from octavo.jobs.export import ExportRequest, ExportResult, ExportTask, Form
+from octavo.jobs.runner import Outcome, Runner, ThreadRunner
+from octavo.scan.api import Scan
+
+
+def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner) -> int:
+    """Write the records to a file, or into a folder; returns how many damaged places were passed over."""
+    path = Path(output).resolve()  # through links: what they point to is replaced, not they
+    request = ExportRequest(path, is_folder(output), form, records.columns, limit)
+    export.prepare(request)
+    tasks = export.plan(records.plan(), request)
+    results = export.commit(tasks, _outcomes(tasks, runner))
+    for result in results:
+        say_notes(result.notes)
+    return sum(result.damages for result in results)
+
+
+def _outcomes(tasks: list[ExportTask], runner: Runner) -> Iterable[Outcome[ExportTask, ExportResult]]:
+    with progress_bar("exporting", sum(task.size for task in tasks)) as progress:
+        if isinstance(runner, ThreadRunner):  # within a task too
+            yield from runner.run(partial(export.run, advance=progress), tasks)
+        else:
+            yield from runner.run(export.run, tasks, progress)

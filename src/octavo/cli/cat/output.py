@@ -1,0 +1,49 @@
+"""Where `octavo cat` writes to: stdout, a device, or a file that is there only once it is whole."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+def is_replaceable(output: str) -> bool:
+    """Whether a new file can take the place; not that of a device or a pipe, which are written to."""
+    path = Path(output)
+    return path.is_file() or path.is_dir() or not path.exists()
+
+
+def is_folder(output: str) -> bool:
+    """Whether a folder is meant: one that is there, or a name with a slash behind it."""
+    return Path(output).is_dir() or output.endswith("/")
+
+
+@contextmanager
+def opened(output: str | None) -> Iterator[BinaryIO]:
+    """Open what to write to. A file gets its name at the end, and none when the writing fails."""
+    if output is None:
+        # A buffer of our own: Python's may have none, and then writes a part only.
+        sys.stdout.flush()
+        with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
+            yield stdout
+    elif not is_replaceable(output):
+        with Path(output).open("wb") as device:
+            yield device
+    else:
+        with _replaced(Path(output).resolve()) as sink:
+            yield sink
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        with hidden.open("xb") as file:
+            yield file
+        hidden.rename(path)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise

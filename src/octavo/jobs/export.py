@@ -1,0 +1,140 @@
+"""Records written to Parquet or Arrow files: one file for all of them, or a folder with a file a task.
+
+Steps; a crash after any of them leaves whole files, and hidden ones that readers of folders pass over.
+
+1. `run` writes the records of a task to a hidden file beside its target, and syncs it. It has a name of its own even
+   among several attempts at the same task.
+2. `commit` waits for all tasks. Where one failed it removes the hidden files, and nothing has changed.
+3. It renames the files into place, by topic, partition and offset; a file of that name gives way.
+4. It syncs the folder, and removes what other attempts at the tasks left.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from octavo.errors import OctavoError
+from octavo.filesystem import FileSystem, LocalFileSystem
+from octavo.jobs.runner import Outcome
+from octavo.scan.findings import Findings
+from octavo.scan.notes import Note
+from octavo.scan.plan import ReadTask
+from octavo.scan.read_ahead import read_ahead
+
+Form = Literal["arrow", "parquet"]
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """What to write where; a `limit` is on the records of all tasks together."""
+
+    output: Path
+    into_folder: bool
+    form: Form
+    columns: tuple[str, ...]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTask:
+    """One file. Picklable."""
+
+    reads: tuple[ReadTask, ...]
+    target: Path
+    token: str  # of this export: what it has written carries it until it is in place
+    form: Form
+    columns: tuple[str, ...]
+    limit: int | None
+
+    @property
+    def size(self) -> int:
+        return sum(read.size for read in self.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """What was written, and what was met on the way."""
+
+    staged: Path
+    rows: int
+    size: int
+    notes: tuple[Note, ...]
+    damages: int
+
+
+def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
+    """A task a file. Into a folder each task of the scan goes to its own, unless there is a limit on them together."""
+    token, end = uuid.uuid4().hex, (request.form, request.columns, request.limit)
+    if not request.into_folder:
+        return [ExportTask(tuple(reads), request.output, token, *end)]
+    groups = [tuple(reads)] if request.limit is not None and reads else [(read,) for read in reads]
+    return [ExportTask(group, request.output / _name(group[0], request.form), token, *end) for group in groups]
+
+
+def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> None:
+    """Make the folder, where there is to be one. Files of the form that lie there would be taken for a part of it."""
+    filesystem = filesystem or LocalFileSystem()
+    if not request.into_folder:
+        return
+    filesystem.mkdir(request.output)
+    found = [name for name in filesystem.names(request.output) if name.endswith(f".{request.form}")]
+    if found:
+        raise OctavoError(f"{request.output}: it holds {found[0]}, expected a folder without {request.form} files")
+
+
+def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
+    """Write a task's records to a hidden file; `advance` is told of the bytes of each scan's task that was read."""
+    from octavo.scan.arrow import WRITERS, first_rows, read_tasks, schema_of  # pyarrow takes long to import
+
+    staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
+    findings = Findings("skip")
+    batches = read_tasks(task.reads if advance is None else _told(task.reads, advance), task.columns, findings)
+    if len(task.reads) > 1:  # one file is written by one thread: let another one read
+        batches = read_ahead(batches)
+    with staged.open("xb") as sink:
+        rows = WRITERS[task.form](schema_of(task.columns), first_rows(batches, task.limit), sink)
+        sink.flush()
+        os.fsync(sink.fileno())
+    return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damages)
+
+
+def commit(
+    tasks: Sequence[ExportTask],
+    outcomes: Iterable[Outcome[ExportTask, ExportResult]],
+    filesystem: FileSystem | None = None,
+) -> list[ExportResult]:
+    """Put the tasks' files into place once all are written; raises the error of the first task that failed."""
+    filesystem = filesystem or LocalFileSystem()
+    try:
+        results = [outcome.get() for outcome in outcomes]
+        for task, result in zip(tasks, results, strict=True):
+            filesystem.rename(result.staged, task.target)
+        return results
+    finally:
+        if isinstance(outcomes, Generator):
+            outcomes.close()  # tasks that are running still write
+        for folder, token in {(task.target.parent, task.token) for task in tasks}:
+            filesystem.fsync_folder(folder)
+            _sweep(filesystem, folder, token)
+
+
+def _sweep(filesystem: FileSystem, folder: Path, token: str) -> None:
+    for name in filesystem.names(folder):
+        if name.startswith(".") and f".{token}." in name:
+            filesystem.unlink(folder / name)
+
+
+def _told(reads: Iterable[ReadTask], advance: Advance) -> Iterator[ReadTask]:
+    for read in reads:
+        yield read
+        advance(read.size)
+
+
+def _name(read: ReadTask, form: Form) -> str:
+    return f"{read.topic}-{read.partition}-{read.start_offset:020}.{form}"

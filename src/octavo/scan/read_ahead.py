@@ -1,0 +1,67 @@
+"""An iterator that works ahead in a thread of its own, while its consumer is busy with what it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+# One in the consumer's hands, one waiting, one in the making.
+_WAITING = 1
+_POLL_SECONDS = 0.1
+
+
+class _End:
+    """Follows the last item, with the error that ended them."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items; an error comes where it would have come. The thread ends when the consumer closes this."""
+    queue: Queue[Item | _End] = Queue(_WAITING)
+    stopped = Event()
+    thread = Thread(target=_produce, args=(items, queue, stopped), name="octavo-read-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item = queue.get()
+            if isinstance(item, _End):
+                if item.error is not None:
+                    raise item.error
+                return
+            yield item
+            del item  # who lends its memory waits for it
+    finally:
+        stopped.set()
+        while thread.is_alive():
+            try:
+                queue.get(timeout=_POLL_SECONDS)
+            except Empty:
+                continue
+        thread.join()
+
+
+def _produce(items: Iterable[Item], queue: Queue[Item | _End], stopped: Event) -> None:
+    try:
+        for item in items:
+            _put(queue, item, stopped)
+            del item
+            if stopped.is_set():
+                return
+        _put(queue, _End(), stopped)
+    except BaseException as error:
+        _put(queue, _End(error), stopped)
+
+
+def _put(queue: Queue[Item | _End], item: Item | _End, stopped: Event) -> None:
+    while not stopped.is_set():
+        try:
+            queue.put(item, timeout=_POLL_SECONDS)
+            return
+        except Full:
+            continue
