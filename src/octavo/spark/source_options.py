@@ -76,7 +76,7 @@ class SourceOptions:
         options = CaseInsensitiveDict(options)
         _refuse_configs(options)
         return cls(
-            _paths(options),
+            paths_of(options),
             Subscription.of(options),
             columns_of(options.get("columns"), _boolean(options, "includeHeaders", False)),
             _isolation_level(options),
@@ -94,7 +94,7 @@ class SourceOptions:
         return schema_of(self.columns)
 
 
-def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
+def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     """Absolute: a task's process has another working directory than the driver's."""
     given = [options["path"]] if "path" in options else []
     if "paths" in options:
@@ -106,7 +106,7 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
             raise ConfigError(f"""paths: expected a JSON list such as ["/disk1", "/disk2"], got {options["paths"]}""")
         given += listed
     if not given:
-        raise ConfigError("no log directory: give load() one, or the option 'paths' a JSON list of them")
+        raise ConfigError("no log directory: give load(), save() or start() one, or the option 'paths' a JSON list of them")
     absolute = (path if "://" in path else os.path.abspath(path) for path in given)  # noqa: PTH100 - or a URL
     return tuple(dict.fromkeys(absolute))
 
