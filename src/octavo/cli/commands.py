@@ -27,6 +27,7 @@ class Command:
 COMMANDS: dict[str, Command] = {
     "alter": Command("octavo.cli.alter", "Change a topic's configs, or give it more partitions."),
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
+    "compact": Command("octavo.cli.compact", "Keep the last record of each key: one cleaner round."),
     "config": Command("octavo.cli.config", "Show the configs of topics and of log directories."),
     "copy": Command("octavo.cli.copy", "Append the batches of topics to another log directory."),
     "create": Command("octavo.cli.create", "Create a topic."),

@@ -1,0 +1,122 @@
+"""`octavo compact`: one cleaner round, or why there is none."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import click
+
+from octavo.cli.compact_output import Row, print_row
+from octavo.cli.listing import check_topics, known_topics
+from octavo.cli.options import command as declare
+from octavo.cli.options import config_option, json_option, logdirs_argument
+from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.progress import progress_bar
+from octavo.cli.runner import SparkCommand, job_runner, spark_option
+from octavo.config import BROKER_CONFIGS, BrokerConfig
+from octavo.errors import ConfigError
+from octavo.format.names import TopicPartition
+from octavo.jobs.compact import Candidate, compact
+from octavo.kernels.offset_table import KeyHash
+from octavo.storage.cleaner.explain import Explanation, explain, open_transaction
+from octavo.storage.cleaner.offset_map import MapLimits
+from octavo.storage.cleaner.plan import dirty_log, plan_cleaning
+from octavo.storage.cleaner.range import cleanable_range
+from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
+
+
+class _Judged(NamedTuple):
+    """A partition, what is to be said of it, and its run if there is to be one."""
+
+    name: TopicPartition
+    explanation: Explanation
+    candidate: Candidate | None
+
+
+@declare("compact", SparkCommand)
+@logdirs_argument
+@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
+@config_option
+@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to take for now.")
+@click.option("--force", is_flag=True, help="Clean whatever the dirty ratio.")
+@click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
+@click.option(
+    "--key-hash",
+    type=click.Choice([key_hash.name.lower() for key_hash in KeyHash]),
+    default=KeyHash.SIPHASH.name.lower(),
+    help="How keys are told apart; md5 is Kafka's.",
+)
+@spark_option
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topics: tuple[str, ...],
+    configs: dict[str, str],
+    now_ms: int | None,
+    force: bool,
+    dry_run: bool,
+    key_hash: str,
+    master: str | None,
+    as_json: bool,
+) -> int:
+    """Let the cleaner go once over each partition: of every key the last record stays. A line a partition.
+
+    A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms is over. Each
+    line says what was done or why nothing was, and what holds the cleaner back from the rest: the active segment, an
+    open transaction, min.compaction.lag.ms. --config takes configs of topics, and log.cleaner.dedupe.buffer.size and
+    log.cleaner.io.buffer.load.factor, which bound the memory for keys: where they do not fit, the round ends before
+    the dirty part does, and the next one goes on.
+    """
+    if dry_run and master is not None:
+        raise click.UsageError("--dry-run runs here, expected it without --spark")
+    check_topics(logdirs, topics)
+    of_topics, of_broker = _split(configs)
+    explicit = dict.fromkeys(topics or known_topics(logdirs), of_topics) if of_topics else {}
+    terms = Terms(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
+    limits = MapLimits.of(BrokerConfig.of(of_broker), secrets.token_bytes(16), KeyHash[key_hash.upper()])
+    failed = 0
+    with owned(logdirs, terms) as logs:
+        say_recoveries(logs)
+        judged = [_judge(name, log, logs, limits, force) for name, log in sorted(logs.logs.items())]
+        judged = [each for each in judged if topics or each.explanation.is_compacted]
+        for row in _rows(judged, logs, master, dry_run):
+            failed += row.error is not None or not row.explanation.is_compacted
+            print_row(row, as_json=as_json)
+    return 1 if failed else 0
+
+
+def _split(configs: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The configs of topics, and those of the cleaner's memory."""
+    of_broker = {name: value for name, value in configs.items() if name.startswith("log.cleaner.")}
+    for name in of_broker:
+        if name not in BROKER_CONFIGS:
+            raise ConfigError(f"{name} is neither a topic config nor one of the cleaner, see `octavo config`")
+    return {name: value for name, value in configs.items() if name not in of_broker}, of_broker
+
+
+def _judge(name: TopicPartition, log: PartitionLog, logs: LogDir, limits: MapLimits, force: bool) -> _Judged:
+    root = next(root for root in logs.roots if root.path == log.folder.parent)
+    now_ms = logs.environment.clock.time_ms()
+    facts = dirty_log(log, root.cleaner_offset(name))
+    cleanable = cleanable_range(facts, log.config, now_ms)
+    explanation = explain(facts, cleanable, log.config, open_transaction(log, now_ms), now_ms)
+    has_something = cleanable.first_uncleanable_offset > log.segments.first.base_offset
+    if not explanation.is_eligible and not (force and explanation.is_compacted and has_something):
+        return _Judged(name, explanation, None)
+    return _Judged(name, explanation, Candidate(name, log, root, plan_cleaning(log, cleanable, limits, now_ms)))
+
+
+def _rows(judged: list[_Judged], logs: LogDir, master: str | None, dry_run: bool) -> Iterator[Row]:
+    """What became of each partition, in their order."""
+    candidates = [each.candidate for each in judged if each.candidate is not None]
+    total = sum(each.plan.size + sum(segment.size for segment in each.plan.segments) for each in candidates)
+    with job_runner(master) as runner, progress_bar("compacting", total) as progress:
+        filesystem = logs.environment.filesystem if master is None else None
+        done = compact(candidates, runner, progress, filesystem)
+        for each in judged:
+            compacted = next(done) if each.candidate is not None else None
+            cleaned, error = (compacted.cleaned, compacted.error) if compacted is not None else (None, None)
+            yield Row(each.name, each.explanation, cleaned, error, dry_run)
