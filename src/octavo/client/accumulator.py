@@ -11,14 +11,11 @@ from functools import partial
 from octavo import kernels
 from octavo.client.batch import BatchLimits, ProducerBatch, run_callbacks
 from octavo.client.encode import upper_bound
-from octavo.client.producer_config import ProducerConfig
+from octavo.client.parts import ProducerParts
 from octavo.client.queue import NO_BATCH, PartitionQueue
-from octavo.client.ratios import CompressionRatios
 from octavo.client.sender import Sender
 from octavo.errors import RecordTooLargeError
-from octavo.format.compression import Codec
 from octavo.kernels.layout import Refused
-from octavo.storage.environment import Environment
 
 # Timestamp, key, value, encoded headers.
 Sent = tuple[int, bytes | None, bytes | None, bytes]
@@ -27,15 +24,12 @@ Sent = tuple[int, bytes | None, bytes | None, bytes]
 class Accumulator:
     """Thread-safe. Locks of two queues are never held at once, and none while callbacks run."""
 
-    def __init__(
-        self, config: ProducerConfig, environment: Environment, sender: Sender, ratios: CompressionRatios
-    ) -> None:
-        self._config = config
-        self._environment = environment
+    def __init__(self, parts: ProducerParts, sender: Sender) -> None:
+        self._parts = parts
+        self._config = parts.config
+        self._environment = parts.environment
         self._sender = sender
-        self._ratios = ratios
-        self._has_codec = config.codec is not Codec.NONE
-        self._max_bytes = config.max_record_bytes
+        self._max_bytes = parts.config.max_record_bytes
         self._completed = threading.Condition()
         self._lingering: dict[PartitionQueue, None] = {}
         self._timer_lock = threading.Lock()
@@ -101,7 +95,7 @@ class Accumulator:
         _, key, value, headers = record
         limits = BatchLimits(
             max(self._config.batch_size, upper_bound(key, value, headers)),
-            self._ratios.of(queue.topic) if self._has_codec else 0.0,
+            self._parts.ratio(queue.topic),
         )
         now_ms, push = self._environment.clock.time_ms(), partial(self.push, queue)
         batch = ProducerBatch(queue.topic, queue.partition, limits, now_ms, push, self._completed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 from octavo import kernels
 from octavo.client.accumulator import Accumulator, Sent
@@ -13,11 +13,13 @@ from octavo.client.batch import ProducerBatch
 from octavo.client.encode import NO_HEADERS, Header, as_bytes, encode_headers
 from octavo.client.future import RecordFuture
 from octavo.client.identity import ProducerIdentity
+from octavo.client.parts import ProducerParts
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import ProducerIds
 from octavo.client.queue import PartitionQueue
-from octavo.client.ratios import CompressionRatios
 from octavo.client.sender import Sender
+from octavo.client.table import AppendedRecords
+from octavo.client.table_sender import TableSender
 from octavo.client.topic_queues import TopicQueues
 from octavo.errors import IllegalStateError, InvalidTimestampError
 from octavo.storage.log_dir import LogDir
@@ -38,11 +40,11 @@ class Producer:
         self._chooser = random.Random()
         self._topics: dict[str, TopicQueues] = {}
         self._lock = threading.Lock()
-        ratios = CompressionRatios()
         self._identity = ProducerIdentity(ids if config.enable_idempotence else None)
-        sender = Sender(config, self._identity, ratios, logs.environment.clock)
+        parts = ProducerParts(config, logs.environment, self._identity)
         self._refusal: str | None = None  # why nothing may be sent
-        self._accumulator = Accumulator(config, logs.environment, sender, ratios)
+        self._accumulator = Accumulator(parts, Sender(parts))
+        self._tables = TableSender(parts, self._accumulator)
 
     def __enter__(self) -> Self:
         return self
@@ -89,6 +91,17 @@ class Producer:
         if place < 0:
             batch, place = self._append(queues, queue, (timestamp, name, content, encoded_headers))
         return RecordFuture(batch, place, timestamp)
+
+    def send_table(self, topic: str, data: Any) -> list[AppendedRecords]:
+        """Append Arrow data: a table, record batches, a reader of them; by columns, many times as fast as `send`.
+
+        Columns are timestamp, key, value and headers, each of which may be missing, and partition; what else a scan
+        gives (topic, offset, timestampType) is the log's to decide. It is in the log when the call returns, behind
+        what was sent before; an error is raised, and what was appended up to then stays.
+        """
+        if self._refusal is not None:
+            raise IllegalStateError(self._refusal)
+        return list(self._tables.append(self._queues(topic), data))
 
     def partitions_for(self, topic: str) -> list[int]:
         """The numbers of a topic's partitions."""

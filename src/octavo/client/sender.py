@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from octavo.client.batch import Callback, EncodedBatch, ProducerBatch
-from octavo.client.encode import Stamp, encode_batch
-from octavo.client.identity import ProducerIdentity
-from octavo.client.producer_config import ProducerConfig
+from octavo.client.encode import encode_batch
+from octavo.client.parts import ProducerParts
 from octavo.client.queue import PartitionQueue
-from octavo.client.ratios import CompressionRatios
 from octavo.client.split import split_batch
-from octavo.clock import Clock
 from octavo.errors import (
     AppendRejected,
     CorruptBatchError,
@@ -25,39 +20,23 @@ from octavo.errors import (
     RecordTooLargeError,
 )
 from octavo.format.compression import Codec
-from octavo.kernels.layout import BATCH_OVERHEAD, NO_SEQUENCE
+from octavo.kernels.layout import BATCH_OVERHEAD
 
 # After these the batch may be in the log or not: the same batch with the same sequence is appended again.
 _RETRIABLE = (KafkaStorageError, CorruptBatchError)
 
 
-class Enlisting(Protocol):
-    """The transaction that a producer's batches belong to."""
-
-    def enlist(self, topic: str, partition: int) -> None:
-        """Make a partition part of it before the first batch goes there; raises where no transaction is open."""
-
-    def fail(self, error: Exception) -> None:
-        """A batch did not get into the log: only an abort can follow."""
-
-
 class Sender:
     """Takes the closed batches of a queue, in order. Its methods want the queue's lock held."""
 
-    def __init__(
-        self,
-        config: ProducerConfig,
-        identity: ProducerIdentity,
-        ratios: CompressionRatios,
-        clock: Clock,
-        transaction: Enlisting | None = None,
-    ) -> None:
-        self._config = config
-        self._codec, self._level = config.codec, config.level
-        self._identity = identity
-        self._ratios = ratios
-        self._clock = clock
-        self._transaction = transaction
+    def __init__(self, parts: ProducerParts) -> None:
+        self._parts = parts
+        self._config = parts.config
+        self._codec, self._level = parts.config.codec, parts.config.level
+        self._identity = parts.identity
+        self._ratios = parts.ratios
+        self._clock = parts.environment.clock
+        self._transaction = parts.transaction
 
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> list[Callback]:
         """Append what is closed, up to a batch that must wait for its retry (`now`: it need not).
@@ -85,8 +64,6 @@ class Sender:
     def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> list[Callback] | None:
         """What is to be called when the batch is done; None if it waits for a retry."""
         count = batch.count
-        if self._transaction is not None:
-            self._transaction.enlist(queue.topic, queue.partition)
         if batch.encoded is None:
             batch.encoded = self._encode(queue, batch)
         log = queue.log
@@ -109,13 +86,8 @@ class Sender:
         return batch.complete(result.first_offset, result.log_append_time)
 
     def _encode(self, queue: PartitionQueue, batch: ProducerBatch) -> EncodedBatch:
-        identity = self._identity
-        number = NO_SEQUENCE
-        if identity.is_idempotent:
-            number = queue.sequence_for(identity.producer_id, identity.epoch)
-        stamp = Stamp(identity.producer_id, identity.epoch, number, self._transaction is not None)
         records = batch.filled - BATCH_OVERHEAD
-        encoded = encode_batch(batch, self._codec, self._level, stamp)
+        encoded = encode_batch(batch, self._codec, self._level, self._parts.stamp(queue))
         if self._codec is not Codec.NONE:
             self._ratios.update(batch.topic, (len(encoded.view) - BATCH_OVERHEAD) / records)
         return encoded
@@ -127,7 +99,7 @@ class Sender:
         if self._codec is not Codec.NONE:
             self._ratios.reset(batch.topic, ratio)
         batch.encoded.restore()
-        parts = split_batch(batch, self._config.batch_size, self._ratios.of(batch.topic) if self._codec else 0.0)
+        parts = split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic))
         queue.closed.popleft()
         queue.closed.extendleft(part for _, part in reversed(parts))
         batch.split_into(parts)

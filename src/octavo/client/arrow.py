@@ -1,0 +1,83 @@
+"""Arrow data as a producer takes it: record batches of moderate size, their columns, their rows in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from octavo.errors import EncodingError
+from octavo.format.arrow import from_arrow
+from octavo.kernels.columns import RecordColumns
+
+# What a record has of its own; a scan gives more, which the log decides.
+TAKEN = ("timestamp", "key", "value", "headers")
+KNOWN = ("topic", "partition", "offset", "timestampType", *TAKEN)
+# So many rows at a time: their columns and what is encoded of them stay small.
+ROWS_AT_ONCE = 1 << 16
+
+NO_PARTITION = -1
+
+
+def record_batches(data: Any) -> Iterator[pa.RecordBatch]:
+    """Tables, record batches, readers, iterables of record batches, and whatever exports an Arrow stream."""
+    for batch in _batches(data):
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            yield batch.slice(start, ROWS_AT_ONCE)
+
+
+def _batches(data: Any) -> Iterator[pa.RecordBatch]:
+    if isinstance(data, pa.RecordBatch):
+        yield data
+    elif hasattr(data, "__arrow_c_stream__"):
+        yield from pa.RecordBatchReader.from_stream(data)
+    elif isinstance(data, Iterable):
+        for item in data:
+            yield from _batches(item)
+    else:
+        expected = "expected a table, record batches or a reader of them"
+        raise EncodingError(f"{type(data).__name__} is no Arrow data, {expected}")
+
+
+def columns_of(batch: pa.RecordBatch, now_ms: int) -> RecordColumns:
+    """The columns to encode; a timestamp that is missing, null or -1 is now."""
+    unknown = set(batch.schema.names) - set(KNOWN)
+    if unknown:
+        raise EncodingError(f"column {min(unknown)!r} is not one of a record: {', '.join(KNOWN)}")
+    taken = [name for name in TAKEN if name in batch.schema.names]
+    chosen = batch.select(taken)
+    if "timestamp" in taken and chosen.column("timestamp").null_count:
+        slot = taken.index("timestamp")
+        times = pc.fill_null(_milliseconds(chosen.column(slot)), -1)
+        chosen = chosen.set_column(slot, "timestamp", times)
+    columns = from_arrow(chosen)
+    columns.timestamp = columns.timestamp[: columns.rows]
+    missing = columns.timestamp == -1
+    if missing.any():
+        columns.timestamp = np.where(missing, now_ms, columns.timestamp)
+    if columns.rows and columns.timestamp.min() < 0:
+        raise EncodingError(f"timestamp {columns.timestamp.min()}, expected 0 or more")
+    return columns
+
+
+def _milliseconds(times: pa.Array) -> pa.Array:
+    return (
+        times.cast(pa.int64()) if pa.types.is_integer(times.type) else times.cast(pa.timestamp("ms")).cast(pa.int64())
+    )
+
+
+def named_partitions(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
+    """The partition that each row names, -1 where it names none; None without such a column."""
+    if "partition" not in batch.schema.names:
+        return None
+    column = pc.fill_null(batch.column("partition").cast(pa.int32()), NO_PARTITION)
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.int32)
+
+
+def in_order(batch: pa.RecordBatch, order: NDArray[np.int64]) -> pa.RecordBatch:
+    """The rows in this order."""
+    return batch.take(pa.array(order))

@@ -1,0 +1,50 @@
+"""What the parts of one producer share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from octavo.client.encode import Stamp
+from octavo.client.identity import ProducerIdentity
+from octavo.client.producer_config import ProducerConfig
+from octavo.client.queue import PartitionQueue
+from octavo.client.ratios import CompressionRatios
+from octavo.format.compression import Codec
+from octavo.kernels.layout import NO_SEQUENCE
+from octavo.storage.environment import Environment
+
+
+class Enlisting(Protocol):
+    """The transaction that a producer's batches belong to."""
+
+    def enlist(self, topic: str, partition: int) -> None:
+        """Make a partition part of it before the first batch goes there; raises where no transaction is open."""
+
+    def fail(self, error: Exception) -> None:
+        """A batch did not get into the log: only an abort can follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerParts:
+    """Configs, the world around, identity, and what is learnt of codecs; `transaction` is None without any."""
+
+    config: ProducerConfig
+    environment: Environment
+    identity: ProducerIdentity
+    transaction: Enlisting | None = None
+    ratios: CompressionRatios = field(default_factory=CompressionRatios)
+
+    def ratio(self, topic: str) -> float:
+        """How the codec is expected to do on a topic's batches; 0 without a codec."""
+        return self.ratios.of(topic) if self.config.codec is not Codec.NONE else 0.0
+
+    def stamp(self, queue: PartitionQueue) -> Stamp:
+        """What a partition's next batch gets, which a transaction has from now on; the queue's lock is held."""
+        if self.transaction is not None:
+            self.transaction.enlist(queue.topic, queue.partition)
+        identity = self.identity
+        number = NO_SEQUENCE
+        if identity.is_idempotent:
+            number = queue.sequence_for(identity.producer_id, identity.epoch)
+        return Stamp(identity.producer_id, identity.epoch, number, self.transaction is not None)

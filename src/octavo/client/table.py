@@ -1,0 +1,179 @@
+"""Whole tables into a topic: rows to partitions, rows to batches, batches to logs, all by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.client.encode import Stamp
+from octavo.client.partitioner import partitions_for_keys
+from octavo.client.queue import PartitionQueue
+from octavo.client.topic_queues import TopicQueues
+from octavo.errors import EncodingError, UnknownTopicOrPartitionError
+from octavo.format import sequence
+from octavo.format.batch import frame_batch
+from octavo.format.compression import Codec, compress
+from octavo.format.header import BatchHeader
+from octavo.kernels import layout
+from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.layout import BATCH, Code
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCHES_AT_ONCE = 4096
+_RECORD_OVERHEAD = 10  # about what length, attributes, deltas and lengths take
+_SLACK = 64  # the encoder wants room for the longest length before a record
+
+
+class AppendedRecords(NamedTuple):
+    """Rows that were appended together: so many from this offset on."""
+
+    topic: str
+    partition: int
+    base_offset: int
+    records: int
+
+
+class BatchForm(NamedTuple):
+    """How batches are made: their size, codec, level, the codec's estimated ratio (0 without one); how many at once."""
+
+    batch_size: int
+    set_bytes: int
+    codec: Codec
+    level: int | None
+    ratio: float
+
+
+class RowRange(NamedTuple):
+    """Rows of columns, from `first` up to, not including, `end`."""
+
+    columns: RecordColumns
+    first: int
+    end: int
+
+
+def rows_by_partition(
+    batch: pa.RecordBatch, queues: TopicQueues, now_ms: int, *, ignore_keys: bool
+) -> Iterator[tuple[PartitionQueue, RowRange]]:
+    """The rows of a record batch, each partition's behind one another and in their order."""
+    from octavo.client import arrow  # pyarrow takes long to import
+
+    columns = arrow.columns_of(batch, now_ms)
+    named = arrow.named_partitions(batch)
+    if not columns.rows:
+        return
+    if named is None and queues.count == 1:
+        yield queues.queue(0), RowRange(columns, 0, columns.rows)
+        return
+    chosen = _partitions(columns, named, queues, ignore_keys=ignore_keys)
+    order = np.argsort(chosen, kind="stable")
+    numbers, starts = np.unique(chosen[order], return_index=True)
+    if len(numbers) > 1:
+        columns = arrow.columns_of(arrow.in_order(batch, order), now_ms)
+    ends = [*starts[1:].tolist(), columns.rows]
+    for number, start, end in zip(numbers.tolist(), starts.tolist(), ends, strict=True):
+        yield queues.queue(number), RowRange(columns, start, end)
+
+
+def _partitions(
+    columns: RecordColumns, named: NDArray[np.int32] | None, queues: TopicQueues, *, ignore_keys: bool
+) -> NDArray[np.int32]:
+    """The partition of each row: the one that it names, else its key's, else the sticky one."""
+    rows = columns.rows
+    chosen = np.full(rows, -1, np.int32) if named is None else named.copy()
+    if named is not None and len(wrong := named[(named < -1) | (named >= queues.count)]):
+        expected = f"expected 0 to {queues.count - 1}"
+        raise UnknownTopicOrPartitionError(f"there is no partition {queues.topic}-{wrong[0]}, {expected}")
+    open_rows = chosen < 0
+    if columns.key is not None and not ignore_keys and open_rows.any():
+        keyed = open_rows & _valid(columns.key, rows)
+        chosen[keyed] = partitions_for_keys(columns.key, rows, queues.count)[keyed]
+        open_rows &= ~keyed
+    if open_rows.any():
+        sizes = _sizes(columns)[open_rows]
+        with queues.lock:
+            chosen[open_rows] = queues.sticky.spread(sizes)
+    return chosen
+
+
+def _valid(column: BinaryColumn, rows: int) -> NDArray[np.bool_]:
+    if column.validity is None or not column.nulls:
+        return np.ones(rows, np.bool_)
+    return np.unpackbits(column.validity, count=rows, bitorder="little").astype(np.bool_)
+
+
+def _sizes(columns: RecordColumns) -> NDArray[np.int64]:
+    sizes = np.full(columns.rows, _RECORD_OVERHEAD, np.int64)
+    for column in (columns.key, columns.value):
+        if column is not None:
+            sizes += np.diff(column.offsets[: columns.rows + 1])
+    return sizes
+
+
+class EncodeBuffer:
+    """A buffer that is used again and again, and replaced by a longer one when it must be."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def room(self, size: int) -> bytearray:
+        if len(self._data) < size:
+            self._data = bytearray(size)
+        return self._data
+
+
+def cut(rows: RowRange, form: BatchForm) -> Iterator[tuple[RowRange, NDArray[np.void]]]:
+    """Rows as batches of at most `set_bytes` together; a larger batch comes alone."""
+    columns, row, end = rows
+    table = np.zeros(_BATCHES_AT_ONCE, BATCH)
+    while row < end:
+        count, last = kernels.cut_batches(columns, row, end, table, form.batch_size, form.ratio)
+        sizes = np.cumsum(table["size"][:count], dtype=np.int64)
+        taken = 0
+        while taken < count:
+            before = int(sizes[taken - 1]) if taken else 0
+            stop = max(int(np.searchsorted(sizes, before + form.set_bytes, "right")), taken + 1)
+            batches = table[taken:stop]
+            behind = row + int(batches["count"].sum(dtype=np.int64))
+            yield RowRange(columns, row, behind), batches
+            row, taken = behind, stop
+        assert row == last, "a cut that does not add up"
+
+
+def encode(rows: RowRange, table: NDArray[np.void], form: BatchForm, stamp: Stamp, buffer: EncodeBuffer) -> memoryview:
+    """The bytes of batches that `cut` made, good until the buffer is used again."""
+    table["base_offset"] = np.cumsum(table["count"], dtype=np.int64) - table["count"] + rows.first
+    table["partition_leader_epoch"] = layout.NO_LEADER_EPOCH
+    table["attributes"] = form.codec | (layout.TRANSACTIONAL if stamp.is_transactional else 0)
+    table["producer_id"], table["producer_epoch"] = stamp.producer_id, stamp.producer_epoch
+    table["base_sequence"] = layout.NO_SEQUENCE
+    if stamp.base_sequence >= 0:
+        deltas = table["base_offset"] - rows.first
+        table["base_sequence"] = sequence.record_sequences(stamp.base_sequence, deltas)
+    out = buffer.room(int(table["size"].sum(dtype=np.int64)) + _SLACK)
+    if form.codec is Codec.NONE:
+        code, _, end = kernels.encode_batches(rows.columns, rows.first, table, out, 0)
+        _check(code)
+        return memoryview(out)[:end]
+    return memoryview(bytearray().join(_packed(rows, table, form, out)))
+
+
+def _packed(rows: RowRange, table: NDArray[np.void], form: BatchForm, out: bytearray) -> Iterator[bytes]:
+    row = rows.first
+    for batch in table:
+        header = BatchHeader.from_row(batch)
+        first, row = row, row + header.count
+        offsets = header.base_offset, header.base_timestamp
+        code, end = kernels.encode_records(rows.columns, first, row, *offsets, out, 0)
+        _check(code)
+        yield frame_batch(header, compress(form.codec, memoryview(out)[:end], level=form.level))
+
+
+def _check(code: int) -> None:
+    if code != Code.DONE:
+        raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")

@@ -1,0 +1,76 @@
+"""Appending a table's batches to the logs, set by set, behind what was sent record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.client.accumulator import Accumulator
+from octavo.client.parts import ProducerParts
+from octavo.client.queue import PartitionQueue
+from octavo.client.table import (
+    AppendedRecords,
+    BatchForm,
+    EncodeBuffer,
+    RowRange,
+    cut,
+    encode,
+    rows_by_partition,
+)
+from octavo.client.topic_queues import TopicQueues
+from octavo.errors import AppendRejected, KafkaError
+from octavo.format.compression import Codec
+from octavo.kernels.layout import BATCH_OVERHEAD
+
+# Batches are appended by at most so many bytes at a time, with one write.
+SET_BYTES = 1 << 20
+
+
+class TableSender:
+    """One call a table, by several threads too. An error is raised at once: what came before it is appended."""
+
+    def __init__(self, parts: ProducerParts, accumulator: Accumulator) -> None:
+        self._parts = parts
+        self._accumulator = accumulator
+
+    def append(self, queues: TopicQueues, data: Any) -> Iterator[AppendedRecords]:
+        from octavo.client import arrow  # pyarrow takes long to import
+
+        buffer, clock = EncodeBuffer(), self._parts.environment.clock
+        ignore_keys = self._parts.config.partitioner_ignore_keys
+        queues.refresh()
+        for batch in arrow.record_batches(data):
+            for queue, rows in rows_by_partition(batch, queues, clock.time_ms(), ignore_keys=ignore_keys):
+                self._accumulator.flush(queue)
+                for part, table in cut(rows, form := self._form(queue)):
+                    yield self._append_set(queue, part, table, form, buffer)
+
+    def _form(self, queue: PartitionQueue) -> BatchForm:
+        """Batches as the topic takes them: splitting is for producers that cannot know."""
+        topic, config = queue.log.config, self._parts.config
+        largest = min(config.batch_size, topic.segment_bytes, topic.max_message_bytes)
+        set_bytes = min(SET_BYTES, topic.segment_bytes)
+        return BatchForm(largest, set_bytes, config.codec, config.level, self._parts.ratio(queue.topic))
+
+    def _append_set(
+        self, queue: PartitionQueue, rows: RowRange, table: NDArray[np.void], form: BatchForm, buffer: EncodeBuffer
+    ) -> AppendedRecords:
+        count, unpacked = rows.end - rows.first, int(table["size"].sum(dtype=np.int64)) - BATCH_OVERHEAD * len(table)
+        with queue.lock:
+            view = encode(rows, table, form, self._parts.stamp(queue), buffer)
+            try:
+                result = queue.log.append_as_leader(view, leader_epoch=queue.log.latest_epoch or 0, trusted=True)
+            except KafkaError as error:
+                if not isinstance(error, AppendRejected):
+                    self._parts.identity.bump()  # the log may have the batches or not
+                if self._parts.transaction is not None:
+                    self._parts.transaction.fail(error)
+                raise
+            if self._parts.identity.is_idempotent:
+                queue.advance_sequence(count)
+        if form.codec is not Codec.NONE:
+            self._parts.ratios.update(queue.topic, (len(view) - BATCH_OVERHEAD * len(table)) / unpacked)
+        return AppendedRecords(queue.topic, queue.partition, result.first_offset, count)
