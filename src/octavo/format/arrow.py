@@ -108,7 +108,7 @@ def _column(array: pa.Array | None) -> BinaryColumn | None:
         return None
     if not pa.types.is_binary(array.type) and not pa.types.is_string(array.type):
         array = array.cast(pa.binary())
-    if array.offset % 8:
+    if array.offset % 8 and array.null_count:
         array = pa.concat_arrays([array])  # a bitmap must begin at a byte
     validity, offsets, data = array.buffers()
     first, rows = array.offset, len(array)

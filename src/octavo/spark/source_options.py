@@ -106,7 +106,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
             raise ConfigError(f"""paths: expected a JSON list such as ["/disk1", "/disk2"], got {options["paths"]}""")
         given += listed
     if not given:
-        raise ConfigError("no log directory: give load(), save() or start() one, or the option 'paths' a JSON list of them")
+        raise ConfigError("no log directory: give load(), save() or start() one, or option 'paths' a JSON list of them")
     absolute = (path if "://" in path else os.path.abspath(path) for path in given)  # noqa: PTH100 - or a URL
     return tuple(dict.fromkeys(absolute))
 

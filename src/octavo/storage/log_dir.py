@@ -57,7 +57,7 @@ class LogDir:
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
             self.commits = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
-            selection.include(self.commits.pending_partitions())
+            selection.include(part.topic_partition for part in self.commits.pending_parts())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)

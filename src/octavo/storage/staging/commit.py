@@ -165,5 +165,4 @@ def _complete(ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog],
 
 def _parts(ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog]) -> list[PendingPart]:
     """What the pending commit brings into partitions that are there: a topic may have been deleted since."""
-    parts = ledger.pending.parts if ledger.pending else ()
-    return [part for part in parts if part.topic_partition in logs]
+    return [part for part in ledger.pending_parts() if part.topic_partition in logs]

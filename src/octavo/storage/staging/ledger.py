@@ -9,8 +9,8 @@ from pathlib import Path
 from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
 from octavo.format import commit_store
-from octavo.format.commit_store import CommitStore, PendingCommit
-from octavo.format.names import COMMIT_STORE, TopicPartition
+from octavo.format.commit_store import CommitStore, PendingCommit, PendingPart
+from octavo.format.names import COMMIT_STORE
 from octavo.storage.small_file import replace_file
 
 
@@ -30,9 +30,9 @@ class CommitLedger:
     def pending(self) -> PendingCommit | None:
         return next((store.pending for store in self._stores if store.pending is not None), None)
 
-    def pending_partitions(self) -> list[TopicPartition]:
-        """Those that the pending commit writes to."""
-        return [part.topic_partition for part in self.pending.parts] if self.pending else []
+    def pending_parts(self) -> tuple[PendingPart, ...]:
+        """What the pending commit brings into each partition."""
+        return self.pending.parts if self.pending else ()
 
     @property
     def swept_ms(self) -> int:

@@ -14,6 +14,7 @@ from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.storage.selection import Only
 from octavo.storage.staging.commit import CommitRequest, OnStep, commit
+from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_old, sweep_writer
 
@@ -44,10 +45,14 @@ class Publisher:
             return self._publish(log_dir, request, on_step)
 
     def discard(self, writer: str) -> None:
-        """Remove what a writer staged, in vain. Needs no lock: nobody else knows the files."""
+        """Remove what a writer staged, in vain, but for the files of a commit that was decided before it failed.
+
+        Needs no lock: nobody else knows the files.
+        """
         filesystem = LocalFileSystem()
         roots = [root for root in self.roots if filesystem.exists(root)]
-        sweep_writer(filesystem, all_folders(filesystem, roots), writer)
+        kept = {file.name for part in CommitLedger(filesystem, roots).pending_parts() for file in part.files}
+        sweep_writer(filesystem, all_folders(filesystem, roots), writer, keep=kept)
 
     def _open(self, only: Only | None) -> LogDir:
         """Open the directories once nobody else has them: other writers hold them for a commit at a time."""

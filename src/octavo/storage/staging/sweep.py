@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from octavo.errors import CorruptionError
@@ -16,14 +16,17 @@ STAGED_FILE_MAX_AGE_MS = 24 * 60 * 60 * 1000
 SWEEP_INTERVAL_MS = 60 * 60 * 1000
 
 
-def sweep_writer(filesystem: FileSystem, folders: Iterable[Path], writer: str) -> list[Path]:
-    """Remove all staged files of a writer in these folders; returns them.
+def sweep_writer(
+    filesystem: FileSystem, folders: Iterable[Path], writer: str, *, keep: Collection[str] = ()
+) -> list[Path]:
+    """Remove all staged files of a writer in these folders, but those to be kept; returns them.
 
     Right after a commit, or before a writer's first one: what is still there belongs to attempts whose work was not
     taken. One that still runs goes on writing to a file without a name.
     """
     key = writer_key(writer)
-    return _remove(filesystem, [path for path, file in _staged(filesystem, folders) if file.writer == key])
+    found = [path for path, file in _staged(filesystem, folders) if file.writer == key and path.name not in keep]
+    return _remove(filesystem, found)
 
 
 def sweep_old(filesystem: FileSystem, folders: Iterable[Path], now_ms: int) -> list[Path]:

@@ -1,0 +1,97 @@
+"""Where a task stages a topic's batches: its partitions' folders and configs, as the directories show them.
+
+No lock is taken and nothing is opened: who commits looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from octavo.config import Given, LogConfig
+from octavo.errors import CorruptionError, InvalidTopicError, UnknownTopicOrPartitionError
+from octavo.filesystem import FileSystem
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition, topic_problem
+from octavo.storage.staging.stage import Place
+from octavo.storage.topic_configs import TopicConfigs
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A topic that batches are staged for."""
+
+    topic: str
+    config: LogConfig
+    folders: Mapping[int, Path]  # by partition
+    partitions: int
+    exists: bool
+
+    def place(self, partition: int) -> Place:
+        """Where a partition's batches are staged."""
+        if not 0 <= partition < self.partitions:
+            found = f"partition {partition} of topic {self.topic}"
+            raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {self.partitions - 1}")
+        folder, name = self.folders[partition], TopicPartition(self.topic, partition)
+        return Place(name, folder, self.config.segment_bytes, None if self.exists else self.partitions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopics:
+    """What becomes of topics that are not there."""
+
+    create: bool = True
+    partitions: int = 1
+    configs: Mapping[str, Given]
+
+
+class Destinations:
+    """Topics by name, looked up when first asked for. Not thread-safe."""
+
+    def __init__(self, filesystem: FileSystem, roots: Sequence[Path], new_topics: NewTopics) -> None:
+        self._new_topics = new_topics
+        self._roots = roots
+        self._known: dict[str, Destination] = {}
+        self._folders: dict[str, dict[int, Path]] = {}
+        self._configs = TopicConfigs(filesystem, [], {}, {})
+        for root in roots:
+            filesystem.mkdir(root)
+            self._configs.read(filesystem, root)
+            for name in filesystem.folders(root):
+                self._note(root, name)
+
+    def of(self, topic: str) -> Destination:
+        """The topic, or what will be made of it; refused where it is neither there nor to be made."""
+        if topic not in self._known:
+            folders = self._folders.get(topic)
+            self._known[topic] = self._to_be_made(topic) if folders is None else self._found(topic, folders)
+        return self._known[topic]
+
+    def _found(self, topic: str, folders: dict[int, Path]) -> Destination:
+        count = max(folders) + 1
+        if len(folders) < count:
+            here = ", ".join(map(str, sorted(folders)))
+            raise UnknownTopicOrPartitionError(
+                f"topic {topic} has here the partitions {here} alone, expected all from 0 to {count - 1}"
+            )
+        return Destination(topic, self._configs.of(topic), folders, count, exists=True)
+
+    def _to_be_made(self, topic: str) -> Destination:
+        """Until the topic is made, its batches wait in the first directory's root: a regular file disturbs nobody."""
+        if not self._new_topics.create:
+            roots = ", ".join(map(str, self._roots))
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}, expected it to be created first")
+        problem = topic_problem(topic)
+        if problem is not None:
+            raise InvalidTopicError(f"topic name is invalid: {problem}")
+        count = self._new_topics.partitions
+        config = LogConfig.of(dict(self._new_topics.configs))
+        return Destination(topic, config, dict.fromkeys(range(count), self._roots[0]), count, exists=False)
+
+    def _note(self, root: Path, name: str) -> None:
+        try:
+            folder = PartitionFolder.parse(name)
+        except CorruptionError:
+            return
+        if folder.state is FolderState.CURRENT:
+            self._folders.setdefault(folder.topic, {})[folder.partition] = root / name
