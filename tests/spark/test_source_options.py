@@ -1,0 +1,201 @@
+"""Options of the source: the forms, defaults, precedence and errors of Spark's Kafka source, and our own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
+
+from octavo.errors import ConfigError
+from octavo.format.names import TopicPartition
+from octavo.spark.limits import (
+    AtOffsets,
+    AtTimestamp,
+    AtTimestamps,
+    Limit,
+    Named,
+    batch_limits,
+    stream_reads_to_high_watermark,
+    stream_start,
+)
+from octavo.spark.options import SOURCE_OPTIONS, warn_of
+from octavo.spark.schema import check_schema, schema_of
+from octavo.spark.source_options import SourceOptions
+from octavo.spark.values import duration_ms, from_nested, offsets, to_nested
+
+LEAST = {"path": "/logs", "subscribe": "orders"}
+ZERO, ONE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+def test_the_defaults_are_those_of_the_table() -> None:
+    options = SourceOptions.of(LEAST)
+    table = {option.name: option.default for option in SOURCE_OPTIONS}
+    assert options.isolation_level == table["isolationLevel"] == table["kafka.isolation.level"]
+    assert options.fail_on_data_loss is json.loads(table["failOnDataLoss"])
+    assert options.on_no_match == table["startingOffsetsByTimestampStrategy"]
+    assert options.splitting.partition_bytes == int(table["partitionBytes"])
+    assert options.admission.max_trigger_delay_ms == duration_ms("", table["maxTriggerDelay"])
+    assert ("headers" in options.columns) is json.loads(table["includeHeaders"])
+    assert batch_limits(LEAST) == (Named.EARLIEST, Named.LATEST)
+    assert stream_start(LEAST) is Named.LATEST
+    assert not options.admission.is_limited
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+def test_names_are_compared_without_case() -> None:
+    options = SourceOptions.of(
+        {
+            "PATH": "/a",
+            "SubscribePattern": "ord.*",
+            "MAXOFFSETSPERTRIGGER": "7",
+            "kafka.ISOLATION.level": "READ_COMMITTED",
+        }
+    )
+    assert options.paths == ("/a",)
+    assert options.admission.max_offsets == 7
+    assert options.isolation_level == "read_committed"
+    assert options.subscription.wants(TopicPartition("my-orders", 0)), "a pattern is found, not matched as a whole"
+
+
+def test_paths_become_absolute_and_come_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = SourceOptions.of({"path": "logs", "paths": '["/b", "logs", "s3://bucket/logs"]', "subscribe": "orders"})
+    assert options.paths == (str(tmp_path / "logs"), "/b", "s3://bucket/logs")
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ({"startingOffsets": " Earliest "}, Named.EARLIEST),
+        ({"startingOffsets": '{"orders":{"0":23,"1":-2}}'}, AtOffsets({ZERO: 23, ONE: -2})),
+        ({"startingTimestamp": "100", "startingOffsets": "latest"}, AtTimestamp(100)),
+        ({"startingOffsetsByTimestamp": '{"orders":{"0":5}}', "startingOffsets": "latest"}, AtTimestamps({ZERO: 5})),
+        ({"startingTimestamp": "7", "startingOffsetsByTimestamp": '{"orders":{"0":5}}'}, AtTimestamp(7)),
+    ],
+)
+def test_of_several_starting_options_one_goes_first(given: dict[str, str], limit: Limit) -> None:
+    assert stream_start(given) == limit
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"subscribe": None}, "One of the following options must be specified"),
+        ({"assign": '{"orders":[0]}'}, "Only one of the following options can be specified"),
+        ({"subscribe": " , "}, "No topics to subscribe to as specified value for option 'subscribe' is ' , '"),
+        ({"subscribe": None, "subscribePattern": " "}, "Pattern to subscribe is empty"),
+        ({"subscribe": None, "subscribePattern": "("}, "is no regular expression"),
+        ({"subscribe": None, "assign": "orders"}, "No topicpartitions to assign"),
+        (
+            {"subscribe": None, "assign": '{"orders":0}'},
+            'Expected e.g. {"topicA":[0,1],"topicB":[0,1]}, got {"orders":0}',
+        ),
+        ({"path": None}, "no log directory"),
+        ({"paths": "/a"}, "paths: expected a JSON list"),
+        ({"failOnDataLoss": "maybe"}, 'failOnDataLoss: For input string: "maybe"'),
+        ({"includeHeaders": "1"}, 'includeHeaders: For input string: "1"'),
+        ({"minPartitions": "0"}, "minPartitions must be positive"),
+        ({"minPartitions": "two"}, 'minPartitions: For input string: "two"'),
+        ({"maxRecordsPerPartition": "-1"}, "maxRecordsPerPartition must be positive"),
+        ({"maxOffsetsPerTrigger": "1.5"}, 'For input string: "1.5"'),
+        ({"maxBytesPerTrigger": "0"}, "maxBytesPerTrigger must be positive"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "minOffsetPerTrigger(9) is higher than the max"),
+        ({"maxTriggerDelay": "soon"}, "Failed to parse time string: soon"),
+        ({"startingOffsetsByTimestampStrategy": "first"}, "No value found for 'FIRST'"),
+        ({"isolationLevel": "dirty"}, "String must be one of: read_committed, read_uncommitted"),
+        ({"columns": "value,offsets"}, "columns: 'offsets', expected some of key, value, topic"),
+        ({"columns": ","}, "columns is empty"),
+        ({"kafka.auto.offset.reset": "earliest"}, "Kafka option 'auto.offset.reset' is not supported"),
+        ({"kafka.key.deserializer": "x"}, "Kafka option 'key.deserializer' is not supported"),
+        ({"kafka.value.deserializer": "x"}, "Kafka option 'value.deserializer' is not supported"),
+        ({"kafka.enable.auto.commit": "true"}, "Kafka option 'enable.auto.commit' is not supported"),
+        ({"kafka.interceptor.classes": "x"}, "Kafka option 'interceptor.classes' is not supported"),
+    ],
+)
+def test_a_wrong_option_is_refused(given: dict[str, str | None], message: str) -> None:
+    options = {name: text for name, text in {**LEAST, **given}.items() if text is not None}
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        SourceOptions.of(options)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"startingOffsets": "latest"}, "starting offset can't be latest for batch queries"),
+        ({"startingOffsets": '{"orders":{"0":-1}}'}, "startingOffsets for orders-0 can't be latest"),
+        ({"endingOffsets": "earliest"}, "ending offset can't be earliest for batch queries"),
+        ({"endingOffsets": '{"orders":{"0":-2}}'}, "ending offset for orders-0 can't be earliest"),
+        ({"endingOffsets": "end"}, 'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got end'),
+        ({"startingTimestamp": "now"}, "Expected a single long value, got now"),
+        ({"startingOffsetsByTimestamp": "[]"}, 'Expected e.g. {"topicA": {"0": 123456789'),
+        (
+            {"startingOffsets": '{"orders":{"0":1}}', "endingOffsets": '{"orders":{"1":1}}'},
+            "The specified start offset and end offset should have the same topic-partitions",
+        ),
+        (
+            {"startingOffsets": '{"orders":{"0":2}}', "endingOffsets": '{"orders":{"0":1}}'},
+            "The specified start offset 2 is greater than the end offset 1 for topic orders partition 0",
+        ),
+        (
+            {"startingOffsetsByTimestamp": '{"orders":{"0":2}}', "endingOffsetsByTimestamp": '{"orders":{"0":1}}'},
+            "The specified start timestamp 2 is greater than the end timestamp 1",
+        ),
+    ],
+)
+def test_limits_that_a_batch_cannot_have(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        batch_limits(given)
+
+
+def test_a_stream_has_no_end_but_the_high_watermark() -> None:
+    assert not stream_reads_to_high_watermark({})
+    assert stream_reads_to_high_watermark({"endingOffsets": "highwatermark"})
+    with pytest.raises(ConfigError, match="ending offset not valid in streaming queries"):
+        stream_reads_to_high_watermark({"endingOffsets": "latest"})
+    with pytest.raises(ConfigError, match="ending timestamp not valid in streaming queries"):
+        stream_reads_to_high_watermark({"endingOffsetsByTimestamp": "{}"})
+
+
+def test_options_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    given = {**LEAST, "maxOffsetsPerTrigger": "1", "startingOfsets": "earliest", "kafka.bootstrap.servers": "b:9092"}
+    with caplog.at_level(logging.WARNING, "octavo.spark"):
+        warn_of(given, "batch")
+    assert [record.getMessage() for record in caplog.records] == [
+        "maxOffsetsPerTrigger option ignored in batch queries",
+        "option startingOfsets is none of the octavo source and is ignored; is startingOffsets meant?",
+    ]
+
+
+def test_durations_are_sparks() -> None:
+    texts = "15m", "30s", "500ms", "250", "2h", "1d", "3min"
+    assert [duration_ms("x", text) for text in texts] == [900_000, 30_000, 500, 250, 7_200_000, 86_400_000, 180_000]
+
+
+def test_offsets_in_json_are_in_order_and_come_back() -> None:
+    flat = {TopicPartition("b", 10): 5, TopicPartition("b", 9): 4, TopicPartition("a", 0): 3}
+    nested = to_nested(flat)
+    assert json.dumps(nested) == '{"a": {"0": 3}, "b": {"9": 4, "10": 5}}'
+    assert from_nested(nested) == flat == offsets(json.dumps(nested))
+
+
+def test_the_schema_is_that_of_sparks_kafka_source() -> None:
+    options = SourceOptions.of({**LEAST, "includeHeaders": "true"})
+    assert options.schema().simpleString() == (
+        "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,"
+        "timestampType:int,headers:array<struct<key:string,value:binary>>>"
+    )
+    assert SourceOptions.of({**LEAST, "columns": "offset, VALUE"}).columns == ("offset", "value")
+    check_schema(schema_of(options.columns), options.columns)
+    with pytest.raises(ConfigError, match="fixed schema"):
+        check_schema(schema_of(("value",)), options.columns)
+
+
+def test_every_option_of_the_table_is_known_by_its_own_name() -> None:
+    assert len({option.name.lower() for option in SOURCE_OPTIONS}) == len(SOURCE_OPTIONS)
+    assert {option.scope for option in SOURCE_OPTIONS} == {"batch", "stream", "both"}

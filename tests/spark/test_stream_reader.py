@@ -1,0 +1,276 @@
+"""The stream reader's driver side, called as Spark calls it: offsets, admission, new and lost partitions, restarts."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
+
+from octavo.clock import ManualClock
+from octavo.errors import ConfigError, DataLossError, UnknownTopicOrPartitionError
+from octavo.format.checkpoint import encode_offsets
+from octavo.format.names import TopicPartition
+from octavo.spark.source_options import SourceOptions
+from octavo.spark.stream_reader import StreamReader, stream_reader
+from tests.scan.segments import write_segment
+from tests.storage.batches import batch
+
+TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]
+SIZE = len(TEN[0])
+ALL = ReadAllAvailable()
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    root = tmp_path / "logs"
+    write_segment(root / "orders-0", 0, *TEN[:5])
+    write_segment(root / "orders-0", 50, *TEN[5:8], closed=False)
+    write_segment(root / "orders-1", 0, *TEN[:1])
+    return root
+
+
+def reader(logs: Path, **options: Any) -> StreamReader:
+    given = {"path": str(logs), "subscribe": "orders", "startingOffsets": "earliest", **options}
+    given = {name: str(text) for name, text in given.items() if text is not None}
+    return stream_reader(given, SourceOptions.of(given).schema())
+
+
+def offsets_read(stream: StreamReader, start: dict[str, Any], end: dict[str, Any]) -> dict[int, list[int]]:
+    """What the tasks of a micro-batch read, by partition; each by a pickled copy, as in Spark."""
+    found: dict[int, list[int]] = {}
+    for planned in stream.partitions(start, end):
+        task_side = pickle.loads(pickle.dumps(stream))
+        for rows in task_side.read(pickle.loads(pickle.dumps(planned))):
+            for partition, offset in zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True):
+                found.setdefault(partition, []).append(offset)
+    return found
+
+
+def test_a_stream_goes_from_its_start_to_what_is_there(logs: Path) -> None:
+    stream = reader(logs)
+    start = stream.initialOffset()
+    assert start == {"orders": {"0": 0, "1": 0}}
+    assert stream.getDefaultReadLimit() == ALL
+    end = stream.latestOffset(start, ALL)
+    assert end == stream.reportLatestOffset() == {"orders": {"0": 80, "1": 10}}
+    assert offsets_read(stream, start, end) == {0: list(range(80)), 1: list(range(10))}
+    assert stream.latestOffset(end, ALL) == end
+    assert stream.partitions(end, end) == []
+    write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
+    later = stream.latestOffset(end, ALL)
+    assert later == {"orders": {"0": 100, "1": 10}}
+    assert offsets_read(stream, end, later) == {0: list(range(80, 100))}
+
+
+def test_latest_is_where_a_stream_starts_by_itself(logs: Path) -> None:
+    assert reader(logs, startingOffsets=None).initialOffset() == {"orders": {"0": 80, "1": 10}}
+
+
+def test_a_start_by_offset_or_time_names_all_partitions(logs: Path) -> None:
+    stream = reader(logs, startingOffsets='{"orders":{"0":-1,"1":-2}}')
+    assert stream.initialOffset() == {"orders": {"0": 80, "1": 0}}
+    assert reader(logs, startingTimestamp=0).initialOffset() == {"orders": {"0": 0, "1": 0}}
+    with pytest.raises(ConfigError, match=re.escape("you must specify all TopicPartitions")):
+        reader(logs, startingOffsets='{"orders":{"0":5}}').initialOffset()
+    with pytest.raises(
+        ConfigError, match="No offset matched from request of topic-partition orders-1 and timestamp 2003"
+    ):
+        reader(logs, startingTimestamp=2003).initialOffset()
+    late = reader(logs, startingTimestamp=2003, startingOffsetsByTimestampStrategy="latest")
+    assert late.initialOffset() == {"orders": {"0": 23, "1": 10}}
+
+
+def test_a_topic_that_is_not_there_is_refused_at_the_start(logs: Path) -> None:
+    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic 'order'; is 'orders' meant"):
+        reader(logs, subscribe="order").initialOffset()
+
+
+def test_micro_batches_of_so_many_offsets_or_bytes_read_it_all(logs: Path) -> None:
+    for limits, first in (({"maxOffsetsPerTrigger": 9}, ReadMaxRows(9)), ({"maxBytesPerTrigger": 1}, ReadMaxBytes(1))):
+        stream = reader(logs, **limits)
+        limit, start, batches = stream.getDefaultReadLimit(), stream.initialOffset(), 0
+        assert limit == first
+        found: dict[int, list[int]] = {0: [], 1: []}
+        while (end := stream.latestOffset(start, limit)) != start:
+            for partition, offsets in offsets_read(stream, start, end).items():
+                found[partition] += offsets
+            start, batches = end, batches + 1
+        assert found == {0: list(range(80)), 1: list(range(10))}
+        assert batches > 3
+        assert stream.latestOffset(stream.initialOffset(), ALL) == {"orders": {"0": 80, "1": 10}}
+
+
+def test_bytes_limit_a_micro_batch_about(logs: Path) -> None:
+    stream = reader(logs, maxBytesPerTrigger=3 * SIZE, subscribe=None, assign='{"orders":[0]}')
+    end = stream.latestOffset(stream.initialOffset(), stream.getDefaultReadLimit())
+    assert 20 <= end["orders"]["0"] <= 40
+
+
+def test_a_micro_batch_waits_for_its_least_offsets(logs: Path) -> None:
+    options = {"path": str(logs), "subscribe": "orders", "startingOffsets": "earliest", "minOffsetsPerTrigger": "15"}
+    clock = ManualClock(1_000_000)
+    checked = SourceOptions.of({**options, "maxTriggerDelay": "10s"})
+    stream = StreamReader(checked, reader(logs)._start, clock=clock)
+    assert stream.getDefaultReadLimit() == ReadMinRows(15)
+    end = stream.latestOffset(stream.initialOffset(), ReadMinRows(15))
+    assert end == {"orders": {"0": 80, "1": 10}}, "the first does not wait"
+    write_segment(logs / "orders-0", 50, *TEN[5:9], closed=False)
+    assert stream.latestOffset(end, ReadMinRows(15)) == end
+    write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
+    more = stream.latestOffset(end, ReadMinRows(15))
+    assert more == {"orders": {"0": 100, "1": 10}}
+    write_segment(logs / "orders-1", 0, *TEN[:2])
+    assert stream.latestOffset(more, ReadMinRows(15)) == more
+    clock.advance(10_000)
+    assert stream.latestOffset(more, ReadMinRows(15)) == {"orders": {"0": 100, "1": 20}}
+
+
+def test_available_now_ends_where_it_was_prepared(logs: Path) -> None:
+    stream = reader(logs, maxOffsetsPerTrigger=50, minOffsetsPerTrigger=40)
+    stream.prepareForTriggerAvailableNow()
+    write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
+    write_segment(logs / "orders-2", 0, *TEN[:1])
+    start, limit = stream.initialOffset(), stream.getDefaultReadLimit()
+    seen = [start["orders"]]
+    while (end := stream.latestOffset(start, limit)) != start:
+        start = end
+        seen.append(start["orders"])
+    assert seen == [
+        {"0": 0, "1": 0, "2": 0},
+        {"0": 44, "1": 5},
+        {"0": 80, "1": 10},
+    ]
+
+
+def test_new_partitions_and_topics_are_read_from_their_first_offset(logs: Path) -> None:
+    stream = reader(logs, subscribe=None, subscribePattern="^ord")
+    start = stream.initialOffset()
+    write_segment(logs / "orders-2", 0, *TEN[:1])
+    write_segment(logs / "ordinary-0", 0, *TEN[:1])
+    write_segment(logs / "other-0", 0, *TEN[:1])
+    end = stream.latestOffset(start, ALL)
+    assert end == {"orders": {"0": 80, "1": 10, "2": 10}, "ordinary": {"0": 10}}
+    assert offsets_read(stream, {"orders": {"0": 80, "1": 10}}, end) == {0: list(range(10)), 2: list(range(10))}
+
+
+def test_a_new_partition_whose_first_offsets_are_gone_is_a_loss(logs: Path) -> None:
+    stream = reader(logs)
+    start = stream.initialOffset()
+    write_segment(logs / "orders-2", 10, TEN[1])
+    with pytest.raises(DataLossError, match="Added partition orders-2 starts from 10 instead of 0"):
+        stream.partitions(start, stream.latestOffset(start, ALL))
+
+
+def test_deleted_partitions_are_a_loss_or_passed_over(logs: Path) -> None:
+    for lenient in (False, True):
+        write_segment(logs / "orders-1", 0, *TEN[:1])
+        stream = reader(logs, failOnDataLoss="false" if lenient else "true")
+        start = stream.initialOffset()
+        (logs / "orders-1").rename(logs / f"orders-1.0123456789abcdef0123456789abcde{lenient:d}-delete")
+        end = stream.latestOffset(start, ALL)
+        assert end == {"orders": {"0": 80}}
+        if lenient:
+            assert offsets_read(stream, start, end) == {0: list(range(80))}
+        else:
+            with pytest.raises(DataLossError, match="Partitions orders-1 have been deleted"):
+                stream.partitions(start, end)
+
+
+def test_offsets_that_were_deleted_are_a_loss_or_passed_over(logs: Path) -> None:
+    (logs / "log-start-offset-checkpoint").write_bytes(encode_offsets({TopicPartition("orders", 0): 25}))
+    start = {"orders": {"0": 5, "1": 10}}
+    strict = reader(logs)
+    with pytest.raises(
+        DataLossError, match=re.escape("records in offset [5, 80) for topic partition orders-0, which has [25, 80)")
+    ):
+        strict.partitions(start, strict.latestOffset(start, ALL))
+    lenient = reader(logs, failOnDataLoss="false")
+    assert offsets_read(lenient, start, lenient.latestOffset(start, ALL)) == {0: list(range(25, 80))}
+
+
+def test_a_log_that_ends_before_the_checkpoint_is_a_loss_or_begun_again(logs: Path) -> None:
+    start = {"orders": {"0": 500, "1": 10}}
+    strict = reader(logs)
+    with pytest.raises(DataLossError, match="Partition orders-0 offset was changed from 500 to 80"):
+        strict.partitions(start, strict.latestOffset(start, ALL))
+    lenient = reader(logs, failOnDataLoss="false")
+    end = lenient.latestOffset(start, ALL)
+    assert offsets_read(lenient, start, end) == {}
+    write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
+    assert offsets_read(lenient, end, lenient.latestOffset(end, ALL)) == {0: list(range(80, 100))}
+
+
+def test_gaps_of_compaction_are_no_loss(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    write_segment(root / "orders-0", 0, TEN[1], TEN[4])  # what was before and between them is gone
+    write_segment(root / "orders-0", 70, TEN[8], closed=False)
+    stream = reader(root)
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ALL)
+    assert end == {"orders": {"0": 90}}
+    kept = [*range(10, 20), *range(40, 50), *range(80, 90)]
+    assert offsets_read(stream, start, end) == {0: kept}
+    assert offsets_read(stream, {"orders": {"0": 25}}, end) == {0: kept[10:]}
+
+
+def test_files_that_go_away_between_planning_and_reading_are_a_loss(logs: Path) -> None:
+    for lenient in (False, True):
+        stream = reader(logs, failOnDataLoss="false" if lenient else "true")
+        start = {"orders": {"0": 0, "1": 10}}
+        planned = stream.partitions(start, stream.latestOffset(start, ALL))
+        hidden = logs.parent / "hidden"
+        shutil.move(logs / "orders-0", hidden)
+        if lenient:
+            assert list(stream.read(planned[0])) == []
+        else:
+            with pytest.raises(DataLossError, match="it was deleted or renamed while it was read"):
+                list(stream.read(planned[0]))
+        shutil.move(hidden, logs / "orders-0")
+
+
+def test_a_half_written_batch_waits_for_its_other_half(logs: Path) -> None:
+    stream = reader(logs)
+    for half in (1, 30, SIZE - 1):
+        write_segment(logs / "orders-0", 50, *TEN[5:8], closed=False, tail=TEN[8][:half])
+        assert stream.latestOffset(stream.initialOffset(), ALL) == {"orders": {"0": 80, "1": 10}}
+    write_segment(logs / "orders-0", 50, *TEN[5:9], closed=False)
+    assert stream.latestOffset(stream.initialOffset(), ALL) == {"orders": {"0": 90, "1": 10}}
+
+
+def test_a_restart_plans_the_checkpoints_batch_before_anything_else(logs: Path) -> None:
+    assert offsets_read(reader(logs), {"orders": {"0": 70, "1": 0}}, {"orders": {"0": 75, "1": 0}}) == {
+        0: list(range(70, 75))
+    }
+
+
+def test_a_stream_can_stay_below_the_high_watermark(logs: Path) -> None:
+    checkpoint = logs / "replication-offset-checkpoint"
+    checkpoint.write_bytes(encode_offsets({TopicPartition("orders", 0): 60}))
+    stream = reader(logs, endingOffsets="highWatermark")
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ALL)
+    assert end == {"orders": {"0": 60, "1": 0}}
+    assert offsets_read(stream, start, end) == {0: list(range(60))}
+    checkpoint.write_bytes(encode_offsets({TopicPartition("orders", 0): 80, TopicPartition("orders", 1): 3}))
+    assert stream.latestOffset(end, ALL) == {"orders": {"0": 80, "1": 3}}
+
+
+def test_partitions_that_did_not_change_are_not_read_again(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = reader(logs)
+    looked: list[str] = []
+    look_at = stream._view._look_at
+    monkeypatch.setattr(stream._view, "_look_at", lambda files: (looked.append(files.location.name), look_at(files))[1])
+    for _ in range(3):
+        stream.initialOffset()
+    assert sorted(looked) == ["orders-0", "orders-1"]
+    write_segment(logs / "orders-1", 0, *TEN[:2])
+    stream.initialOffset()
+    assert looked[2:] == ["orders-1"]
