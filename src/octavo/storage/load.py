@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError
 from octavo.format import txn_index
+from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import FileKind, FolderState, PartitionFolder, SegmentFile, Transient
 from octavo.storage.delete import Deleter
 from octavo.storage.environment import Environment
@@ -81,6 +82,7 @@ class _Loader:
         self._files = request.environment.filesystem
         self._files.mkdir(request.folder)
         self._deleter = Deleter(self._files, self._world.scheduler)
+        self._is_going = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
         self._recovered: list[Recovered] = []
         self._dropped: list[DroppedSegment] = []
 
@@ -94,8 +96,7 @@ class _Loader:
         self._epochs = LeaderEpochs(self._files, request.folder)
         self._segments = Segments()
         self._retry_on_overflow(self._open_segments)
-        going = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
-        log = self._unrecovered() if going else self._retry_on_overflow(self._recover)
+        log = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
         self._epochs.truncate_from_end(log.log_end_offset)
         self._epochs.truncate_from_start(request.log_start_offset)
         log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
@@ -124,13 +125,24 @@ class _Loader:
         for file in parsed:
             if file.kind in _INDEXES and file.base_offset not in logs:
                 self._files.unlink(self._request.folder / file.name)
+        unflushed_from = self._unflushed_from(logs)
         for base_offset in logs:
             segment = self._segment(base_offset)
             if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
                 segment.files.time_index.reset()
-            if SegmentFile(base_offset, FileKind.OFFSET_INDEX).name not in names or not _has_sound_txn_index(segment):
+            has_index = SegmentFile(base_offset, FileKind.OFFSET_INDEX).name in names
+            # What is to be recovered anyway must wait for its turn: before it there may be torn batches, and their
+            # producers could not be replayed.
+            if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
                 self._recover_segment(segment)
             self._segments.add(segment)
+
+    def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
+        """The base offset of the first segment that is recovered in any case."""
+        request = self._request
+        if request.clean or self._is_going:
+            return INT64_MAX
+        return max((base for base in base_offsets if base <= request.recovery_point), default=0)
 
     def _recover_segment(self, segment: Segment) -> Recovered:
         """Rebuild a segment, with producers as they were at its base offset; a snapshot saves doing that again."""

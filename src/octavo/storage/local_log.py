@@ -106,17 +106,21 @@ class LocalLog:
         world = self._environment
         return Segment(self.folder, base_offset, self.config, world.filesystem, world.clock, create=True)
 
-    def flush(self, up_to: int) -> None:
+    def flush(self, up_to: int, *, with_folder: bool = False) -> None:
         """Sync what lies between the recovery point and an offset. Needs no lock: appends go on meanwhile.
 
-        1. Sync log and indexes of each segment concerned. 2. Sync the folder if one of them is new, for its name.
+        1. Sync log and indexes of each segment concerned. 2. Sync the folder, for the names, if one of the segments or
+        a transaction index is new: nobody would miss that one after a crash, and aborted records would be delivered.
         The caller moves the recovery point after that.
         """
         segments = self.segments.overlapping(self.recovery_point, up_to)
         for segment in segments:
             segment.files.flush()
-        if any(segment.base_offset >= self.recovery_point for segment in segments):
+        new_indexes = [segment.files.txn_index for segment in segments if segment.files.txn_index.is_new]
+        if with_folder or new_indexes or any(segment.base_offset >= self.recovery_point for segment in segments):
             self._environment.filesystem.fsync_folder(self.folder)
+        for index in new_indexes:
+            index.is_new = False
 
     def delete_segments(self, segments: Sequence[Segment]) -> None:
         """Take segments out of the map and delete their files after a delay."""

@@ -135,7 +135,7 @@ class LogState:
     def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
         """Sync everything before an offset to the disk and move the recovery point there."""
         if up_to > self.local.recovery_point or with_empty_active:
-            self.local.flush(up_to + 1 if with_empty_active else up_to)
+            self.local.flush(up_to + 1 if with_empty_active else up_to, with_folder=with_empty_active)
             with self.lock:
                 self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
                 self.last_flush_ms = self.environment.clock.time_ms()

@@ -16,6 +16,7 @@ class TxnIndexFile:
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int) -> None:
         self.path = path
         self.base_offset = base_offset
+        self.is_new = False  # a power loss could still take the file's name
         self._filesystem = filesystem
         self._file: File | None = None
 
@@ -80,6 +81,9 @@ class TxnIndexFile:
             file.truncate(size)
 
     def _open(self, *, create: bool = False) -> File | None:
-        if self._file is None and (create or self._filesystem.exists(self.path)):
-            self._file = self._filesystem.open(self.path, create=create)
+        if self._file is None:
+            exists = self._filesystem.exists(self.path)
+            if exists or create:
+                self._file = self._filesystem.open(self.path, create=create)
+                self.is_new = self.is_new or not exists
         return self._file
