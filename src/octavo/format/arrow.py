@@ -16,7 +16,7 @@ from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import NO_TIMESTAMP, Column
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-_NO_HEADERS = pa.array([], HEADER)
+_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than all the rest
 FIELDS = {
     Column.OFFSET: pa.field("offset", pa.int64(), nullable=False),
     Column.TIMESTAMP: pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
