@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.entry_layout import INT32_MAX
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import Flaw, Stop
 from octavo.storage.epochs import LeaderEpochs
@@ -63,15 +64,30 @@ def recover_segment(segment: Segment, producers: ProducerStateManager, epochs: L
 def _sound(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
     """The batches before the first broken one, and what breaks there; nothing where the chunk is whole.
 
-    A batch before the segment's base offset is none of its own: the CRC does not cover the offset.
+    The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too. (Kafka does not
+    start on such a log. Of offsets that go back within the segment it empties all of it; here they stay.)
     """
     table = chunk.table
-    broken = np.flatnonzero((table["flaws"] & _BROKEN != 0) | (table["base_offset"] < base_offset))
+    broken = np.flatnonzero((table["flaws"] & _BROKEN != 0) | _is_elsewhere(table, base_offset))
     if len(broken):
         row = table[broken[0]]
         if row["flaws"] & _BROKEN:
             flaw = "its CRC is wrong" if row["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
         else:
-            flaw = f"expected {base_offset} or more"
+            flaw = f"not of the segment with base offset {base_offset}"
         return table[: broken[0]], f"batch with base offset {row['base_offset']}: {flaw}"
     return table, None if chunk.stop is None else _ENDINGS.get(chunk.stop)
+
+
+def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
+    """Which batches lie before the segment, or so far behind its base offset that no index entry can name them.
+
+    The latter may be right, in a segment that is to be split, as long as offsets only go up.
+    """
+    last_offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
+    found: NDArray[np.bool_] = last_offsets < base_offset
+    far = last_offsets - base_offset > INT32_MAX
+    if far.any():
+        lowest_from = np.minimum.accumulate(last_offsets[::-1])[::-1]
+        found |= far & (lowest_from < last_offsets)
+    return found
