@@ -13,6 +13,8 @@ from octavo.format.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment import Segment
+from octavo.storage.split import split
 from tests.storage.batches import batch
 from tests.storage.worlds import World
 
@@ -60,10 +62,18 @@ def test_compressed_messages_are_opened_for_their_first_offset(tmp_path: Path) -
 
 
 def test_offsets_that_go_back_cannot_be_split(tmp_path: Path) -> None:
-    folder = overflowed(tmp_path, batch(0), batch(FAR), batch(1))
+    folder, world, config = overflowed(tmp_path, batch(0), batch(FAR), batch(1)), World(), LogConfig.of()
+    segment = Segment(folder, 0, config, world.filesystem, world.clock)
     with pytest.raises(CorruptionError, match=f"offset 1 in a batch behind offset {FAR}"):
-        load(World(), folder)
+        split(segment, folder, config, world.environment)
     assert [path.name for path in folder.iterdir() if path.suffix == ".cleaned"] == []
+
+
+def test_an_offset_far_beyond_those_behind_it_ends_the_segment(tmp_path: Path) -> None:
+    log = load(World(), overflowed(tmp_path, batch(0), batch(FAR), batch(1)))
+    problem = f"batch with base offset {FAR}: not of the segment with base offset 0"
+    assert [recovered.problem for recovered in log.recovered] == [problem]
+    assert (log.segments.base_offsets, log.log_end_offset) == ((0,), 1)
 
 
 def test_batch_before_the_base_offset_ends_the_segment(tmp_path: Path) -> None:
@@ -71,5 +81,7 @@ def test_batch_before_the_base_offset_ends_the_segment(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "00000000000000000050.log").write_bytes(batch(50) + batch(49))
     log = load(World(), folder)
-    assert [recovered.problem for recovered in log.recovered][:1] == ["batch with base offset 49: expected 50 or more"]
+    assert [recovered.problem for recovered in log.recovered][:1] == [
+        "batch with base offset 49: not of the segment with base offset 50"
+    ]
     assert log.log_end_offset == 51
