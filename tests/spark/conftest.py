@@ -1,4 +1,4 @@
-"""One Spark session of each kind for a whole test run. All tests here run in one worker of pytest-xdist."""
+"""One Spark session of each kind for a whole test run: the tests that use one run in one worker of pytest-xdist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +17,6 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HERE = Path(__file__).parent
 LEAST_JAVA = 17
 CLUSTER = "local-cluster[2,1,1024]"
 # What keeps a session small, quiet and inside its folder.
@@ -30,6 +28,7 @@ CONFS = {
     "spark.default.parallelism": "2",
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.driver.memory": "1g",
+    "spark.python.authenticate.socketTimeout": "300s",  # a busy machine is no failure
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
 }
@@ -39,7 +38,7 @@ GROUP = "spark"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents:
+        if {"spark", "cluster"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(GROUP))
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
@@ -82,20 +83,33 @@ class _Builder:
     def batch(self, task: ReadTask, filling: Filling) -> pa.RecordBatch:
         rows = filling.stop - filling.start
         decoded = to_arrow(self._pool.lend(filling.columns), self._wanted).slice(filling.start, rows)
-        same = {"topic": task.topic, "partition": task.partition, "timestampType": str(filling.timestamp_type)}
+        same: dict[str, str | int] = {
+            "topic": task.topic,
+            "partition": task.partition,
+            "timestampType": str(filling.timestamp_type),
+        }
         arrays = [
             self._repeat(field, same[field.name], rows) if field.name in same else decoded.column(field.name)
             for field in self._schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _repeat(self, field: pa.Field, value: object, rows: int) -> pa.Array:
+    def _repeat(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
         """All batches share the memory of one long array."""
         known = self._repeated.get((field.name, value))
         if known is None or len(known) < rows:
-            known = pa.repeat(pa.scalar(value, field.type), max(rows, _LEAST_REPEATED))
+            known = repeated(field.type, value, max(rows, _LEAST_REPEATED))
             self._repeated[field.name, value] = known
         return known.slice(0, rows)
+
+
+def repeated(kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
+    """The same value in all rows. Not by `pa.repeat`: its scalar would import pandas."""
+    if isinstance(value, int):
+        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(np.full(rows, value, np.int32))])
+    text = value.encode()
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(len(text))
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(offsets), pa.py_buffer(text * rows)])
 
 
 def write_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: BinaryIO) -> int:

@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from octavo.errors import CorruptRecordError, DataLossError, ScanError
 from octavo.format.record import TimestampType
-from octavo.scan.arrow import read_tasks
+from octavo.scan.arrow import read_tasks, repeated
 from octavo.scan.plan import ReadTask
 from octavo.spark.data_loss import DataLoss, ReadFindings
 from octavo.spark.schema import schema_of
@@ -70,7 +70,7 @@ class _Maker:
         name = column[0].as_py()
         known = self._types.get(name)
         if known is None or len(known) < len(column):
-            known = self._types[name] = pa.repeat(pa.scalar(_TYPE_IDS[name], pa.int32()), len(column))
+            known = self._types[name] = repeated(pa.int32(), _TYPE_IDS[name], len(column))
         return known.slice(0, len(column))
 
 
