@@ -8,7 +8,7 @@ import click
 
 from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, print_json, topic_option
+from octavo.cli.options import config_option, json_option, logdirs_argument, many, print_json, topic_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
@@ -57,7 +57,7 @@ def command(
     for name, value in after.items():
         click.echo(f"{topic}: {name}={value} (was {before[name]})")
     if partitions is not None:
-        click.echo(f"{topic}: {count} partitions")
+        click.echo(f"{topic}: {many(count, 'partition')}")
 
 
 def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:

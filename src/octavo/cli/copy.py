@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, print_json, say_notes
+from octavo.cli.options import config_option, json_option, many, print_json, say_notes
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.errors import LogDirError, OctavoError
@@ -107,4 +107,5 @@ def _print(task: CopyTask, copied: Copied, logs: LogDir, as_json: bool) -> None:
         )
         return
     offsets = f"from offset {copied.start_offset} to {log.log_end_offset}"
-    click.echo(f"{name}: {copied.batches} batches, {copied.size} bytes, {offsets}; {len(log.segments)} segments")
+    found = f"{many(copied.batches, 'batch', 'batches')}, {copied.size} bytes, {offsets}"
+    click.echo(f"{name}: {found}; {many(len(log.segments), 'segment')}")

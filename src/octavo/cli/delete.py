@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.options import json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, owned
 
 
@@ -31,4 +31,4 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, 
             if as_json:
                 print_json({"topic": topic, "partitions": partitions})
             else:
-                click.echo(f"{topic}: deleted, {len(partitions)} partitions")
+                click.echo(f"{topic}: deleted, {many(len(partitions), 'partition')}")

@@ -68,6 +68,11 @@ def print_json(fields: Mapping[str, object]) -> None:
     print(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
 
 
+def many(number: int, one: str, several: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
 def say_notes(notes: Iterable[object]) -> None:
     """Say on stderr what a reader found to be not as expected."""
     for note in notes:

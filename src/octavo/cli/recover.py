@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.options import json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, cuts, owned
 from octavo.format.names import TopicPartition
 from octavo.storage.partition_log import PartitionLog
@@ -64,6 +64,6 @@ def _summary(logs: list[PartitionLog], *, dry_run: bool) -> str:
     lost = [log for log in logs if log.dropped or any(segment.bytes_cut for segment in log.recovered)]
     cut = sum(segment.bytes_cut for log in lost for segment in log.recovered)
     dropped = sum(gone.size for log in lost for gone in log.dropped)
-    verb = "would be" if dry_run else "were"
-    checked = f"{segments} segments of {len(logs)} partitions {verb} checked and indexed anew"
-    return f"{checked}; {cut + dropped} bytes of {len(lost)} partitions {verb} cut"
+    would = "would be " if dry_run else ""
+    checked = f"{many(segments, 'segment')} of {many(len(logs), 'partition')} {would}checked and indexed anew"
+    return f"{checked}; {cut + dropped} bytes of {many(len(lost), 'partition')} {would}cut"

@@ -9,7 +9,7 @@ import click
 
 from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, print_json
+from octavo.cli.options import config_option, json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.format.names import TopicPartition
 from octavo.storage.log_dir import LogDir
@@ -58,7 +58,7 @@ def command(
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)
     if not as_json:
-        click.echo(f"{gone} segments of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
+        click.echo(f"{many(gone, 'segment')} of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
 
 
 def _rows(logs: LogDir, *, dry_run: bool) -> Iterator[_Row]:

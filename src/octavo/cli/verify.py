@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.options import json_option, logdirs_argument, many, print_json
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.jobs.verify.finding import Finding, Severity
@@ -56,10 +56,6 @@ def _fields(summary: Summary) -> dict[str, object]:
 
 
 def _sentence(summary: Summary) -> str:
-    checked = f"{_many(summary.segments, 'segment')} of {_many(summary.partitions, 'partition')}"
-    content = f"{_many(summary.batches, 'batch', 'batches')}, {_many(summary.records, 'record')}, {summary.size} bytes"
-    return f"{_many(summary.problems, 'problem')}, {_many(summary.infos, 'info')} in {checked} ({content})"
-
-
-def _many(number: int, one: str, several: str | None = None) -> str:
-    return f"{number} {one if number == 1 else several or one + 's'}"
+    checked = f"{many(summary.segments, 'segment')} of {many(summary.partitions, 'partition')}"
+    content = f"{many(summary.batches, 'batch', 'batches')}, {many(summary.records, 'record')}, {summary.size} bytes"
+    return f"{many(summary.problems, 'problem')}, {many(summary.infos, 'info')} in {checked} ({content})"
