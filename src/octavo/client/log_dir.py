@@ -2,38 +2,77 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 
+from octavo.client.consumer import Consumer
+from octavo.client.consumer_config import ConsumerConfig
+from octavo.client.groups import Groups
+from octavo.client.internal_topics import consumer_offsets
+from octavo.client.offsets import OffsetStore
 from octavo.client.producer import Producer
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import ProducerIds
 from octavo.config import Given
+from octavo.format.compression import Codec
 from octavo.storage.log_dir import LogDir as StoredLogDir
 
 
 class LogDir(StoredLogDir):
     """Log directories that this program owns, and its producers and consumers.
 
-    Closing it closes them first: what producers hold is appended.
+    Closing it closes them first: what producers hold is appended, what consumers handed out is committed.
     """
-
-    _producers: weakref.WeakSet[Producer]
-    _producer_ids: ProducerIds
 
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
         """A producer: `configs` by Kafka's names, or named with underscores for dots (`linger_ms=5`)."""
-        producer = Producer(self, ProducerConfig.of(configs, **named), self._ids())
-        self._producers.add(producer)
+        producer = Producer(self, ProducerConfig.of(configs, **named), self._producer_ids)
+        self._keep(producer)
         return producer
+
+    def consumer(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        group: str | None = None,
+        configs: Mapping[str, Given] | None = None,
+        **named: Given | None,
+    ) -> Consumer:
+        """A consumer of topics, in a group if one is named; without topics it waits for `subscribe` or `assign`.
+
+        Configs are given by Kafka's names, or named with underscores for dots (`auto_offset_reset="latest"`).
+        """
+        config = ConsumerConfig.of(configs, **{"group_id": group, **named})
+        consumer = Consumer(self, config, self._groups, self._offsets)
+        self._keep(consumer)
+        if topics:
+            consumer.subscribe(topics)
+        return consumer
 
     def close(self) -> None:
         """Close producers and consumers, then stop cleanly."""
-        for producer in list(self.__dict__.get("_producers", ())):
-            producer.close()
+        if not self._open.is_closed:
+            for client in self._clients:
+                client.close()
         super().close()
 
-    def _ids(self) -> ProducerIds:
-        if "_producer_ids" not in self.__dict__:
-            self._producers, self._producer_ids = weakref.WeakSet(), ProducerIds(self)
-        return self._producer_ids
+    def _keep(self, client: Producer | Consumer) -> None:
+        """Remember a client until it is closed."""
+        self._clients[:] = [*(other for other in self._clients if not other.is_closed), client]
+
+    @cached_property
+    def _clients(self) -> list[Producer | Consumer]:
+        return []
+
+    @cached_property
+    def _producer_ids(self) -> ProducerIds:
+        return ProducerIds(self)
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return Groups()
+
+    @cached_property
+    def _offsets(self) -> OffsetStore:
+        codec = Codec(self.broker_config.offsets_topic_compression_codec)
+        return OffsetStore(consumer_offsets(self), self.environment.clock, codec)

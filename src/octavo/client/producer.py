@@ -109,6 +109,10 @@ class Producer:
         queues.refresh()
         return list(range(queues.count))
 
+    @property
+    def is_closed(self) -> bool:
+        return self._accumulator.is_closed
+
     def flush(self) -> None:
         """Wait until every record that was sent is in its log, or its future knows why not."""
         for queues in list(self._topics.values()):

@@ -1,0 +1,323 @@
+"""`Consumer`: the records of topics, as they are asked for, with the offsets of a group."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Self
+
+from octavo.client.consumer_config import ConsumerConfig
+from octavo.client.fetch import FetchForm
+from octavo.client.groups import Groups
+from octavo.client.membership import AllPartitions, Assigned, GroupShare, Membership, Subscription
+from octavo.client.offsets import OffsetAndMetadata, OffsetStore
+from octavo.client.partition_state import PartitionState
+from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
+from octavo.format.names import TopicPartition
+from octavo.scan.records import ConsumerRecord
+from octavo.storage.log_dir import LogDir
+from octavo.storage.lookup import SpecialTimestamp
+
+# How long to sleep between two looks at logs that have nothing new.
+_LOOK_SECONDS = 0.005
+FOREVER = -1
+
+Partition = TopicPartition | tuple[str, int]
+Listener = Callable[[set[TopicPartition]], object]
+
+
+class Consumer:
+    """Reads partitions that it is assigned, or its share of the topics that it is subscribed to.
+
+    Not thread-safe, as Kafka's is not: one a thread. `LogDir.consumer` makes one; to be closed, or used with `with`:
+    closing commits what was handed out and gives the partitions to the rest of the group.
+    """
+
+    def __init__(self, logs: LogDir, config: ConsumerConfig, groups: Groups, offsets: OffsetStore) -> None:
+        self.config = config
+        self._logs = logs
+        self._clock = logs.environment.clock
+        self._group = None if config.group_id is None else groups.group(config.group_id)
+        self._offsets = offsets
+        self._form = FetchForm(config.isolation, config.max_partition_fetch_bytes, config.check_crcs)
+        self._membership: Membership | None = None
+        self._listeners: tuple[Listener | None, Listener | None] = (None, None)
+        self._states: dict[TopicPartition, PartitionState] = {}
+        self._turn = 0
+        self._committed: dict[TopicPartition, int] = {}
+        self._last_commit_ms = self._clock.time_ms()
+        self._loop: Iterator[ConsumerRecord] | None = None
+        self._idle = threading.Event()  # never set but to end a wait
+        self.is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def subscribe(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        pattern: str | None = None,
+        on_assigned: Listener | None = None,
+        on_revoked: Listener | None = None,
+    ) -> None:
+        """Read topics, or those whose names match a pattern: the group's members share their partitions.
+
+        Without a group it is all of them. Topics need not be there yet. The listeners are called from polls.
+        """
+        names = frozenset([topics] if isinstance(topics, str) else topics)
+        subscription = Subscription(
+            names, re.compile(pattern) if pattern else None, self.config.exclude_internal_topics
+        )
+        self.unsubscribe()
+        self._listeners = on_assigned, on_revoked
+        if self._group is None:
+            self._membership = AllPartitions(self._logs, subscription)
+        else:
+            self._membership = GroupShare(self._logs, self._group, self.config, subscription)
+
+    def assign(self, partitions: Iterable[Partition]) -> None:
+        """Read these partitions, whatever the rest of the group does."""
+        names = [TopicPartition(*name) for name in partitions]
+        for name in names:
+            self._logs.log(*name)
+        self.unsubscribe()
+        self._membership = Assigned(names)
+        self._refresh()
+
+    def unsubscribe(self) -> None:
+        """Read nothing any more; what was handed out is committed."""
+        if self._membership is not None:
+            self._commit_automatically(set(self._states))
+            self._membership.leave()
+        self._membership = None
+        self._states.clear()
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that this consumer reads now."""
+        return set(self._states)
+
+    def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The next records by partition, at most max.poll.records; waits up to a time for the first (-1: for ever)."""
+        limit = self.config.max_poll_records if max_records is None else max_records
+        end = _end(timeout_ms)
+        while True:
+            self._refresh()
+            found: dict[TopicPartition, list[ConsumerRecord]] = {}
+            for state in self._in_turn():
+                records, position = state.take(limit)
+                if records:
+                    state.advance(position)
+                    found[state.name] = records
+                    limit -= len(records)
+                if not limit:
+                    break
+            if found or not self._wait(end):
+                return found
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """Record after record; ends when there has been none for consumer.timeout.ms, and commits then."""
+        end = _end(self.config.consumer_timeout_ms)
+        while True:
+            self._refresh()
+            found = False
+            for state in self._in_turn():
+                records, position = state.take(self.config.max_poll_records)
+                seeks = state.seeks
+                for record in records:
+                    state.advance(record.offset + 1)
+                    yield record
+                    if state.seeks != seeks or self.is_closed:
+                        break
+                else:
+                    if records:
+                        state.advance(position)
+                if records:
+                    found, end = True, _end(self.config.consumer_timeout_ms)
+                    break
+            if not found and not self._wait(end):
+                self._commit_automatically(set(self._states))
+                return
+
+    def __next__(self) -> ConsumerRecord:
+        if self._loop is None:
+            self._loop = iter(self)
+        try:
+            return next(self._loop)
+        except StopIteration:
+            self._loop = None
+            raise
+
+    def position(self, partition: Partition) -> int | None:
+        """The offset of the next record to be handed out."""
+        return self._state(partition).find_position()
+
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Go on reading at an offset."""
+        if offset < 0:
+            raise IllegalStateError(f"offset {offset}, expected 0 or more")
+        self._state(partition).seek(offset)
+
+    def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
+        """Go on at the first record of this time (milliseconds) or later, at the end if there is none."""
+        for state in self._chosen(partitions):
+            found = state.log.offset_for_timestamp(timestamp, self._form.isolation).offset
+            state.seek(found if found >= 0 else self._end_offset(state.name))
+
+    def seek_to_beginning(self, *partitions: Partition) -> None:
+        """Go back to the first records, of all partitions if none is named."""
+        for state in self._chosen(partitions):
+            state.seek(state.log.log_start_offset)
+
+    def seek_to_end(self, *partitions: Partition) -> None:
+        """Skip what is there, of all partitions if none is named."""
+        for state in self._chosen(partitions):
+            state.seek(self._end_offset(state.name))
+
+    def pause(self, *partitions: Partition) -> None:
+        """Hand out nothing of these partitions until `resume`."""
+        for state in self._chosen(partitions):
+            state.is_paused = True
+
+    def resume(self, *partitions: Partition) -> None:
+        for state in self._chosen(partitions):
+            state.is_paused = False
+
+    def paused(self) -> set[TopicPartition]:
+        return {state.name for state in self._states.values() if state.is_paused}
+
+    def commit(self, offsets: Mapping[Partition, int | OffsetAndMetadata] | None = None) -> None:
+        """Write the group's offsets: those given, or the positions of all partitions. On return they are in the log."""
+        given = {
+            TopicPartition(*name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+            for name, offset in (offsets or {}).items()
+        }
+        self._commit(self._positions(set(self._states)) if offsets is None else given)
+
+    def committed(self, partition: Partition) -> OffsetAndMetadata | None:
+        """What the group has committed for a partition; None if nothing."""
+        name = TopicPartition(*partition)
+        return self._offsets.committed(self._group_id(), [name]).get(name)
+
+    def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
+        """The offset of the first record of a time (milliseconds) or later; None where there is none."""
+        found = {}
+        for partition, timestamp in times.items():
+            offset = self._logs.log(*partition).offset_for_timestamp(timestamp, self._form.isolation).offset
+            found[TopicPartition(*partition)] = None if offset < 0 else offset
+        return found
+
+    def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        return {TopicPartition(*name): self._logs.log(*name).log_start_offset for name in partitions}
+
+    def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        """Where what this consumer may see ends."""
+        return {TopicPartition(*name): self._end_offset(TopicPartition(*name)) for name in partitions}
+
+    def wakeup(self) -> None:
+        """End a wait in `poll` or in a loop, from another thread."""
+        self._idle.set()
+
+    def close(self) -> None:
+        """Commit what was handed out, if that is automatic, and leave the group."""
+        if not self.is_closed:
+            self.is_closed = True
+            self._idle.set()
+            self.unsubscribe()
+
+    def _refresh(self) -> None:
+        """Take notice of what changed around the consumer, and commit if it is time."""
+        if self.is_closed:
+            raise IllegalStateError("the consumer is closed")
+        if self._membership is None:
+            raise IllegalStateError("the consumer reads nothing yet, expected a call of subscribe() or assign() before")
+        now_ms = self._clock.time_ms()
+        revoked, assigned = self._membership.refresh(now_ms, self._revoke)
+        for name in revoked:
+            self._states.pop(name, None)
+        if assigned:
+            self._begin(assigned)
+        if now_ms - self._last_commit_ms >= self.config.auto_commit_interval_ms:
+            self._commit_automatically(set(self._states))
+
+    def _begin(self, names: Collection[TopicPartition]) -> None:
+        committed = {} if self.config.group_id is None else self._offsets.committed(self.config.group_id, names)
+        for name in sorted(names):
+            state = PartitionState(name, self._logs.log(*name), self._form, self.config.reset, self._clock)
+            if name in committed:
+                state.seek(committed[name].offset)
+                self._committed[name] = committed[name].offset
+            self._states[name] = state
+        if self._listeners[0] is not None:
+            self._listeners[0](set(names))
+
+    def _revoke(self, names: set[TopicPartition]) -> None:
+        self._commit_automatically(names)
+        if self._listeners[1] is not None and names:
+            self._listeners[1](names)
+
+    def _in_turn(self) -> list[PartitionState]:
+        """The partitions to read, another one first each time."""
+        states = [state for state in self._states.values() if not state.is_paused]
+        if not states:
+            return []
+        self._turn = (self._turn + 1) % len(states)
+        return states[self._turn :] + states[: self._turn]
+
+    def _wait(self, end: float | None) -> bool:
+        """Whether there is time to look once more; sleeps a little then."""
+        left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
+        if left > 0 and not self._idle.wait(left):
+            return True
+        self._idle.clear()
+        return False
+
+    def _positions(self, names: set[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        positions = {name: self._states[name].position for name in names if name in self._states}
+        return {name: OffsetAndMetadata(offset) for name, offset in positions.items() if offset is not None}
+
+    def _commit_automatically(self, names: set[TopicPartition]) -> None:
+        self._last_commit_ms = self._clock.time_ms()
+        if self.config.group_id is not None and self.config.enable_auto_commit and self._membership is not None:
+            positions = self._positions(names)
+            changed = {name: at for name, at in positions.items() if self._committed.get(name) != at.offset}
+            if changed and self._membership.is_alive:
+                self._commit(changed)
+
+    def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        if self._membership is not None and not self._membership.is_alive:
+            raise IllegalStateError("the group has given this consumer's partitions to others: it did not poll in time")
+        topic_ids = {name.topic: self._logs.log(*name).topic_id for name in offsets}
+        self._offsets.commit(self._group_id(), offsets, topic_ids)
+        self._committed.update({name: at.offset for name, at in offsets.items()})
+
+    def _group_id(self) -> str:
+        if self.config.group_id is None:
+            raise IllegalStateError("offsets are those of a group, expected a group.id")
+        return self.config.group_id
+
+    def _state(self, partition: Partition) -> PartitionState:
+        name = TopicPartition(*partition)
+        if name not in self._states and self._membership is not None:
+            self._refresh()
+        if name not in self._states:
+            raise UnknownTopicOrPartitionError(f"partition {name} is not assigned to this consumer")
+        return self._states[name]
+
+    def _chosen(self, partitions: tuple[Partition, ...]) -> list[PartitionState]:
+        if not partitions:
+            self._refresh()
+            return list(self._states.values())
+        return [self._state(name) for name in partitions]
+
+    def _end_offset(self, name: TopicPartition) -> int:
+        return self._logs.log(*name).offset_for_timestamp(SpecialTimestamp.LATEST, self._form.isolation).offset
+
+
+def _end(timeout_ms: float) -> float | None:
+    return None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000

@@ -1,0 +1,120 @@
+"""The groups of consumers in this process: who is a member, and who has which partition.
+
+As with Kafka's cooperative protocol a partition changes hands in two steps: its owner gives it back when it polls next
+and finds that it is to go to another member; only then does that one get it. So no two members ever read it at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass, field
+
+from octavo.client.assignors import ASSIGNORS, Counts
+from octavo.format.names import TopicPartition
+
+
+@dataclass
+class Member:
+    """A consumer in a group: what it wants, what it is to have, what it has."""
+
+    member_id: str
+    assignor: str
+    max_poll_interval_ms: int
+    last_poll_ms: int
+    topics: frozenset[str] = frozenset()
+    target: frozenset[TopicPartition] = frozenset()
+    owned: set[TopicPartition] = field(default_factory=set)
+    is_evicted: bool = False
+
+
+class Group:
+    """The members of one group. `generation` changes with each new sharing-out; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._members: dict[str, Member] = {}
+        self._counts: Counts = {}
+        self._numbers = itertools.count(1)
+        self.generation = 0
+
+    @property
+    def members(self) -> list[str]:
+        with self._lock:
+            return list(self._members)
+
+    def join(self, assignor: str, max_poll_interval_ms: int, now_ms: int) -> Member:
+        with self._lock:
+            # Ids sort as members joined: that is the order in which assignors serve them.
+            member = Member(f"consumer-{next(self._numbers):06d}", assignor, max_poll_interval_ms, now_ms)
+            self._members[member.member_id] = member
+            return member
+
+    def leave(self, member: Member) -> None:
+        with self._lock:
+            if self._members.pop(member.member_id, None) is not None:
+                member.owned.clear()
+                self._share_out()
+
+    def subscribe(self, member: Member, topics: frozenset[str], counts: Counts) -> None:
+        """Note what a member wants, and how many partitions these topics have now."""
+        with self._lock:
+            known = {**self._counts, **counts}
+            if topics != member.topics or known != self._counts:
+                member.topics, self._counts = topics, known
+                self._share_out()
+
+    def heartbeat(self, member: Member, now_ms: int) -> None:
+        """A member polls: it is alive. Those that are not any more lose their partitions."""
+        with self._lock:
+            member.last_poll_ms = now_ms
+            late = [
+                other
+                for other in self._members.values()
+                if now_ms - other.last_poll_ms > other.max_poll_interval_ms and other is not member
+            ]
+            for other in late:
+                other.is_evicted = True
+                self.leave(other)
+
+    def revoked(self, member: Member) -> set[TopicPartition]:
+        """What a member has to give back."""
+        with self._lock:
+            return member.owned - member.target
+
+    def release(self, member: Member, names: set[TopicPartition]) -> None:
+        """A member has given partitions back."""
+        with self._lock:
+            member.owned -= names
+
+    def acquire(self, member: Member) -> set[TopicPartition]:
+        """Give a member what it is to have and nobody has; returns what is new."""
+        with self._lock:
+            taken = {name for other in self._members.values() if other is not member for name in other.owned}
+            new = set(member.target) - member.owned - taken
+            member.owned |= new
+            return new
+
+    def _share_out(self) -> None:
+        self.generation += 1
+        if not self._members:
+            return
+        assignor = ASSIGNORS[next(iter(self._members.values())).assignor]
+        subscriptions = {name: member.topics for name, member in self._members.items()}
+        wanted = frozenset[str]().union(*subscriptions.values())
+        counts = {topic: count for topic, count in self._counts.items() if topic in wanted}
+        current = {name: sorted(member.owned) for name, member in self._members.items()}
+        for name, names in assignor(subscriptions, counts, current).items():
+            self._members[name].target = frozenset(names)
+
+
+class Groups:
+    """All groups of a log directory's consumers. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+        self._lock = threading.Lock()
+
+    def group(self, name: str) -> Group:
+        with self._lock:
+            return self._groups.setdefault(name, Group())

@@ -1,0 +1,81 @@
+"""A partition that a consumer reads: where it is, and what it has fetched ahead."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from octavo.client.fetch import Chunk, FetchForm, fetch
+from octavo.client.offset_reset import OffsetReset
+from octavo.clock import Clock
+from octavo.errors import OffsetOutOfRangeError
+from octavo.format.names import TopicPartition
+from octavo.scan.records import ConsumerRecord
+from octavo.storage.partition_log import PartitionLog
+
+
+class PartitionState:
+    """`position` is the next offset to hand out; None while there is none to begin with (by_duration may have to wait).
+
+    `seeks` counts how often it was set from outside, by which a loop sees that what it holds is no longer wanted.
+    """
+
+    __slots__ = ("_chunk", "_clock", "_form", "_position", "_reset", "is_paused", "log", "name", "seeks")
+
+    def __init__(
+        self, name: TopicPartition, log: PartitionLog, form: FetchForm, reset: OffsetReset, clock: Clock
+    ) -> None:
+        self.name = name
+        self.log = log
+        self.is_paused = False
+        self.seeks = 0
+        self._form = form
+        self._reset = reset
+        self._clock = clock
+        self._position: int | None = None
+        self._chunk: Chunk | None = None
+
+    @property
+    def position(self) -> int | None:
+        return self._position
+
+    def seek(self, offset: int) -> None:
+        """Read on from another offset; what was fetched ahead is dropped."""
+        self.seeks += 1
+        self._position, self._chunk = offset, None
+
+    def advance(self, offset: int) -> None:
+        """What comes before the offset was handed out."""
+        self._position = offset
+
+    def find_position(self) -> int | None:
+        """Begin where auto.offset.reset says, unless there is a position already."""
+        if self._position is None:
+            self._position = self._reset.offset(self.name, self.log, self._form.isolation, self._clock.time_ms())
+        return self._position
+
+    def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
+        """The next records, at most so many, and the position behind them; `advance` moves there."""
+        position = self.find_position()
+        while position is not None:
+            if self._chunk is None:
+                self._chunk = self._fetch(position)
+                if self._chunk is None:
+                    return [], self._position if self._position is not None else position
+            records = list(islice(self._chunk.records, limit))
+            if len(records) == limit:
+                return records, records[-1].offset + 1
+            position, self._chunk = self._chunk.next_position, None
+            if records:
+                return records, position
+            self._position = position
+        return [], -1
+
+    def _fetch(self, position: int) -> Chunk | None:
+        try:
+            return fetch(self.name, self.log, position, self._form)
+        except OffsetOutOfRangeError:
+            if self._reset.kind == "none":
+                raise
+            self._position = None
+            position_now = self.find_position()
+            return None if position_now is None else fetch(self.name, self.log, position_now, self._form)

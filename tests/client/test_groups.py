@@ -1,0 +1,142 @@
+"""Consumers of one group share partitions: none is read twice, none is left out, whoever comes and goes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.client.assignors import ASSIGNORS, range_assignor, sticky_assignor
+from octavo.client.consumer import Consumer
+from octavo.client.consumer_config import ConsumerConfig
+from octavo.errors import IllegalStateError
+from octavo.format.names import TopicPartition
+from tests.client.stores import Store
+
+
+def partitions(topic: str, *numbers: int) -> set[TopicPartition]:
+    return {TopicPartition(topic, number) for number in numbers}
+
+
+def polled(*consumers: Consumer) -> list[set[TopicPartition]]:
+    """What each has after all had two looks: one to give back, one to take."""
+    for consumer in (*consumers, *consumers):
+        consumer.poll()
+    return [consumer.assignment() for consumer in consumers]
+
+
+def test_members_share_partitions(store: Store) -> None:
+    store.logs.create_topic("t", 4)
+    first = store.logs.consumer("t", group="g")
+    assert polled(first) == [partitions("t", 0, 1, 2, 3)]
+    second = store.logs.consumer("t", group="g")
+    other = store.logs.consumer("t", group="another")
+    assert polled(first, second, other) == [
+        partitions("t", 0, 1), partitions("t", 2, 3), partitions("t", 0, 1, 2, 3)
+    ]  # fmt: skip
+    third = store.logs.consumer("t", group="g")
+    assert polled(first, second, third) == [partitions("t", 0, 1), partitions("t", 2), partitions("t", 3)]
+    first.close()
+    assert polled(second, third) == [partitions("t", 0, 1), partitions("t", 2, 3)]
+
+
+def test_a_partition_is_taken_only_when_it_was_given_back(store: Store) -> None:
+    """And the new owner goes on where the old one was."""
+    store.logs.create_topic("t", 2)
+    with store.logs.producer() as producer:
+        for number in range(10):
+            producer.send("t", b"%d" % number, partition=number % 2)
+    events: list[tuple[str, set[TopicPartition]]] = []
+    first = store.logs.consumer(group="g", max_poll_records=2)
+    first.subscribe(
+        "t", on_assigned=lambda names: events.append(("+", names)), on_revoked=lambda names: events.append(("-", names))
+    )
+    read = [record.value for _ in range(2) for records in first.poll().values() for record in records]
+    second = store.logs.consumer("t", group="g")
+    assert second.poll() == {} and second.assignment() == set()
+    read += [record.value for records in first.poll().values() for record in records]
+    assert first.assignment() == partitions("t", 0)
+    read += [record.value for consumer in (second, first, second, first) for record in consumer]
+    assert sorted(value or b"" for value in read) == [b"%d" % number for number in range(10)]
+    assert second.assignment() == partitions("t", 1)
+    assert events == [("+", partitions("t", 0, 1)), ("-", partitions("t", 1))]
+
+
+def test_who_does_not_poll_loses_its_partitions(store: Store) -> None:
+    store.logs.create_topic("t", 2)
+    slow = store.logs.consumer("t", group="g", max_poll_interval_ms=1000)
+    polled(slow)
+    quick = store.logs.consumer("t", group="g")
+    quick.poll()
+    assert quick.assignment() == set()
+    store.world.clock.advance(1001)
+    quick.poll()
+    assert quick.assignment() == partitions("t", 0, 1)
+    with pytest.raises(IllegalStateError, match="has given this consumer's partitions to others"):
+        slow.commit()
+    slow.poll()
+    assert slow.assignment() == set()
+    assert polled(quick, slow) == [partitions("t", 0), partitions("t", 1)]
+
+
+def test_new_partitions_are_shared_too(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    members = [store.logs.consumer("t", group="g") for _ in range(2)]
+    assert polled(*members) == [partitions("t", 0), set()]
+    store.logs.create_partitions("t", 4)
+    assert polled(*members) == [partitions("t", 0, 1), partitions("t", 2, 3)]
+
+
+MEMBERS = st.dictionaries(
+    st.sampled_from("abcde"), st.frozensets(st.sampled_from(["t", "u", "v"]), min_size=1), min_size=1
+)
+COUNTS = st.fixed_dictionaries({"t": st.integers(0, 7), "u": st.integers(0, 7), "v": st.integers(0, 2)})
+
+
+@given(MEMBERS, COUNTS, st.sampled_from(sorted(ASSIGNORS)))
+def test_every_partition_has_one_owner_that_wants_it(
+    members: dict[str, frozenset[str]], counts: dict[str, int], name: str
+) -> None:
+    assigned = ASSIGNORS[name](members, counts, {})
+    given_out = [partition for names in assigned.values() for partition in names]
+    wanted = {topic for topics in members.values() for topic in topics}
+    assert sorted(given_out) == sorted(
+        TopicPartition(topic, number) for topic in wanted for number in range(counts[topic])
+    )
+    assert all(partition.topic in members[member] for member, names in assigned.items() for partition in names)
+
+
+@given(st.integers(1, 6), st.integers(0, 20), st.integers(1, 6))
+def test_the_sticky_one_is_even_and_moves_little(before: int, count: int, after: int) -> None:
+    topics = frozenset("t")
+    first = sticky_assignor({str(member): topics for member in range(before)}, {"t": count}, {})
+    second = sticky_assignor({str(member): topics for member in range(after)}, {"t": count}, first)
+    sizes = [len(names) for names in second.values()]
+    assert max(sizes) - min(sizes) <= 1
+    moved = sum(len(set(names) - set(first.get(member, ()))) for member, names in second.items())
+    gone = sum(len(names) for member, names in first.items() if int(member) >= after)
+    new_members = sum(len(names) for member, names in second.items() if int(member) >= before)
+    assert moved == max(gone, new_members)
+
+
+def test_the_range_one_begins_with_the_first_members() -> None:
+    topics = frozenset(["t", "u"])
+    assigned = range_assignor({"b": topics, "a": topics, "c": frozenset("t")}, {"t": 4, "u": 3}, {})
+    assert assigned == {
+        "a": [("t", 0), ("t", 1), ("u", 0), ("u", 1)],
+        "b": [("t", 2), ("u", 2)],
+        "c": [("t", 3)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("given_name", "short"),
+    [
+        ("org.apache.kafka.clients.consumer.RangeAssignor", "range"),
+        ("class org.apache.kafka.clients.consumer.CooperativeStickyAssignor", "cooperative-sticky"),
+        ("RoundRobinAssignor", "roundrobin"),
+        ("sticky", "sticky"),
+    ],
+)
+def test_assignors_by_their_names(given_name: str, short: str) -> None:
+    assert ConsumerConfig.of({"partition.assignment.strategy": given_name}).assignor == short
