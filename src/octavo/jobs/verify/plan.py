@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from octavo.errors import ScanError
-from octavo.format.names import CLEAN_SHUTDOWN, FolderState
+from octavo.format.names import CLEAN_SHUTDOWN, CLUSTER_METADATA_TOPIC, FolderState
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.folder import FolderTask
 from octavo.jobs.verify.root import RootTask
@@ -68,7 +68,8 @@ def _plan(directory: Directory) -> DirectoryPlan:
     partitions = []
     for files in (*directory.partitions.values(), *directory.leaving):
         try:
-            partitions.append(_partition(files, clean))
+            # A node recovers its metadata log at each start: the mark does not speak of it.
+            partitions.append(_partition(files, clean and files.folder.topic != CLUSTER_METADATA_TOPIC))
         except ScanError:
             continue  # deleted since it was listed
     return DirectoryPlan(directory.place, root, partitions, findings)

@@ -1,0 +1,47 @@
+"""What tests of writing commands share: a directory's state, and another process that holds its lock."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.cli.runs import Run
+
+HOLDER = """
+import fcntl, os, sys
+lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+fcntl.lockf(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+State = dict[str, tuple[int, bytes]]
+
+
+def state(folder: Path) -> State:
+    """Every file and folder below, with its time of change and content."""
+    paths = sorted([folder, *folder.rglob("*")])
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"") for path in paths}
+
+
+def rows(run: Run) -> list[dict[str, Any]]:
+    """The lines of `--json`, of a run that went well."""
+    assert (run.exit, run.stderr) == (0, "")
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Another process holds the directory's lock meanwhile, as a broker does."""
+    line = [sys.executable, "-c", HOLDER, str(root / ".lock")]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        yield
+        holder.communicate()
+    (root / ".lock").unlink()

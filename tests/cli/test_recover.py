@@ -1,0 +1,191 @@
+"""`octavo recover`: the directories of a killed broker, what is said of cuts, dry runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from octavo.format import checkpoint, clean_shutdown, leader_epochs
+from octavo.format.leader_epochs import EpochEntry
+from octavo.format.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSET_CHECKPOINT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    FileKind,
+)
+from tests.cli.owners import locked, rows, state
+from tests.cli.runs import octavo
+from tests.golden.archives import unpack
+from tests.storage.batches import batch
+
+CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT,
+)
+METADATA = "__cluster_metadata-0"  # the broker's own, which it goes on writing at its start
+RESTARTED_EPOCH = 2
+
+CUTS = """\
+crash.big-index-0: segment 0, position 7881: 29 bytes cut: a batch is cut off
+crash.compacted-0: segment 237, position 762: 813 bytes cut: batch with base offset 250: its CRC is wrong
+crash.plain-0: segment 213, position 3851: 80 bytes cut: a batch is cut off
+crash.prealloc-0: segment 1855, position 11289: 54247 bytes cut: batch with base offset 2013: its CRC is wrong
+crash.txn-0: segment 160, position 0: 11 bytes cut: the header of a batch is cut off
+"""
+
+
+@pytest.fixture
+def torn(tmp_path: Path) -> Path:
+    return shutil.copytree(unpack("v431-torn"), tmp_path / "logs")
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """All files of partitions but their epochs; an empty transaction index is as good as none."""
+    kinds = tuple(FileKind)
+    paths = [path for path in root.glob("*/*") if path.parent.name != METADATA and path.name.endswith(kinds)]
+    found = {str(path.relative_to(root)): path.read_bytes() for path in sorted(paths)}
+    return {name: data for name, data in found.items() if data or not name.endswith(FileKind.TXN_INDEX)}
+
+
+def epochs(root: Path) -> dict[str, list[EpochEntry]]:
+    paths = [path for path in root.glob(f"*/{LEADER_EPOCH_CHECKPOINT}") if path.parent.name != METADATA]
+    return {path.parent.name: leader_epochs.decode(path.read_bytes()) for path in sorted(paths)}
+
+
+@pytest.mark.parametrize("archive", ["v431-killed", "v431-torn"])
+def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: str, tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "logs", unpack(f"{archive}-recovered")
+    shutil.copytree(unpack(archive), ours)
+    assert octavo("recover", str(ours)).exit == 0
+    assert files(ours) == files(theirs)
+    for name in CHECKPOINTS:
+        assert checkpoint.decode_offsets((ours / name).read_bytes()) == checkpoint.decode_offsets(
+            (theirs / name).read_bytes()
+        ), name
+    # Its restart began a new leader epoch at the end of each log, which is no part of recovery.
+    expected = {
+        name: [entry for entry in entries if entry.epoch != RESTARTED_EPOCH] for name, entries in epochs(theirs).items()
+    }
+    found = epochs(ours)
+    assert {name: found[name] for name, entries in expected.items() if entries} == {
+        name: entries for name, entries in expected.items() if entries
+    }
+    assert clean_shutdown.decode((ours / CLEAN_SHUTDOWN).read_bytes()) == -1
+    assert not (ours / ".lock").exists()
+    assert octavo("verify", str(ours)).exit == 0
+
+
+def test_what_was_cut_is_said(torn: Path) -> None:
+    run = octavo("recover", str(torn))
+    assert (run.exit, run.stderr) == (0, "")
+    summary = "11 segments of 11 partitions checked and indexed anew; 55180 bytes of 5 partitions cut\n"
+    assert run.stdout == CUTS + summary
+    again = octavo("recover", str(torn))
+    assert again.stdout == "0 segments of 11 partitions checked and indexed anew; 0 bytes of 0 partitions cut\n"
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
+    before = state(torn)
+    run = octavo("recover", "--dry-run", str(torn))
+    assert (run.exit, run.stderr) == (0, "")
+    assert run.stdout.startswith(CUTS)
+    assert run.stdout.endswith("would be checked and indexed anew; 55180 bytes of 5 partitions would be cut\n")
+    assert state(torn) == before
+    planned = rows(octavo("recover", "--dry-run", "--json", str(torn)))
+    assert state(torn) == before
+    assert rows(octavo("recover", "--json", str(torn))) == planned
+
+
+def test_a_row_has_every_field(torn: Path) -> None:
+    found = {row["topic"]: row for row in rows(octavo("recover", "--json", str(torn)))}
+    assert len(found["crash.trimmed"].pop("deletedFiles")) == 7
+    assert found["crash.trimmed"] == {
+        "topic": "crash.trimmed",
+        "partition": 0,
+        "logStartOffset": 70,
+        "logEndOffset": 255,
+        "checkedSegments": 1,
+        "bytesCut": 0,
+        "cuts": [],
+        "droppedSegments": [],
+    }
+    cut = {"segment": 213, "position": 3851, "bytes": 80, "problem": "a batch is cut off"}
+    assert found["crash.plain"]["cuts"] == [cut]
+
+
+def test_segments_behind_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
+    (torn / RECOVERY_POINT_CHECKPOINT).unlink()  # so that all segments are checked
+    folder = torn / "crash.trimmed-0"
+    log = folder / f"{93:020}.log"
+    data = bytearray(log.read_bytes())
+    data[100] ^= 1
+    log.write_bytes(data)
+    sizes = {path.name: path.stat().st_size for path in folder.glob("*.log")}
+    row = next(row for row in rows(octavo("recover", "--json", str(torn))) if row["topic"] == "crash.trimmed")
+    reason = "it lies behind the damage in segment 93"
+    dropped = [name for name in sorted(sizes) if int(name[:20]) > 93]
+    assert row["droppedSegments"] == [
+        {"segment": int(name[:20]), "bytes": sizes[name], "problem": reason} for name in dropped
+    ]
+    assert row["bytesCut"] == sizes[log.name] + sum(sizes[name] for name in dropped)
+    assert (row["cuts"][0]["segment"], row["cuts"][0]["position"], row["logEndOffset"]) == (93, 0, 93)
+    # They can still be rescued; the next owner removes them.
+    assert sorted(path.name for path in folder.glob("*.log.deleted")) == [f"{name}.deleted" for name in dropped]
+
+
+def test_other_commands_recover_first_and_say_so_on_stderr(torn: Path) -> None:
+    run = octavo("truncate", str(torn), "--topic", "crash.plain", "--partition", "0", "--offset", "266")
+    assert (run.exit, run.stdout) == (0, "crash.plain-0: ends at offset 266; nothing to cut\n")
+    assert run.stderr == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes cut: a batch is cut off\n"
+    # The others were not opened, and still need to be recovered.
+    assert not (torn / CLEAN_SHUTDOWN).exists()
+    assert octavo("recover", str(torn)).stdout.splitlines()[:-1] == [
+        line for line in CUTS.splitlines() if "crash.plain" not in line
+    ]
+
+
+def test_a_locked_directory_is_refused_but_for_a_dry_run(torn: Path) -> None:
+    with locked(torn):
+        before = state(torn)
+        run = octavo("recover", str(torn))
+        assert (run.exit, run.stdout) == (1, "")
+        assert str(torn) in run.stderr
+        assert ".lock" in run.stderr
+        assert octavo("recover", "--dry-run", str(torn)).exit == 0
+        assert state(torn) == before
+
+
+def test_what_is_no_log_directory_is_refused(torn: Path) -> None:
+    before = state(torn)
+    for place, found in (
+        (torn / "nowhere", "there is nothing, expected a log directory"),
+        (torn / "meta.properties", "there is a file, expected a log directory"),
+        (torn / "crash.plain-0", "a partition's folder, expected the log directory around it"),
+    ):
+        run = octavo("recover", str(place))
+        assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {place}: {found}\n")
+    before.pop(str(torn))  # its time of change alone
+    after = state(torn)
+    after.pop(str(torn))
+    assert after.keys() == before.keys()
+
+
+def test_a_segment_of_messages_of_an_old_format(tmp_path: Path) -> None:
+    source = unpack("v0821")
+    folder = next(path for path in sorted(source.iterdir()) if path.is_dir() and len(list(path.glob("*.log"))) > 1)
+    for log in folder.glob("*.log"):
+        (tmp_path / folder.name).mkdir(exist_ok=True)
+        shutil.copy2(log, tmp_path / folder.name / log.name)
+    last = sorted((tmp_path / folder.name).glob("*.log"))[-1]
+    last.write_bytes(last.read_bytes() + batch(10**6)[:50])
+    row = json.loads(octavo("recover", "--json", str(tmp_path)).stdout)
+    assert [cut["problem"] for cut in row["cuts"]] == ["a batch is cut off"]
+    assert octavo("cat", str(tmp_path)).stdout == octavo("cat", str(folder)).stdout
