@@ -52,28 +52,37 @@ class FaultFileSystem:
         self.locked: set[Path] = set()
         self._folders: set[Path] = set()  # with files in them, now or once
         self._renamed: list[tuple[Path, Path]] = []  # folders, whose parent was not synced since
+        self._renamed_files: list[tuple[Path, Path]] = []  # likewise
 
     def after_crash(self, loss: Loss, seed: int = 0) -> FaultFileSystem:
         """What the next process finds."""
         found, chance = FaultFileSystem(), random.Random(seed)
-        if loss is Loss.TORN:
-            for old, new in self._renamed:  # a rename comes whole or not at all
-                if chance.random() < 0.5:
-                    _move(self.synced_entries, old, new)
-                else:
-                    _move(self.entries, new, old)
         entries = dict(self.entries if loss is Loss.PROCESS else self.synced_entries)
         if loss is Loss.TORN:
-            for path in sorted({*self.entries, *self.synced_entries}):
-                if chance.random() < 0.5:
-                    entries.pop(path, None)
-                    if path in self.entries:
-                        entries[path] = self.entries[path]
+            entries = self._torn(chance)
         for path, inode in entries.items():
             content = _surviving(inode, loss, chance)
             found.entries[path] = found.synced_entries[path] = Inode(bytearray(content), content, inode.mtime_ms)
             found._folders |= {path.parent, path.parent.parent}
         return found
+
+    def _torn(self, chance: random.Random) -> dict[Path, Inode]:
+        """Of what was made, removed and renamed since folders were synced any part. A rename comes whole or not."""
+        now, synced = dict(self.entries), dict(self.synced_entries)
+        for old, new in self._renamed:
+            if chance.random() < 0.5:
+                _move(synced, old, new)
+            else:
+                _move(now, new, old)
+        groups: dict[Path, set[Path]] = {path: {path} for path in {*now, *synced}}
+        for old, new in self._renamed_files:
+            joined = groups.get(old, {old}) | groups.get(new, {new})
+            groups |= dict.fromkeys(joined, joined)
+        kept: dict[Path, Inode] = {}
+        for first in sorted({min(group) for group in groups.values()}):
+            chosen = now if chance.random() < 0.5 else synced
+            kept |= {path: chosen[path] for path in groups[first] if path in chosen}
+        return kept
 
     def step(self) -> bool:
         """Count an operation; says whether the crash comes in it. Other threads get no further either."""
@@ -130,6 +139,7 @@ class FaultFileSystem:
             return
         self.entries[target] = self._inode(path)
         del self.entries[path]
+        self._renamed_files.append((path, target))
 
     def unlink(self, path: Path) -> bool:
         self.check(path)
@@ -154,6 +164,7 @@ class FaultFileSystem:
             if old.parent == path:
                 _move(self.synced_entries, old, new)
         self._renamed = [(old, new) for old, new in self._renamed if old.parent != path]
+        self._renamed_files = [(old, new) for old, new in self._renamed_files if old.parent != path]
         for known in [known for known in list(self.synced_entries) if known.parent == path]:
             del self.synced_entries[known]
         self.synced_entries |= {known: inode for known, inode in list(self.entries.items()) if known.parent == path}

@@ -15,13 +15,13 @@ from octavo.storage.segments import Segments
 class Swap:
     """Replaces segments of one log by others that were written as `.cleaned`, closed out and synced.
 
-    1. Rename the new ones to `.swap`, the largest base offset first, and take them into the map.
+    1. Rename the new ones to `.swap`, the largest base offset first, and sync the folder before the smallest.
        A crash leaves `.cleaned` files, and `.swap` files behind the smallest of them: loading deletes both kinds, the
-       old segments count. After the last rename the swap is decided: loading would finish it.
-    2. Take the old ones out of the map, rename them to `.deleted`, delete them after the delay.
+       old segments count. With the rename of the smallest the swap is decided: loading would finish it. Sync.
+    2. Take the old ones out of the map, rename them to `.deleted`, delete them after the delay. Sync.
        A crash leaves old files beside `.swap` files that cover them: loading deletes the old ones.
-    3. Rename the new ones to their final names, the smallest first. Loading renames what a crash leaves as `.swap`.
-    4. Sync the folder.
+    3. Rename the new ones to their final names, the smallest first, and sync after each: one that had its name before
+       a smaller one would be taken for an old one. Loading renames what a crash leaves as `.swap`.
     """
 
     def __init__(self, filesystem: FileSystem, folder: Path, segments: Segments, deleter: Deleter) -> None:
@@ -34,11 +34,18 @@ class Swap:
         """Run the steps; returns the old segments whose base offset no new one has."""
         ascending = sorted(new, key=lambda segment: segment.base_offset)
         for segment in reversed(ascending):
+            if segment is ascending[0]:
+                self._sync()
             segment.files.rename(Transient.SWAP)
+        self._sync()
         self._segments.replace(old, ascending)
         self._deleter.delete_segments(sorted(old, key=lambda segment: segment.base_offset), delay_ms)
+        self._sync()
         for segment in ascending:
             segment.files.rename(Transient.NONE)
-        self._filesystem.fsync_folder(self._folder)
+            self._sync()
         taken = {segment.base_offset for segment in new}
         return [segment for segment in old if segment.base_offset not in taken]
+
+    def _sync(self) -> None:
+        self._filesystem.fsync_folder(self._folder)
