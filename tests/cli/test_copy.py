@@ -1,0 +1,196 @@
+"""`octavo copy`: what brokers wrote, appended again; sources that are trimmed, damaged or ahead."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from octavo.format import checkpoint, leader_epochs, producer_snapshot
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET_CHECKPOINT, FileKind, TopicPartition
+from tests.cli.owners import locked, rows, state
+from tests.cli.runs import octavo
+from tests.golden.archives import entry, unpack
+from tests.scan.segments import write_segment
+from tests.storage.batches import batch
+
+# Written without a restart of the broker in between, which begins a new leader epoch and counts index entries anew.
+TOPICS = ["txn.orders-1", "compact.txn", "compact.txn-open", "compact.snappy-gzip", "compact-lz4"]
+OLD = ["v0821", "v0901", "v01022", "v100", "v282", "upgrade-mixed", "upgrade-mixed-compacted", "v431-legacy-pass2"]
+
+
+def topics_of(root: Path) -> list[str]:
+    names = {path.name.rpartition("-")[0] for path in root.iterdir() if path.is_dir() and path.name[-1].isdigit()}
+    return sorted(name for name in names if not name.startswith("__cluster_metadata"))
+
+
+def named(topics: list[str]) -> list[str]:
+    return [word for topic in topics for word in ("--topic", topic)]
+
+
+def log_bytes(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.glob(f"*{FileKind.LOG}")))
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """Every file of a partition; the order of producers in a snapshot is that of a hash table."""
+    found: dict[str, object] = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for path in folder.glob(f"*{FileKind.PRODUCER_SNAPSHOT}"):
+        found[path.name] = sorted(map(repr, producer_snapshot.decode(path.read_bytes())))
+    return {name: content for name, content in found.items() if content or not name.endswith(FileKind.TXN_INDEX)}
+
+
+def test_every_file_is_as_the_broker_wrote_it(tmp_path: Path) -> None:
+    source = unpack("v431-clean")
+    run = octavo("copy", str(source), str(tmp_path), *named(TOPICS))
+    assert (run.exit, run.stderr) == (0, "")
+    folders = [path for topic in TOPICS for path in sorted(source.glob(f"{topic}-[0-9]"))]
+    assert len(run.stdout.splitlines()) == len(folders) == 7
+    for folder in folders:
+        assert contents(tmp_path / folder.name) == contents(folder), folder.name
+    assert octavo("verify", str(tmp_path)).exit == 0
+
+
+def test_configs_of_the_source_are_taken_over_and_changed_by_those_given(tmp_path: Path) -> None:
+    source = unpack("v431-clean")
+    octavo("copy", str(source), str(tmp_path), "--topic", "compact.txn", "--config", "retention.ms=5")
+    stored = json.loads((tmp_path / "octavo-topics.json").read_bytes())["topics"]["compact.txn"]
+    expected = {name: str(value) for name, value in entry("v431-clean")["topics"]["compact.txn"]["config"].items()}
+    assert stored["configs"] == {**expected, "retention.ms": "5"}
+    assert stored["topicId"] in (source / "compact.txn-0" / "partition.metadata").read_text()
+
+
+@pytest.mark.parametrize("archive", OLD)
+def test_batches_of_all_formats_keep_their_bytes(archive: str, tmp_path: Path) -> None:
+    source = unpack(archive)
+    topics = topics_of(source)
+    found = rows(octavo("copy", str(source), str(tmp_path), "--json", *named(topics)))
+    assert {row["topic"] for row in found} == set(topics)
+    for folder in tmp_path.iterdir():
+        if folder.is_dir():
+            assert log_bytes(folder) == log_bytes(source / folder.name), folder.name
+    arguments = "--isolation-level", "read_committed", *named(topics)
+    assert octavo("cat", str(tmp_path), *arguments).stdout == octavo("cat", str(source), *arguments).stdout
+
+
+def test_a_source_that_starts_inside_a_segment(tmp_path: Path) -> None:
+    source = unpack("v431-clean")
+    found = rows(octavo("copy", str(source), str(tmp_path), "--topic", "trimmed.topic", "--json"))
+    assert [row["logStartOffset"] for row in found] == [50, 4]
+    starts = checkpoint.decode_offsets((tmp_path / LOG_START_OFFSET_CHECKPOINT).read_bytes())
+    # Each begins with the batch that holds its start.
+    assert starts == {TopicPartition("trimmed.topic", 0): 50, TopicPartition("trimmed.topic", 1): 4}
+    first = sorted(path.name for path in (tmp_path / "trimmed.topic-0").glob("*.log"))[0]
+    assert first == f"{48:020}.log"
+    shown = [octavo("cat", str(root), "--topic", "trimmed.topic").stdout for root in (tmp_path, source)]
+    assert shown[0] == shown[1]
+    epochs = leader_epochs.decode((tmp_path / "trimmed.topic-0" / LEADER_EPOCH_CHECKPOINT).read_bytes())
+    assert epochs == leader_epochs.decode((source / "trimmed.topic-0" / LEADER_EPOCH_CHECKPOINT).read_bytes())
+
+
+def test_one_disk_of_several_has_some_of_the_partitions(tmp_path: Path) -> None:
+    for disk in sorted(path for path in unpack("v431-two-dirs").iterdir() if path.is_dir()):
+        target = tmp_path / disk.name
+        topics = topics_of(disk)
+        octavo("copy", str(disk), str(target), *named(topics))
+        expected = sorted(path.name for path in disk.iterdir() if path.name.rpartition("-")[0] in topics)
+        assert sorted(path.name for path in target.iterdir() if path.is_dir()) == expected
+
+
+def test_a_copy_goes_on_where_it_ended(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    first, later = [batch(0, 2), batch(2)], [batch(3, 4, epoch=1)]
+    write_segment(source / "t-0", 0, *first)
+    line = ("copy", str(source), str(target), "--topic", "t", "--json")
+    assert rows(octavo(*line))[0]["batches"] == 2
+    write_segment(source / "t-0", 0, *first, *later)
+    write_segment(source / "t-1", 0, batch(0))
+    found = rows(octavo(*line))
+    assert [(row["partition"], row["startOffset"], row["batches"], row["logEndOffset"]) for row in found] == [
+        (0, 3, 1, 7),
+        (1, 0, 1, 1),
+    ]
+    assert log_bytes(target / "t-0") == b"".join([*first, *later])
+    assert leader_epochs.decode((target / "t-0" / LEADER_EPOCH_CHECKPOINT).read_bytes()) == [(0, 0), (1, 3)]
+    assert rows(octavo(*line))[0]["batches"] == 0
+
+
+def test_damaged_batches_are_passed_over_and_1(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    damaged = bytearray(batch(1))
+    damaged[-1] ^= 1
+    write_segment(source / "t-0", 0, batch(0), bytes(damaged), batch(2), tail=batch(3)[:40])
+    run = octavo("copy", str(source), str(target), "--topic", "t")
+    assert run.exit == 1
+    assert run.stdout == f"t-0: 2 batches, {2 * len(batch(0))} bytes, from offset 0 to 3; 1 segment\n"
+    assert f"position {len(batch(0))}: a batch at offset 1 whose CRC" in run.stderr
+    assert "an incomplete batch at the end" in run.stderr
+    assert log_bytes(target / "t-0") == batch(0) + batch(2)
+
+
+def test_the_torn_end_of_a_source_is_no_problem(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    write_segment(source / "t-0", 0, batch(0), tail=batch(1)[:40])
+    run = octavo("copy", str(source), str(target), "--topic", "t")
+    assert run.exit == 0
+    assert "an incomplete batch at the end" in run.stderr
+
+
+def test_offsets_that_go_back_are_told(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    write_segment(source / "t-0", 0, batch(0, 10), batch(5, 10), batch(20))
+    run = octavo("copy", str(source), str(target), "--topic", "t")
+    assert run.exit == 1
+    assert f"position {len(batch(0, 10))}: offsets 5 to 14 in an append to a log that ends at 10" in run.stderr
+    assert log_bytes(target / "t-0") == batch(0, 10) + batch(20)
+
+
+def test_a_batch_that_no_segment_holds_ends_its_partition_alone(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    write_segment(source / "t-0", 0, batch(0, 50))
+    write_segment(source / "t-1", 0, batch(0))
+    run = octavo("copy", str(source), str(target), "--topic", "t", "--config", "segment.bytes=1000")
+    assert run.exit == 1
+    assert run.stderr == f"octavo: t-0: a set of {len(batch(0, 50))} bytes, expected at most segment.bytes, 1000\n"
+    assert run.stdout.startswith("t-1: 1 batch,")
+
+
+def test_a_destination_that_reaches_further_or_ends_before_the_source_starts(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    write_segment(source / "t-0", 0, batch(0), batch(1))
+    octavo("copy", str(source), str(target), "--topic", "t")
+    write_segment(source / "t-0", 0, batch(0))
+    run = octavo("copy", str(source), str(target), "--topic", "t")
+    assert run.exit == 1
+    assert "the log ends at offset 2, expected none behind 1, where " in run.stderr
+    shutil.rmtree(source)
+    write_segment(source / "t-0", 5, batch(5))
+    run = octavo("copy", str(source), str(target), "--topic", "t")
+    assert run.exit == 1
+    assert "the log ends at offset 2, expected 5 or more, where " in run.stderr
+    assert log_bytes(target / "t-0") == batch(0) + batch(1)
+
+
+def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    write_segment(source / "orders-0", 0, batch(0))
+    for words, sentence in (
+        ([str(source), str(target), "--topic", "order"], "there is no topic 'order'; is 'orders' meant?"),
+        ([str(source), str(source), "--topic", "orders"], "it holds what is to be copied"),
+        ([str(source / "orders-0"), str(source), "--topic", "orders"], "it holds what is to be copied"),
+        ([str(tmp_path / "no"), str(target), "--topic", "orders"], "there is nothing"),
+    ):
+        run = octavo("copy", *words)
+        assert (run.exit, run.stdout) == (1, "")
+        assert sentence in run.stderr
+        assert not target.exists()
+    run = octavo("copy", str(source), str(target), "--topic", "orders", "--config", "segment.byte=5")
+    assert (run.exit, run.stderr) == (1, "octavo: segment.byte is no topic config (nearest: segment.bytes)\n")
+    assert octavo("copy", str(source), str(target)).exit == 2
+    octavo("copy", str(source), str(target), "--topic", "orders")
+    with locked(target):
+        before = state(target)
+        assert octavo("copy", str(source), str(target), "--topic", "orders").exit == 1
+        assert state(target) == before
