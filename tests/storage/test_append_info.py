@@ -8,13 +8,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import AppendRejected, CorruptBatchError, OffsetsOutOfOrderError
+from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.format.record import Record
 from octavo.format.walker import walk
 from octavo.kernels.layout import BATCH
 from octavo.storage.append_info import AppendInfo, Limits, analyze, check_batches, clearly_sound
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.batch_row import BatchRow, batch_row, batch_rows
+from octavo.storage.batch_row import batch_row, batch_rows
 from tests.storage.analysis_cases import ASSIGNING, CASES, EPOCH, SIZE, SOUND, batch
 from tests.storage.produced_sets import NOW, old_set
 from tests.storage.test_validate import assign

@@ -15,7 +15,6 @@ from octavo.scan.files import PartitionFiles
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.scan.lookup import Lookup, find_offset, find_timestamp
 from octavo.scan.partition import look_at, retrying
-from octavo.scan.transactions import read_transactions
 
 
 class _Question(NamedTuple):
@@ -70,7 +69,11 @@ def command(
 
 def _look_up(files: PartitionFiles, question: _Question) -> Lookup:
     snapshot = look_at(files)
-    end = read_transactions(snapshot).last_stable_offset if question.committed else snapshot.log_end_offset
+    end = snapshot.log_end_offset
+    if question.committed:
+        from octavo.scan.transactions import read_transactions  # what markers take to decode is imported with it
+
+        end = read_transactions(snapshot).last_stable_offset
     if question.offset is not None:
         return find_offset(snapshot, question.offset, end)
     assert question.timestamp is not None

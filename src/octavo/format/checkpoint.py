@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import INT32_MAX, INT64_MAX
 from octavo.format.java_text import Line, lines, parse_integer, shortened, split
 from octavo.format.names import TopicPartition, check_topic
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 VERSION = 0
 

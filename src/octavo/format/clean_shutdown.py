@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from octavo.errors import EncodingError
-from octavo.format.entry_layout import INT64_MAX
+from octavo.kernels.integers import INT64_MAX
 
 VERSION = 0
 

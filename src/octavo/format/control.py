@@ -1,7 +1,8 @@
 """Control records: what a batch with the control bit holds instead of data.
 
-The messages of KRaft's control records are tables in `octavo.format.messages.control`; this module knows the keys, the
-markers that end transactions, and how their batches are built. A control batch without a record is a marker that
+The messages of KRaft's control records are tables in `octavo.format.messages.control`, imported with the first of them:
+every reader of transactions needs this module, and few need those. It knows the keys, the markers that end
+transactions, and how their batches are built. A control batch without a record is a marker that
 compaction has emptied already (`octavo.format.batch.empty_batch`).
 """
 
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from octavo.errors import EncodingError, InvalidRecordError
 from octavo.format.batch import Origin, build_batch
-from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, decode_kraft_control, encode_kraft_control
 from octavo.format.record import Record
 from octavo.kernels import layout
 
@@ -86,6 +86,8 @@ def decode_control(key: Bytes | None, value: Bytes | None) -> EndTransactionMark
     type_id = control_type_id(key)
     if type_id in MARKERS:
         return EndTransactionMarker(ControlType(type_id), _after_version(MARKER_VALUE, value, "value"))
+    from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, decode_kraft_control
+
     if type_id not in KRAFT_CONTROL_MESSAGES:
         return None
     if value is None:
@@ -112,6 +114,8 @@ def build_kraft_batch(
     messages: Sequence[tuple[ControlType, Row]], *, base_offset: int, timestamp: int, partition_leader_epoch: int
 ) -> bytes:
     """A batch of KRaft control records; `partition_leader_epoch` is the quorum's."""
+    from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, encode_kraft_control
+
     records = []
     for offset, (control_type, row) in enumerate(messages, base_offset):
         if control_type not in KRAFT_CONTROL_MESSAGES:

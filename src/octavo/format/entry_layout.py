@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError
+from octavo.kernels.integers import INT32_MAX as INT32_MAX
+from octavo.kernels.integers import INT64_MAX as INT64_MAX
 from octavo.kernels.layout import big_endian
 
 if TYPE_CHECKING:
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
 
 # What a field is called in Kafka's documents: its form in a numpy dtype and in a struct.
 _TYPES = {"int16": (">i2", "h"), "int32": (">i4", "i"), "int64": (">i8", "q")}
-
-INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 
 Integers = Sequence[int] | NDArray[np.integer[Any]]
 
@@ -33,6 +32,8 @@ class EntryLayout:
         self.forms = {name: _TYPES[kind][1] for name, kind in fields.items()}
         self._struct = big_endian(self.forms)
         self.size = self._struct.size
+        # Where in an entry a field lies: its first byte and its width.
+        self.places = {name: (place[1], place[0].itemsize) for name, place in (self.dtype.fields or {}).items()}
 
     def view(self, data: Buffer) -> NDArray[np.void]:
         """All whole entries as a read-only array over the same memory; an entry cut off at the end is left out."""

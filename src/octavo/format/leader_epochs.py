@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format import checkpoint
-from octavo.format.entry_layout import INT32_MAX, INT64_MAX
 from octavo.format.java_text import Line, parse_integer, shortened
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 
 class EpochEntry(NamedTuple):

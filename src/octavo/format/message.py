@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from octavo.errors import CorruptRecordError, InvalidRecordError
 from octavo.format.compression import DEFAULT_LIMIT, decompress
 from octavo.format.record import TimestampType
-from octavo.format.record_parts import signed64
 from octavo.kernels import layout
+from octavo.kernels.integers import signed64
 
 
 class FieldBeyondMessageError(InvalidRecordError):

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format import java_properties, kafka_uuid
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.java_text import parse_integer
+from octavo.kernels.integers import INT32_MAX
 
 BROKER_ID_VERSION = 0  # brokers with ZooKeeper; also what is meant when no version is given
 NODE_ID_VERSION = 1  # KRaft

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import NamedTuple, Self
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import INT32_MAX, INT64_MAX
 from octavo.format.java_text import parse_integer, shortened
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 # In a log dir's root.
 META_PROPERTIES = "meta.properties"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format import kafka_uuid
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.java_text import Line, lines, parse_integer, shortened, split
+from octavo.kernels.integers import INT32_MAX
 
 VERSION = 0
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format import kafka_uuid
-from octavo.format.entry_layout import INT32_MAX, INT64_MAX
 from octavo.format.java_text import lines, shortened
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 
 class QuorumState(NamedTuple):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from octavo.format.problems import problem_of
 from octavo.format.record import Header, Record
 from octavo.format.varint import decode_varint, decode_varlong
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code
 
 
@@ -106,8 +107,3 @@ def _record(parts: list[Part], deltas: Deltas) -> Record:
 def _header(key: int | bytes | None, value: int | bytes | None) -> Header:
     assert isinstance(key, bytes) and not isinstance(value, int)
     return Header(key.decode("utf-8", "surrogateescape"), value)
-
-
-def signed64(number: int) -> int:
-    """Java's long arithmetic: wraps around."""
-    return (number + 2**63) % 2**64 - 2**63

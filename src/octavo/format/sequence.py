@@ -5,24 +5,28 @@ As Kafka computes it, in 32 bits: numbers that only a damaged header holds (a ne
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
+from octavo.kernels.integers import INT32_MAX, signed32
 from octavo.kernels.layout import NO_SEQUENCE
 
-MAX_SEQUENCE = 2**31 - 1
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_SEQUENCE = INT32_MAX
 
 
 def increment(sequence: int, by: int) -> int:
-    if sequence > _int32(MAX_SEQUENCE - by):
-        return _int32(by - (MAX_SEQUENCE - sequence) - 1)
-    return _int32(sequence + by)
+    if sequence > signed32(MAX_SEQUENCE - by):
+        return signed32(by - (MAX_SEQUENCE - sequence) - 1)
+    return signed32(sequence + by)
 
 
 def decrement(sequence: int, by: int) -> int:
     if sequence < by:
-        return _int32(MAX_SEQUENCE - (by - sequence) + 1)
-    return _int32(sequence - by)
+        return signed32(MAX_SEQUENCE - (by - sequence) + 1)
+    return signed32(sequence - by)
 
 
 def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
@@ -35,6 +39,8 @@ def record_sequence(base_sequence: int, offset_delta: int) -> int:
 
 def record_sequences(base_sequence: int, offset_deltas: NDArray[np.int64]) -> NDArray[np.int32]:
     """`record_sequence` of many."""
+    import numpy as np  # who asks has it loaded; the others need not
+
     if base_sequence < 0:
         return np.full(len(offset_deltas), NO_SEQUENCE, np.int32)
     room = (np.int64(MAX_SEQUENCE) - offset_deltas).astype(np.int32)
@@ -42,7 +48,3 @@ def record_sequences(base_sequence: int, offset_deltas: NDArray[np.int64]) -> ND
         base_sequence > room, offset_deltas - (MAX_SEQUENCE - base_sequence) - 1, offset_deltas + base_sequence
     )
     return wrapped.astype(np.int32)
-
-
-def _int32(number: int) -> int:
-    return (number + 2**31) % 2**32 - 2**31

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 from struct import Struct
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 MAX_FILE_BYTES = 2**31 - 1  # positions in a log file are int32
 
@@ -84,26 +86,40 @@ NO_LEADER_EPOCH = -1
 
 # One row a batch. A v0/v1 message is a row too: base_offset is its own (a wrapper's last) offset, both timestamps
 # its timestamp, count 1 (-1 for a compressed wrapper: unknown before it is opened), producer fields -1.
-BATCH = np.dtype(
-    [
-        ("position", "<i8"),
-        ("base_offset", "<i8"),
-        ("base_timestamp", "<i8"),
-        ("max_timestamp", "<i8"),
-        ("producer_id", "<i8"),
-        ("size", "<i4"),  # the whole entry, with its first 12 bytes
-        ("partition_leader_epoch", "<i4"),
-        ("crc", "<u4"),
-        ("last_offset_delta", "<i4"),
-        ("base_sequence", "<i4"),
-        ("count", "<i4"),
-        ("attributes", "<i2"),
-        ("producer_epoch", "<i2"),
-        ("magic", "i1"),
-        ("flaws", "u1"),
-        ("reserved", "<u2"),
-    ]
-)
+BATCH_COLUMNS = {
+    "position": "i8",
+    "base_offset": "i8",
+    "base_timestamp": "i8",
+    "max_timestamp": "i8",
+    "producer_id": "i8",
+    "size": "i4",  # the whole entry, with its first 12 bytes
+    "partition_leader_epoch": "i4",
+    "crc": "u4",
+    "last_offset_delta": "i4",
+    "base_sequence": "i4",
+    "count": "i4",
+    "attributes": "i2",
+    "producer_epoch": "i2",
+    "magic": "i1",
+    "flaws": "u1",
+    "reserved": "u2",
+}
+_FORMS = {"i8": "q", "i4": "i", "u4": "I", "i2": "h", "u2": "H", "i1": "b", "u1": "B"}
+BATCH_ROW = Struct("<" + "".join(_FORMS[kind] for kind in BATCH_COLUMNS.values()))
+
+if TYPE_CHECKING:
+    BATCH: np.dtype[np.void]
+
+
+def __getattr__(name: str) -> object:
+    """`BATCH`, the same as a numpy dtype, made when first asked for: to import numpy takes longer than a small dump."""
+    if name != "BATCH":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import numpy as np
+
+    dtype = np.dtype([(column, f"<{kind}") for column, kind in BATCH_COLUMNS.items()])
+    globals()["BATCH"] = dtype
+    return dtype
 
 
 # What the counting rule of index entries remembers of a segment, an int64 each. "Entry" is the last in an index file.
@@ -190,6 +206,14 @@ class Refused(IntEnum):
     NO_ROOM = -1  # the batch is closed, or full for this record
     SHORT_BUFFER = -2  # there is room by the limit, but the buffer must be made longer first
     TOO_LARGE = -3  # alone in a batch it could have more bytes than allowed
+
+
+class Seek(IntEnum):
+    """How the search for a record's time ended."""
+
+    FOUND = 0
+    MORE = 1  # it goes on at the position, with so many bytes as the batch there has; 0: not known
+    DECODE = 2  # the batch at the position is compressed, of an old format, or broken
 
 
 # What every decode and encode returns: code, next batch (or message), position of the problem, what was found there.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.times import first_offset_from
-from octavo.scan.transactions import Transactions
+
+if TYPE_CHECKING:
+    from octavo.scan.transactions import Transactions
 
 Named = Literal["earliest", "latest", "highWatermark"]
 Offset = int | Named

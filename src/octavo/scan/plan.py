@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from octavo.scan.index_files import read_offset_index
 from octavo.scan.location import Location, ReadableFile
 from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.segment_log import batch_at, follow
-from octavo.scan.transactions import Transactions
+
+if TYPE_CHECKING:
+    from octavo.scan.transactions import Transactions
 
 SPLIT_BYTES = 128 << 20
 

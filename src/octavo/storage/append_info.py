@@ -17,11 +17,12 @@ from octavo.errors import (
     RecordTooLargeError,
     UnforeseenBatchError,
 )
+from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.batch_row import BatchRow, all_attributes, batch_row, batch_rows, largest_timestamp
+from octavo.storage.batch_row import all_attributes, batch_row, batch_rows, largest_timestamp
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

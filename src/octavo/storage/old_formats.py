@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptBatchError, CorruptionError, EncodingError, InvalidBatchError, UnforeseenBatchError
+from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.format.convert import Appending, up_convert
 from octavo.format.message import read_messages
 from octavo.kernels import layout
 from octavo.kernels.layout import Column
 from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.batch_row import BatchRow, batch_row
+from octavo.storage.batch_row import batch_row
 from octavo.storage.rebuild import built_set
 from octavo.storage.record_checks import Fault, find_faults, null_flags, refusal
 from octavo.storage.record_reader import read_records, refusal_of

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import EncodingError, UnforeseenBatchError
 from octavo.format.batch import Origin, build_columns
+from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.format.walker import walk
 from octavo.kernels import layout
@@ -16,7 +17,7 @@ from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
 from octavo.storage.append_info import check_size
 from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.batch_row import BatchRow, batch_rows
+from octavo.storage.batch_row import batch_rows
 from octavo.storage.record_checks import check_records
 from octavo.storage.record_reader import read_batch
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import InvalidBatchError, UnforeseenBatchError
+from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.storage.append_info import source_codec
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.batch_row import BatchRow, batch_row, batch_rows
+from octavo.storage.batch_row import batch_row, batch_rows
 from octavo.storage.in_place import assign_in_place, check_in_place, headers_suffice, keeps_codec
 from octavo.storage.old_formats import convert
 from octavo.storage.rebuild import rebuild

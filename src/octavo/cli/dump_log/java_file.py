@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 _SLASHES = re.compile("/+")
@@ -36,7 +36,7 @@ class JavaFile(NamedTuple):
     def absolute(self) -> str:
         if self.path.startswith("/"):
             return self.path
-        here = str(Path.cwd())
+        here = os.getcwd()  # noqa: PTH109 - pathlib takes longer to import than a small file to dump
         return f"{here.removesuffix('/')}/{self.path}" if self.path else here
 
     def sibling(self, suffix: str) -> str:

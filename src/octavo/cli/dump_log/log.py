@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from octavo.cli.dump_log.batch_line import BatchRow, batch_end, batch_start
-from octavo.cli.dump_log.decoders import is_plain, payload_decoder
-from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.batch_line import batch_end, batch_start
 from octavo.cli.dump_log.options import MAX_INT, Options
-from octavo.cli.dump_log.record_line import RecordFormat, record_line
-from octavo.cli.dump_log.records import RecordReader, Span
-from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import too_small
-from octavo.cli.dump_log.span_text import SpanText, gaps
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
-from octavo.format.message import Message
+from octavo.format.batch_row import BatchRow
+from octavo.format.chunk_walk import RowChunk, walk_rows
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
-from octavo.format.record import Record
-from octavo.format.record_parts import signed64
-from octavo.format.walker import Chunk, walk_chunks
 from octavo.kernels import layout
-from octavo.kernels.layout import Flaw, Stop
+from octavo.kernels.layout import BATCH_ROW, Flaw, Stop
+
+if TYPE_CHECKING:
+    from octavo.cli.dump_log.deep import DeepDump
+    from octavo.cli.dump_log.java_file import JavaFile
+    from octavo.cli.dump_log.report import Findings
 
 _PIECES_AT_ONCE = 10_000  # of text, before they are written
 
 
 def dump_log(file: JavaFile, options: Options, findings: Findings) -> None:
     """Print a file as far as it can be read. The order of these steps is the order of Kafka's failures."""
-    decoder = payload_decoder(options)
+    deep = None
+    if options.deep_iteration:
+        from octavo.cli.dump_log.deep import DeepDump  # brings numpy, and with it half of a small dump's time
+
+        deep = DeepDump(file.absolute, options, findings)
     max_bytes = options.integer("max-bytes")
     print(_first_line(file))
     with LogFile(file.path) as log:
         if max_bytes < 0:
             raise OctavoError(f"--max-bytes is {max_bytes}, expected 0 or more")
-        shown = decoder if options.print_data_log else None
-        form = RecordFormat(not options.has("skip-record-metadata"), shown, shown is None or is_plain(options))
-        dump = LogDump(log, file, form if options.deep_iteration else None, findings)
+        dump = LogDump(log, deep)
         try:
             dump.run(min(max_bytes, log.size))
         except CorruptionError as error:
@@ -58,20 +57,15 @@ def _first_line(file: JavaFile) -> str:
 class LogDump:
     """The dump of one file; `position` is the end of the last batch that was printed."""
 
-    def __init__(self, log: LogFile, file: JavaFile, form: RecordFormat | None, findings: Findings) -> None:
+    def __init__(self, log: LogFile, deep: DeepDump | None) -> None:
         self.position = 0
         self._log = log
-        self._path = file.absolute
-        self._form = form
-        self._findings = findings
-        self._last_offset = -1
-        self._reader = RecordReader()
-        self._span_text = SpanText()
+        self._deep = deep
         self._text: list[bytes] = []
 
     def run(self, end: int) -> None:
         """Print the batches before `end`."""
-        for chunk in walk_chunks(self._log.reader(0, end)):
+        for chunk in walk_rows(self._log.reader(0, end)):
             try:
                 self._chunk(chunk)
             finally:
@@ -79,37 +73,19 @@ class LogDump:
             if chunk.stop is Stop.SIZE_TOO_SMALL:
                 raise too_small(self._log, chunk.stop_position)
 
-    def _chunk(self, chunk: Chunk) -> None:
-        all_records = self._reader.of_batches(chunk.data, chunk.table) if self._form else None
-        for row in map(BatchRow._make, chunk.table.tolist()):
+    def _chunk(self, chunk: RowChunk) -> None:
+        if self._deep is not None:
+            self._deep.begin(chunk)
+        for row in map(BatchRow._make, BATCH_ROW.iter_unpack(chunk.rows)):
             position = chunk.file_position + row.position
             batch = self._with_whole_header(row, position) if row.flaws & Flaw.TOO_SHORT else row
-            self._print(batch_start(batch))
-            self._print(batch_end(batch, position))
-            if all_records is not None and self._form is not None:
-                self._records(batch, next(all_records), self._form)
+            self._text.append(batch_start(batch).encode())
+            self._text.append(batch_end(batch, position).encode())
+            if self._deep is not None:
+                self._text.extend(self._deep.lines(batch))
             self.position = position + batch.size
             if len(self._text) >= _PIECES_AT_ONCE:
                 self._flush()
-
-    def _records(self, batch: BatchRow, records: Iterable[Record | Message], form: RecordFormat) -> None:
-        if isinstance(records, Span) and form.plain and not batch.is_control:
-            offsets = records.offsets()
-            if len(offsets):
-                for before, offset in gaps(offsets, self._last_offset):
-                    self._findings.gaps[self._path][before] = offset
-                self._last_offset = int(offsets[-1])
-                self._text.extend(self._span_text.lines(batch, records, form))
-            return
-        for record in records:
-            self._follow(record.offset)
-            for piece in record_line(batch, record, form):
-                self._print(piece)
-
-    def _follow(self, offset: int) -> None:
-        if offset != signed64(self._last_offset + 1):
-            self._findings.gaps[self._path][self._last_offset] = offset
-        self._last_offset = offset
 
     def _with_whole_header(self, row: BatchRow, position: int) -> BatchRow:
         """Of a batch that says it is shorter than a header, Kafka reads the header all the same, from what follows."""
@@ -128,11 +104,8 @@ class LogDump:
             producer_id=fields["producerId"],
             producer_epoch=fields["producerEpoch"],
             base_sequence=fields["baseSequence"],
-            records_count=fields["recordsCount"],
+            record_count=fields["recordsCount"],
         )
-
-    def _print(self, text: str) -> None:
-        self._text.append(text.encode("utf-8", "surrogateescape"))
 
     def _flush(self) -> None:
         if sys.stdout is not None:  # closed before the start: there is nowhere to print to

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from octavo.cli.dump_log.batch_line import timestamp_type
 from octavo.format.java_utf8 import decode_utf8
 from octavo.format.message import Message
 from octavo.format.record import Header, Record
-from octavo.format.record_parts import signed64
 from octavo.format.sequence import record_sequence
+from octavo.kernels.integers import signed64
 
 if TYPE_CHECKING:
-    from octavo.cli.dump_log.batch_line import BatchRow
     from octavo.cli.dump_log.decoders import PayloadDecoder
+    from octavo.format.batch_row import BatchRow
 
 INDENT = "| "
 
@@ -44,7 +45,7 @@ def record_line(batch: BatchRow, record: Record | Message, form: RecordFormat) -
 
 
 def _metadata(batch: BatchRow, record: Record | Message) -> Iterator[str]:
-    start = f"{INDENT}offset: {record.offset} {batch.timestamp_type}: {record.timestamp}"
+    start = f"{INDENT}offset: {record.offset} {timestamp_type(batch)}: {record.timestamp}"
     if isinstance(record, Message):
         yield f"{start} keySize: {record.key_size} valueSize: {record.value_size}"
         yield f" isValid: {'true' if record.is_valid else 'false'} crc: {record.crc}"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.cli.dump_log.records import RecordReader
 from octavo.cli.log_file import LogFile
-from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.format.record_parts import signed64
-from octavo.format.walker import walk
+from octavo.errors import CorruptRecordError
 from octavo.kernels import layout
+from octavo.kernels.integers import signed64
 
 
 class SingleBatch(NamedTuple):
@@ -38,16 +36,6 @@ def batch_at(log: LogFile, position: int, end: int) -> SingleBatch | None:
         fields = dict(zip(layout.BATCH_FIELDS, layout.BATCH_HEADER.unpack(header), strict=True))
         offset = signed64(offset + fields["lastOffsetDelta"])
     return SingleBatch(position, layout.LOG_OVERHEAD + size, offset)
-
-
-def max_timestamp(log: LogFile, batch: SingleBatch) -> int:
-    """The largest timestamp of the batch's records; at least -1."""
-    data = memoryview(log.read_at(batch.position, batch.size))
-    try:
-        (records,) = RecordReader().of_batches(data, walk(data, check_crc=False).table)
-        return max([layout.NO_TIMESTAMP, *(record.timestamp for record in records)])
-    except CorruptionError as error:
-        raise error.at(position=batch.position, path=log.path) from None
 
 
 def too_small(log: LogFile, position: int) -> CorruptRecordError:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
+from octavo.cli.dump_log.batch_line import timestamp_type
 from octavo.format.sequence import record_sequences
 from octavo.kernels.layout import Code
 
 if TYPE_CHECKING:
-    from octavo.cli.dump_log.batch_line import BatchRow
     from octavo.cli.dump_log.record_line import RecordFormat
     from octavo.cli.dump_log.records import Span
+    from octavo.format.batch_row import BatchRow
 
 
 class SpanText:
@@ -27,7 +28,7 @@ class SpanText:
     def lines(self, batch: BatchRow, span: Span, form: RecordFormat) -> Iterator[bytes]:
         """A line for each record, as UTF-8."""
         sequences = record_sequences(batch.base_sequence, span.offsets() - np.int64(batch.base_offset))
-        kind, shown = batch.timestamp_type.encode(), form.decoder is not None
+        kind, shown = timestamp_type(batch).encode(), form.decoder is not None
         row = span.first
         while row < span.end:
             code, next_row, end = kernels.record_lines(

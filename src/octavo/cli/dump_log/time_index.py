@@ -9,15 +9,16 @@ import numpy as np
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.offset_index import check_sanity, entries_to_show
 from octavo.cli.dump_log.options import Options
+from octavo.cli.dump_log.records import RecordReader
 from octavo.cli.dump_log.report import Findings
-from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, max_timestamp, too_small
+from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, too_small
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError
 from octavo.format.index_search import last_slot_up_to
 from octavo.format.names import base_offset_of
 from octavo.format.offset_index import OffsetIndex
 from octavo.format.time_index import TimeIndex
-from octavo.format.walker import walk_chunks
+from octavo.format.walker import walk, walk_chunks
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
 
 
@@ -39,7 +40,7 @@ def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> Non
             if batch is None or batch.last_offset != offset:
                 findings.not_found[file.absolute].append((offset, -1 if batch is None else batch.last_offset))
             else:
-                newest = max_timestamp(log, batch)
+                newest = _max_timestamp(log, batch)
                 if newest != timestamp:
                     findings.timestamp_mismatches[file.absolute].append((timestamp, newest))
                 if previous >= timestamp:
@@ -47,6 +48,16 @@ def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> Non
             if not options.has("verify-index-only"):
                 print(f"timestamp: {timestamp} offset: {offset}")
             previous = timestamp
+
+
+def _max_timestamp(log: LogFile, batch: SingleBatch) -> int:
+    """The largest timestamp of the batch's records; at least -1."""
+    data = memoryview(log.read_at(batch.position, batch.size))
+    try:
+        (records,) = RecordReader().of_batches(data, walk(data, check_crc=False).table)
+        return max([NO_TIMESTAMP, *(record.timestamp for record in records)])
+    except CorruptionError as error:
+        raise error.at(position=batch.position, path=log.path) from None
 
 
 def _start_position(index: OffsetIndex, offset: int) -> int:

@@ -11,8 +11,8 @@ from octavo.format.anatomy.message import describe_message
 from octavo.format.anatomy.node import Node, field_nodes
 from octavo.format.anatomy.record import describe_records
 from octavo.format.compression import DEFAULT_LIMIT, decompress
-from octavo.format.record_parts import signed64
 from octavo.kernels import layout
+from octavo.kernels.integers import signed64
 
 
 def describe_batch(data: memoryview, position: int, *, limit: int = DEFAULT_LIMIT) -> Node:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from octavo.format.anatomy.node import Meanings, Node
 from octavo.format.compression import CODECS
-from octavo.format.record_parts import signed64
 from octavo.format.sequence import last_sequence
 from octavo.kernels import layout
+from octavo.kernels.integers import signed64
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

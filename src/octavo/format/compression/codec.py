@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from octavo.errors import EncodingError
 
@@ -18,8 +18,7 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CodecRow:
+class CodecRow(NamedTuple):
     """What Kafka says about one codec. A codec without a `level_config` has no levels."""
 
     codec: Codec
@@ -55,3 +54,11 @@ CODECS: dict[Codec, CodecRow] = {
         CodecRow(Codec.ZSTD, "zstd", 2, "compression.zstd.level", -131072, 22, 3),
     )
 }
+
+
+def codec_named(name: str) -> Codec:
+    """The codec that configs call so."""
+    for row in CODECS.values():
+        if row.name == name:
+            return row.codec
+    raise EncodingError(f"codec {name!r}, expected {', '.join(row.name for row in CODECS.values())}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from octavo.errors import DecompressionLimitError
 
 
@@ -36,6 +34,8 @@ class Scratch:
 
 def fresh_buffer(capacity: int) -> memoryview:
     """Memory left uninitialised: a page of it costs nothing before it is written to."""
+    import numpy as np  # takes longer to load than a small file takes to read
+
     try:
         return np.empty(capacity, np.uint8).data
     except MemoryError:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Refused
-from octavo.kernels.reference.columns import check_columns, signed64, value_at
+from octavo.kernels.reference.columns import check_columns, value_at
 from octavo.kernels.reference.varint import write_varint, write_varlong
 
 COMPRESSION_RATE_ESTIMATION_FACTOR = np.float32(1.05)

@@ -30,11 +30,6 @@ class Problem(Exception):
         self.outcome = code, position, found
 
 
-def signed64(value: int) -> int:
-    """Java's long arithmetic: wraps around."""
-    return (value + 2**63) % 2**64 - 2**63
-
-
 def capacity(columns: RecordColumns) -> int:
     lengths = [len(columns.offset), len(columns.timestamp)]
     lengths += [room for room in (_row_capacity(columns.key), _row_capacity(columns.value)) if room is not None]

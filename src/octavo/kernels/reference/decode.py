@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code, Column, Outcome
 from octavo.kernels.reference.columns import (
     HeaderRoom,
@@ -19,7 +20,6 @@ from octavo.kernels.reference.columns import (
     capacity,
     free_bytes,
     require_writable,
-    signed64,
 )
 from octavo.kernels.reference.varint import BrokenVarintError, read_varint, read_varlong
 

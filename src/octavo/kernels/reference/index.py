@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import INDEX_COUNTERS
-from octavo.kernels.reference.columns import signed64
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code, Column, Outcome
-from octavo.kernels.reference.columns import Problem, Row, append, capacity, free_bytes, require_writable, signed64
+from octavo.kernels.reference.columns import Problem, Row, append, capacity, free_bytes, require_writable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
-from octavo.kernels.reference.columns import signed64
+from octavo.kernels.integers import signed64
 from octavo.kernels.reference.hash import crc32c
 
 if TYPE_CHECKING:

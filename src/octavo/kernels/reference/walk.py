@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _NO_HEADER = (0, 0, 0, -1, -1, -1, -1, -1, 0)
 
 
-def walk(data: Buffer, start: int, end: int, table: NDArray[np.void], check_crc: bool = True) -> tuple[int, int, int]:
+def walk(
+    data: Buffer, start: int, end: int, table: NDArray[np.void] | memoryview, check_crc: bool = True
+) -> tuple[int, int, int]:
     """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
 
     Positions count from the start of `data`. The walk follows lengths alone: a batch with a flaw is a row like any.
@@ -26,6 +28,7 @@ def walk(data: Buffer, start: int, end: int, table: NDArray[np.void], check_crc:
     view = memoryview(data).cast("B")
     if not 0 <= start <= end <= len(view):
         raise ValueError(f"range {start}..{end} is not inside a buffer of {len(view)} bytes")
+    batches = np.frombuffer(table, layout.BATCH)
     rows = 0
     while True:
         left = end - start
@@ -36,7 +39,7 @@ def walk(data: Buffer, start: int, end: int, table: NDArray[np.void], check_crc:
             return rows, start, Stop.SIZE_TOO_SMALL
         if size > left - layout.LOG_OVERHEAD or size > layout.MAX_FILE_BYTES - layout.LOG_OVERHEAD:
             return rows, start, Stop.INCOMPLETE_BATCH
-        if rows == len(table):
+        if rows == len(batches):
             return rows, start, Stop.TABLE_FULL
         entry = view[start : start + layout.LOG_OVERHEAD + size]
         magic = int.from_bytes(entry[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
@@ -45,7 +48,7 @@ def walk(data: Buffer, start: int, end: int, table: NDArray[np.void], check_crc:
             fields, flaws = _message(entry, magic, check_crc)
         else:
             fields, flaws = _batch(entry, view[start:end], check_crc)
-        table[rows] = (start, offset, *fields[:3], len(entry), *fields[3:], magic, known | flaws, 0)
+        batches[rows] = (start, offset, *fields[:3], len(entry), *fields[3:], magic, known | flaws, 0)
         rows += 1
         start += len(entry)
 
