@@ -92,12 +92,13 @@ class Segment:
         """Count batches that lie at the position, and add the entries that they give.
 
         A batch gets entries when more than index.interval.bytes came since the last one that got some, itself not
-        counted: the same batches give the same indexes, however many calls append them, as long as the segment stays
-        open. A set of many batches may give more entries than an index has room for: it is full then, and the segment
-        is rolled before the next append. (Kafka fails in the middle of such an append.)
+        counted: the same batches give the same indexes, however many calls append them. (Kafka begins to count anew
+        when it opens a segment. Here a log may be opened for each few batches, and would never get an entry.) A set of
+        many batches may give more entries than an index has room for: it is full then, and the segment is rolled before
+        the next append. (Kafka fails in the middle of such an append.)
         """
         offset_index, time_index, rows = self.files.offset_index, self.files.time_index, len(table)
-        counters = array("q", self._read_counters())
+        counters = array("q", self._read_counters(position))
         offsets = bytearray(offset_index.entry_bytes * min(offset_index.room, rows))
         times = bytearray(time_index.entry_bytes * min(time_index.room, rows))
         offset_count, time_count = kernels.index_batches(
@@ -193,13 +194,15 @@ class Segment:
         self.files.log.trim()
         self._counters = None
 
-    def _read_counters(self) -> array[int]:
-        """The counters of a segment just opened begin at its indexes' last entries, with no byte counted."""
+    def _read_counters(self, position: int | None = None) -> array[int]:
+        """The counters of a segment just opened, up to a position, are what its indexes' last entries say."""
         with self._counters_lock:
             if self._counters is None:
                 offset_index, largest = self.files.offset_index, self.files.time_index.last()
-                last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
-                self._counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
+                last = offset_index.last()
+                last_offset = last.offset if len(offset_index) else self.base_offset - 1
+                since = (self.size if position is None else position) - last.position
+                self._counters = array("q", [self.base_offset, since, *largest, last_offset, largest.timestamp])
             return self._counters
 
     def _read_max_timestamp(self) -> TimestampOffset:

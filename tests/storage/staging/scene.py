@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from octavo.clock import ManualClock
-from octavo.filesystem import FileSystem
+from octavo.filesystem import File, FileSystem, LocalFile, LocalFileSystem
 from octavo.format.batch import decode_batch
 from octavo.format.batch_run import BatchSettings, RunEncoder
 from octavo.format.names import TopicPartition
@@ -25,6 +25,23 @@ from octavo.storage.staging.stage import Place, Stage, StagedPart
 from tests.storage.worlds import NOW_MS
 
 WRITER = "query 1"
+
+
+class UnsyncedFile(LocalFile):
+    """A file that the disk is not waited for."""
+
+    def fsync(self) -> None:
+        """Nothing crashes here."""
+
+
+class UnsyncedFileSystem(LocalFileSystem):
+    """This machine's files, for tests of many commits in which nothing crashes: a sync takes milliseconds."""
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        return UnsyncedFile(path, create=create)
+
+    def fsync_folder(self, path: Path) -> None:
+        """Nothing crashes here."""
 
 
 class Scene:

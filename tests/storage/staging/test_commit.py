@@ -1,0 +1,186 @@
+"""Commits of staged batches: named steps, batches that come again, refusals, lost files, small and large files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.errors import InvalidBatchError, InvalidPartitionsError, StagedFileLostError
+from octavo.filesystem import LocalFileSystem
+from octavo.format.commit_store import decode
+from octavo.format.names import COMMIT_STORE, TopicPartition
+from octavo.storage.log_dir import LogDir
+from octavo.storage.staging.commit import CommitStep
+from octavo.storage.staging.stage import StagedPart
+from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, all_folders, sweep_old
+from tests.storage.batches import batch
+from tests.storage.staging.scene import Scene, UnsyncedFileSystem, batch_values
+
+
+class Stopped(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    made = Scene(tmp_path / "logs", LocalFileSystem())
+    made.create()
+    return made
+
+
+def stops() -> Iterator[tuple[CommitStep, int]]:
+    """Each named step; the appends to two partitions are two."""
+    for step in CommitStep:
+        for time in range(2 if step is CommitStep.APPENDED else 1):
+            yield step, time
+
+
+class StopAt:
+    """Ends the commit at a step."""
+
+    def __init__(self, step: CommitStep, time: int = 0) -> None:
+        self._left = [step] * (time + 1)
+
+    def __call__(self, step: CommitStep) -> None:
+        if step is self._left[0]:
+            self._left.pop()
+            if not self._left:
+                raise Stopped
+
+
+def joined(*batches: dict[int, list[bytes]]) -> dict[int, list[bytes]]:
+    return {partition: [value for each in batches for value in each[partition]] for partition in range(2)}
+
+
+@pytest.mark.parametrize(("step", "time"), list(stops()))
+@pytest.mark.parametrize("records", [3, 12])  # appended, and adopted as a segment
+def test_a_stop_at_each_named_step_leaves_all_or_nothing(
+    scene: Scene, step: CommitStep, time: int, records: int
+) -> None:
+    first, second = batch_values(0, 3), batch_values(1, records)
+    scene.publish(0, scene.stage(first))
+    with pytest.raises(Stopped):
+        scene.publish(1, scene.stage(second), StopAt(step, time))
+    assert scene.values() == (first if step is CommitStep.CHECKED else joined(first, second))
+    assert scene.publish(1, scene.stage(second)) is (step is CommitStep.CHECKED)
+    assert scene.values() == joined(first, second)
+    assert scene.staged_files() == []
+
+
+def test_a_batch_that_comes_again_is_skipped_and_its_files_go(scene: Scene) -> None:
+    assert scene.publish(0, scene.stage(batch_values(0)))
+    assert not scene.publish(0, scene.stage(batch_values(0)))
+    assert scene.values() == batch_values(0)
+    assert scene.staged_files() == []
+
+
+def test_of_two_attempts_at_a_task_the_one_that_is_named_counts(scene: Scene) -> None:
+    scene.stage(batch_values(0))
+    taken = scene.stage(batch_values(0))
+    scene.publish(0, taken)
+    assert scene.values() == batch_values(0)
+    assert scene.staged_files() == []
+
+
+def test_writers_do_not_sweep_the_files_of_others(scene: Scene) -> None:
+    others = scene.stage(batch_values(7), writer="query 2")
+    scene.publish(0, scene.stage(batch_values(0)))
+    assert sorted(scene.staged_files()) == sorted(part.name for part in others)
+    folders = all_folders(scene.filesystem, [scene.root])
+    assert sweep_old(scene.filesystem, folders, scene.clock.time_ms()) == []
+    now_ms = scene.filesystem.mtime_ms(scene.root / "t-0" / others[0].name)
+    assert len(sweep_old(scene.filesystem, folders, now_ms + STAGED_FILE_MAX_AGE_MS + 60_000)) == 2
+    assert scene.staged_files() == []
+
+
+def test_an_aborted_batch_leaves_nothing_but_the_files_of_a_decided_commit(scene: Scene) -> None:
+    scene.stage(batch_values(0))
+    scene.publisher.discard("query 1")
+    assert scene.staged_files() == []
+    with pytest.raises(Stopped):
+        scene.publish(0, scene.stage(batch_values(0)), StopAt(CommitStep.DECIDED))
+    scene.publisher.discard("query 1")
+    assert len(scene.staged_files()) == 2
+    assert scene.values() == batch_values(0)
+
+
+def test_what_a_broker_appended_to_half_a_commit_stays(scene: Scene) -> None:
+    with pytest.raises(Stopped):
+        scene.publish(0, scene.stage(batch_values(0, 4)), StopAt(CommitStep.APPENDED))
+    store = scene.root / COMMIT_STORE
+    pending = store.read_bytes()
+    assert decode(pending).pending is not None
+    store.unlink()  # a broker does not look at it
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        for partition in range(2):
+            log_dir.log("t", partition).append_as_leader(batch(0, 1, value_bytes=7), leader_epoch=0)
+    store.write_bytes(pending)
+    values, foreign = batch_values(0, 4), [bytes(7)]
+    assert scene.values() == {0: [*values[0], *foreign], 1: [*foreign, *values[1]]}
+    assert decode(store.read_bytes()).pending is None
+
+
+def test_a_commit_whose_files_are_lost_is_undone(scene: Scene) -> None:
+    scene.publish(0, scene.stage(batch_values(0)))
+    staged = scene.stage(batch_values(1))
+    with pytest.raises(Stopped):
+        scene.publish(1, staged, StopAt(CommitStep.APPENDED))
+    (scene.root / "t-1" / staged[1].name).unlink()
+    assert scene.values() == batch_values(0)
+    assert scene.publish(1, scene.stage(batch_values(1)))
+    assert scene.values() == joined(batch_values(0), batch_values(1))
+
+
+def test_a_staged_file_that_went_before_the_decision_is_refused(scene: Scene) -> None:
+    staged = scene.stage(batch_values(0))
+    (scene.root / "t-1" / staged[1].name).unlink()
+    with pytest.raises(StagedFileLostError, match="there is nothing, expected"):
+        scene.publish(0, staged)
+    assert scene.values() == {0: [], 1: []}
+
+
+def test_a_refusal_comes_before_the_decision(scene: Scene) -> None:
+    staged = scene.stage(batch_values(0))
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        log_dir.alter_configs("t", {"compression.type": "zstd"})
+    with pytest.raises(InvalidBatchError, match=r"t-0: batches staged with codec 0, expected compression\.type zstd"):
+        scene.publish(0, staged)
+    assert scene.values() == {0: [], 1: []}
+
+
+def test_a_partition_that_is_not_there_is_refused(scene: Scene) -> None:
+    part = scene.stage({0: [b"x"]})[0]
+    with pytest.raises(InvalidPartitionsError, match="t-5 is not there any more: topic t has 0 partitions"):
+        scene.publish(0, [StagedPart("t", 5, part.name, part.facts)])
+
+
+def test_a_topic_is_made_for_batches_that_waited_in_the_root(scene: Scene) -> None:
+    staged = scene.stage({0: [b"a"], 1: [b"b"]})
+    moved = []
+    for part in staged:
+        (scene.root / str(part.topic_partition) / part.name).rename(scene.root / part.name)
+        moved.append(StagedPart("new", part.partition, part.name, part.facts, partitions=3))
+    scene.publish(0, moved)
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        assert log_dir.topics["new"] == [0, 1, 2]
+        assert [log_dir.log("new", partition).log_end_offset for partition in range(3)] == [1, 1, 0]
+    assert scene.staged_files() == []
+
+
+def test_a_thousand_small_batches_leave_segments_by_size(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "logs", UnsyncedFileSystem(), segment_bytes=60_000)
+    scene.create(1)
+    for batch_id in range(1000):
+        scene.publish(batch_id, scene.stage({0: [b"%d" % batch_id, b"some text of a small record"]}))
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        log = log_dir.log("t", 0)
+        sizes = [segment.size for segment in log.segments]
+        assert log.log_end_offset == 2000
+        assert len(sizes) == -(-log.size // 60_000), sizes
+        assert all(size > 59_000 for size in sizes[:-1])
+        # An entry for about every index.interval.bytes, though the log was opened anew for each batch.
+        assert all(len(segment.files.offset_index) >= segment.size // 4096 - 1 for segment in log.segments)
+    names = scene.filesystem.names(scene.root / str(TopicPartition("t", 0)))
+    assert len(names) == 4 * len(sizes) + 2, names  # log, two indexes, a snapshot; two small files
