@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from octavo.errors import CorruptionError, OffsetOutOfRangeError
-from octavo.jobs import count
+from octavo.format.compression import Codec
+from octavo.jobs import count, upgrade
 from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
+from octavo.scan.api import scan
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.spark import jobs
 from octavo.spark.runner import SparkRunner
+from octavo.storage.log_dir import LogDir
 from tests.golden.archives import unpack
 
 if TYPE_CHECKING:
@@ -84,3 +89,26 @@ def test_reindex_leaves_the_same_files(spark: SparkSession, tmp_path: Path) -> N
     assert {path: path.read_bytes() for path in before} == before
     assert sum(bool(result.changed) for result in results) >= len(before) > 5
     assert not any(result.changed for result in jobs.reindex(spark, root, [topic.rpartition("-")[0]], dry_run=True))
+
+
+def test_upgrade_gives_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    here, there = (Path(shutil.copytree(unpack("upgrade-mixed"), tmp_path / name)) for name in ("here", "there"))
+    with LogDir(here, background=False) as logs:
+        assert not any(done.error for done in upgrade.upgrade(upgrade.plan(logs, Codec.LZ4), ThreadRunner()))
+    assert not any(done.error for done in jobs.upgrade(spark, there, compression_type="lz4"))
+    compared = 0
+    for path in sorted(there.rglob("*.log")) + sorted(there.rglob("*.*index")):
+        assert path.read_bytes() == (here / path.relative_to(there)).read_bytes(), path
+        compared += path.stat().st_size
+    assert compared > 10000
+
+
+def test_export_writes_what_a_scan_reads(spark: SparkSession, tmp_path: Path) -> None:
+    root, output = unpack("v431-clean"), tmp_path / "records"
+    results = jobs.export(spark, root, output, isolation_level="read_committed", split_bytes=20000)
+    assert len(results) > 20 and not list(output.glob(".*"))
+    found = pyarrow.concat_tables(pyarrow.parquet.read_table(path) for path in sorted(output.iterdir()))
+    expected = scan(root, isolation_level="read_committed").to_table()
+    assert sum(result.rows for result in results) == found.num_rows == expected.num_rows
+    order = [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
+    assert found.sort_by(order).to_pylist() == expected.sort_by(order).to_pylist()

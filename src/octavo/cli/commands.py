@@ -11,11 +11,10 @@ Listing a command imports nothing; running one imports its module, which has eit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """Where a command lives, and its line in `octavo --help`."""
 
     module: str
@@ -29,6 +28,7 @@ COMMANDS: dict[str, Command] = {
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "compact": Command("octavo.cli.compact", "Keep the last record of each key: one cleaner round."),
     "config": Command("octavo.cli.config", "Show the configs of topics and of log directories."),
+    "consume": Command("octavo.cli.consume", "Print what a group has not read yet, and commit its offsets."),
     "copy": Command("octavo.cli.copy", "Append the batches of topics to another log directory."),
     "create": Command("octavo.cli.create", "Create a topic."),
     "delete": Command("octavo.cli.delete", "Delete topics."),
@@ -41,10 +41,12 @@ COMMANDS: dict[str, Command] = {
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
     "lookup": Command("octavo.cli.lookup", "Show where an offset or a time is found, and the way there."),
+    "produce": Command("octavo.cli.produce.command", "Append records to a topic."),
     "recover": Command("octavo.cli.recover", "Bring a log directory into the state of a clean stop."),
     "reindex": Command("octavo.cli.reindex", "Write the indexes of segments anew from their logs."),
     "retain": Command("octavo.cli.retain", "Delete the segments that retention condemns."),
     "topics": Command("octavo.cli.topics", "List the partitions of a log directory with exact counts."),
     "truncate": Command("octavo.cli.truncate", "Cut the end of a partition's log."),
+    "upgrade": Command("octavo.cli.upgrade", "Write old formats anew as v2, or all batches with another codec."),
     "verify": Command("octavo.cli.verify", "Check everything in a log directory."),
 }

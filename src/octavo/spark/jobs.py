@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from octavo.config import Given
+from octavo.format.compression.codec import codec_named
 from octavo.jobs import count
+from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
+from octavo.jobs import upgrade as upgrading
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.directories import directories
+from octavo.jobs.export import ExportRequest, ExportResult, Form
 from octavo.jobs.reindex import ReindexResult
+from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
 from octavo.jobs.verify.job import Summary, Verification
 from octavo.jobs.verify.plan import plan as plan_verification
+from octavo.scan.api import scan
 from octavo.scan.location import Location
 from octavo.scan.log_dirs import Place, open_log_dirs
+from octavo.scheduler import EndScheduler
 from octavo.spark.runner import SparkRunner
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +73,47 @@ def reindex(
         tasks = [task for place in found for task in reindexing.plan(place, configs or {}, write=not dry_run)]
         outcomes = reindexing.commit(SparkRunner(spark).run(reindexing.run, tasks))
         return [outcome.get() for outcome in outcomes]
+
+
+def export(
+    spark: SparkSession,
+    paths: Place | Sequence[Place],
+    output: str | PathLike[str],
+    form: Form = "parquet",
+    **selection: Any,
+) -> list[ExportResult]:
+    """Write records into a folder, a file a task: what `octavo.scan` selects with the same arguments.
+
+    The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows.
+    """
+    records = scan(_places(paths), on_damage="skip", **selection)
+    request = ExportRequest(Path(output).absolute(), True, form, records.columns)
+    exporting.prepare(request)
+    tasks = exporting.plan(records.plan(), request)
+    return exporting.commit(tasks, SparkRunner(spark).run(exporting.run, tasks))
+
+
+def upgrade(
+    spark: SparkSession,
+    paths: Place | Sequence[Place],
+    names: Sequence[str] = (),
+    compression_type: str | None = None,
+) -> list[Upgraded]:
+    """Write old formats of the named topics, or of all, anew as v2; with a codec, all batches with that."""
+    codec = None if compression_type is None else codec_named(compression_type)
+    with _owned(paths, names) as logs:
+        return list(upgrading.upgrade(upgrading.plan(logs, codec), SparkRunner(spark)))
+
+
+@contextmanager
+def _owned(paths: Place | Sequence[Place], names: Sequence[str]) -> Iterator[LogDir]:
+    """The directories, with the partitions of the named topics or of all, without background work."""
+    scheduler = EndScheduler()
+    places = [Path(str(place)) for place in _places(paths)]
+    environment = Environment(scheduler)
+    with LogDir(places, only=names or None, background=False, environment=environment, create=False) as logs:
+        scheduler.forget()
+        yield logs
 
 
 def _places(paths: Place | Sequence[Place]) -> Sequence[Place]:

@@ -1,0 +1,86 @@
+"""`octavo upgrade`: old formats written anew as v2, or everything with another codec."""
+
+from __future__ import annotations
+
+import click
+
+from octavo.cli.listing import check_topics
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.progress import progress_bar
+from octavo.cli.runner import SparkCommand, job_runner, spark_option
+from octavo.format.compression.codec import CODECS, codec_named
+from octavo.jobs.upgrade import Upgraded, plan, upgrade
+
+
+@declare("upgrade", SparkCommand)
+@logdirs_argument
+@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@click.option(
+    "--compression-type",
+    type=click.Choice([row.name for row in CODECS.values()]),
+    help="Write all batches with this codec; default: each keeps its own.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing; takes no lock.")
+@spark_option
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topics: tuple[str, ...],
+    compression_type: str | None,
+    dry_run: bool,
+    master: str | None,
+    as_json: bool,
+) -> int:
+    """Write v0 and v1 messages of LOGDIR anew as v2 batches, and with --compression-type every batch with that codec.
+
+    Records keep their offsets, times and order, segments their age. Uncompressed messages, which stood alone in old
+    formats, are put together into batches of 16 KB; a segment that grows beyond segment.bytes is split. Segments
+    without anything to change stay as they are. A partition changes as a whole or not at all: one with a damaged
+    batch stays as it is, which is told, and the exit code is 1 then. The log of the cluster's metadata is left alone.
+    """
+    if dry_run and master is not None:
+        raise click.UsageError("--dry-run runs here, expected it without --spark")
+    check_topics(logdirs, topics)
+    codec = None if compression_type is None else codec_named(compression_type)
+    failed = 0
+    with owned(logdirs, Terms(only=topics or None, dry_run=dry_run)) as logs:
+        say_recoveries(logs)
+        plans = plan(logs, codec)
+        total = sum(task.size for planned in plans for task in planned.tasks)
+        with job_runner(master) as runner, progress_bar("upgrading", total) as progress:
+            filesystem = logs.environment.filesystem if master is None else None
+            for done in upgrade(plans, runner, progress, filesystem):
+                failed += done.error is not None
+                _print(done, dry_run=dry_run, as_json=as_json)
+    return 1 if failed else 0
+
+
+def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
+    name = done.plan.name
+    changed = [segment for segment in done.segments if segment.base_offsets]
+    before, after = sum(segment.segment.size for segment in changed), sum(segment.size for segment in changed)
+    batches = sum(segment.changed_batches for segment in changed)
+    if as_json:
+        print_json(
+            {
+                "topic": name.topic,
+                "partition": name.partition,
+                "segments": len(done.plan.tasks),
+                "changedSegments": len(changed),
+                "newSegments": sum(len(segment.base_offsets) for segment in changed),
+                "changedBatches": batches,
+                "bytesBefore": before,
+                "bytesAfter": after,
+                "problem": None if done.error is None else str(done.error),
+            }
+        )
+    elif done.error is not None:
+        click.echo(f"{name}: stays as it is: {done.error}")
+    elif not changed:
+        click.echo(f"{name}: nothing to change")
+    else:
+        verb = "would be" if dry_run else "were"
+        sizes = f"{before} bytes before, {after} after"
+        click.echo(f"{name}: {batches} batches in {len(changed)} segments {verb} written anew: {sizes}")

@@ -1,0 +1,116 @@
+"""Old formats written anew as v2, and batches with another codec: the same records at the same offsets."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from octavo.format.compression import Codec
+from octavo.format.names import CLUSTER_METADATA_TOPIC
+from octavo.jobs import count
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.upgrade import Upgraded, plan, upgrade
+from octavo.jobs.verify.finding import Severity
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import plan as plan_verification
+from octavo.scan.api import IsolationLevel, scan
+from octavo.scan.log_dirs import open_log_dirs
+from octavo.scan.records import ConsumerRecord
+from octavo.storage.log_dir import LogDir
+from tests.golden.archives import unpack
+
+OLD = ["v0821", "v0901", "v01022", "v01103", "upgrade-mixed", "v282"]
+
+
+@contextmanager
+def opened(root: Path, segment_bytes: int = 1 << 30) -> Iterator[LogDir]:
+    configs = {"log.segment.bytes": segment_bytes}
+    with LogDir(root, configs=configs, background=False, create=False) as logs:
+        yield logs
+
+
+def upgraded(root: Path, codec: Codec | None = None, segment_bytes: int = 1 << 30) -> list[Upgraded]:
+    with opened(root, segment_bytes) as logs:
+        plans = plan(logs, codec)
+        assert pickle.loads(pickle.dumps([planned.tasks for planned in plans])) == [planned.tasks for planned in plans]
+        return list(upgrade(plans, ThreadRunner(2)))
+
+
+def read(root: Path, isolation_level: IsolationLevel = "read_uncommitted") -> list[ConsumerRecord]:
+    """All records; those without a time are of CreateTime in v2."""
+    topics = re.compile(f"(?!{CLUSTER_METADATA_TOPIC}).*")
+    records = scan(root, topics, isolation_level=isolation_level).records()
+    return [record._replace(timestamp_type="CreateTime") if record.timestamp == -1 else record for record in records]
+
+
+def problems(root: Path) -> list[str]:
+    found = Verification(plan_verification([root]), ThreadRunner(2)).findings()
+    return [str(finding) for finding in found if finding.severity is Severity.PROBLEM]
+
+
+def magics_and_codecs(root: Path) -> tuple[set[int], set[int]]:
+    wanted = open_log_dirs(root, lambda name: name.topic != CLUSTER_METADATA_TOPIC).partitions.values()
+    rows = [row for row in count.count(count.plan(wanted), ThreadRunner(2)) if isinstance(row, count.PartitionCount)]
+    return set().union(*(row.tally.magics for row in rows)), set().union(*(row.tally.codecs for row in rows))
+
+
+@pytest.fixture
+def copy(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return Path(shutil.copytree(unpack(request.param), tmp_path / "logs"))
+
+
+@pytest.mark.parametrize("copy", OLD, indirect=True)
+def test_old_formats_become_v2(copy: Path) -> None:
+    before, codecs = read(copy), magics_and_codecs(copy)[1]
+    done = upgraded(copy)
+    assert not any(each.error for each in done)
+    assert read(copy) == before
+    assert magics_and_codecs(copy) == ({2}, codecs)
+    assert problems(copy) == []
+    assert not any(segment.base_offsets for each in upgraded(copy) for segment in each.segments)
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("copy", ["v431-killed-recovered"], indirect=True)
+def test_every_batch_gets_the_codec_but_markers(copy: Path, codec: Codec) -> None:
+    before, committed = read(copy), read(copy, "read_committed")
+    assert not any(each.error for each in upgraded(copy, codec))
+    assert read(copy) == before
+    assert read(copy, "read_committed") == committed
+    assert magics_and_codecs(copy)[1] == {codec}
+    assert problems(copy) == []
+
+
+@pytest.mark.parametrize("copy", ["v0821"], indirect=True)
+def test_messages_are_put_together_and_segments_split(copy: Path) -> None:
+    before = read(copy)
+    done = upgraded(copy, Codec.NONE, segment_bytes=1024)
+    assert any(len(segment.base_offsets) > 1 for each in done for segment in each.segments)
+    assert read(copy) == before
+    assert problems(copy) == []
+    plain = next(each for each in done if each.plan.name.topic.startswith("old.none"))
+    old, new = (sum(sizes) for sizes in zip(*((each.segment.size, each.size) for each in plain.segments), strict=True))
+    assert new < old  # 61 bytes a batch, not a message
+
+
+@pytest.mark.parametrize("copy", ["v0821"], indirect=True)
+def test_a_partition_with_a_damaged_batch_stays(copy: Path) -> None:
+    victim = next(path for path in sorted(copy.glob("old.none*/*.log")) if path.stat().st_size)
+    damaged = bytearray(victim.read_bytes())
+    damaged[-1] ^= 1
+    victim.write_bytes(damaged)
+    content = {path: path.read_bytes() for path in victim.parent.glob("*.log")}
+    with opened(copy) as logs:
+        done = list(upgrade(plan(logs, None), ThreadRunner(2)))
+    failed = [each for each in done if each.error is not None]
+    assert [each.plan.name.topic for each in failed] == [victim.parent.name.rpartition("-")[0]]
+    assert str(victim) in str(failed[0].error) and "CRC" in str(failed[0].error)
+    assert {path: path.read_bytes() for path in content} == content
+    assert not list(copy.rglob("*.cleaned"))
+    assert sum(bool(segment.base_offsets) for each in done for segment in each.segments) > 5
