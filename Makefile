@@ -6,6 +6,7 @@ FUZZ_INPUTS ?= 1000000
 SOAK_INPUTS ?= 20000000
 SOAK_FLIPS ?= 10500
 SOAK_SECONDS ?= 600
+SOAK_KILLS ?= 100
 ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -66,8 +67,9 @@ bench: setup ## measure each job beside its physical limit (BENCH_ARGS=…)
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
 
-soak: setup ## flip bytes, read a busy broker's disk, then run the fuzz for hours (SOAK_FLIPS= SOAK_SECONDS= SOAK_INPUTS=)
+soak: setup ## flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_INPUTS=)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
+	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py
 	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS) --seed $$(date +%s)
 
