@@ -13,6 +13,7 @@ from octavo.format.walker import walk
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code, Column
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash, OffsetTable
+from tests.kernels import implementations
 from tests.kernels.hand_made import batch, record
 
 SECRET = bytes(range(16))
@@ -41,7 +42,7 @@ def offsets_of(kernels: SimpleNamespace, table: OffsetTable, keys: list[bytes | 
 def test_memory_gives_slots_and_the_load_factor_keys() -> None:
     """C10: 24 bytes a slot, 5033164 keys in 128 MiB."""
     table = OffsetTable.empty(np.zeros(128 << 20, np.uint8), 0.9, KeyHash.MD5, SECRET)
-    assert (table.slot_count, table.capacity) == (5592405, 5033164)
+    assert (table.most_slots, table.capacity) == (5592405, 5033164)
 
 
 @HASHES
@@ -89,6 +90,26 @@ def test_both_make_the_same_table(both: tuple[SimpleNamespace, SimpleNamespace],
         assert table.size == table.capacity
     assert tables[0].slots.tobytes() == tables[1].slots.tobytes()
     assert tables[0].state.tolist() == tables[1].state.tolist()
+
+
+def test_a_table_takes_more_slots_as_keys_come(kernels: SimpleNamespace) -> None:
+    table = table_of(60_000, 0.9)
+    assert (table.slot_count, table.most_slots) == (1024, 60_000)
+    keys: list[bytes | None] = [b"%d" % number for number in range(3_000)]
+    assert kernels.map_columns(table, columns_of(kernels, [*keys, *keys[:100]]), 0) == 3_100
+    assert (table.slot_count, table.size) == (16_384, 3_000)
+    assert not table.slots[table.slot_count * SLOT_BYTES :].any()
+    assert offsets_of(kernels, table, [*keys, b"absent"]) == [*range(3_000, 3_100), *range(100, 3_000), -1]
+
+
+def test_a_table_that_grew_takes_all_that_fits() -> None:
+    """C10: as many keys as the memory is for, however it came to be used."""
+    kernels = implementations.load("compiled")
+    table = table_of(200_000, 0.9)
+    keys: list[bytes | None] = [b"%x" % number for number in range(200_000)]
+    assert kernels.map_columns(table, columns_of(kernels, keys), 0) == 180_000
+    assert (table.slot_count, table.size, table.latest_offset) == (200_000, 180_000, 179_999)
+    assert offsets_of(kernels, table, keys) == [*range(180_000), *([-1] * 20_000)]
 
 
 def test_md5_lies_in_a_slot_as_in_kafka(kernels: SimpleNamespace) -> None:

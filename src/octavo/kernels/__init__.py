@@ -25,6 +25,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.legacy import decode_messages
         from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns
         from octavo.kernels.compiled.replay import replay
+        from octavo.kernels.compiled.seek import find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
         from octavo.kernels.compiled.text import record_lines
         from octavo.kernels.compiled.walk import next_run, walk
@@ -41,6 +42,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.legacy import decode_messages
     from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns
     from octavo.kernels.reference.replay import replay
+    from octavo.kernels.reference.seek import find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
     from octavo.kernels.reference.text import record_lines
     from octavo.kernels.reference.walk import next_run, walk
@@ -62,7 +64,9 @@ __all__ = [
     "encode_records",
     "filter_batches",
     "find_offsets",
+    "find_timestamp",
     "index_batches",
+    "last_slot_up_to",
     "map_batches",
     "map_columns",
     "murmur2",

@@ -17,7 +17,9 @@ SLOT_BYTES = 24  # the key's hash, 16 bytes, and an offset
 MAX_SLOTS = 2**31 - 1  # Kafka counts them in an int32
 
 # What is known of a table, an int64 each. `latest_offset`: up to where the log's keys are in it.
-TABLE_STATE = ("hash", "key0", "key1", "slots", "capacity", "size", "latest_offset")
+TABLE_STATE = ("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset")
+_FIRST_SHARE = 256  # of the memory that a table may take, it begins with so small a part
+_FEWEST_SLOTS = 1024
 # What a filter is told, then what it has done so far, an int64 each.
 FILTER_STATE = (
     "now_ms",
@@ -63,15 +65,26 @@ class OffsetTable:
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
-        """An empty table in memory of zeros: as many slots as fit, of which the load factor's part is used."""
-        slots = min(len(memory) // SLOT_BYTES, MAX_SLOTS)
+        """An empty table in memory of zeros: as many slots as fit, of which the load factor's part takes keys.
+
+        It begins with few slots and grows with its keys, so that no more memory is touched than they need: that is
+        faster. Kafka's layout has all slots from the start.
+        """
+        most = slots = min(len(memory) // SLOT_BYTES, MAX_SLOTS)
+        if key_hash is KeyHash.SIPHASH:
+            slots = min(most, max(most // _FIRST_SHARE, _FEWEST_SLOTS))
         key0, key1 = np.frombuffer(secret, "<i8", 2).tolist()
-        state = np.array([key_hash, key0, key1, slots, int(slots * load_factor), 0, -1], np.int64)
-        return cls(memory, state)
+        return cls(memory, np.array([key_hash, key0, key1, slots, most, int(most * load_factor), 0, -1], np.int64))
 
     @property
     def slot_count(self) -> int:
+        """How many slots it uses now."""
         return int(self.state[TABLE_STATE.index("slots")])
+
+    @property
+    def most_slots(self) -> int:
+        """How many it may come to use."""
+        return int(self.state[TABLE_STATE.index("most_slots")])
 
     @property
     def capacity(self) -> int:

@@ -131,8 +131,8 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
     return kept
 
 
-cdef void rebuild(const Batch *batch, const Candidate *candidates, int32_t kept, int64_t horizon_ms, uint8_t *p,
-                  Batch *row) noexcept nogil:
+cdef int rebuild(const Source *source, const Batch *batch, const Candidate *candidates, int32_t kept,
+                 int64_t horizon_ms, uint8_t *p, Batch *row, Problem *problem) noexcept nogil:
     """Write a batch of the records that stay: offsets and sequence are the old ones, timestamps count anew.
 
     The records are not compressed here, whatever the attributes say; then the header is the caller's to write.
@@ -140,7 +140,7 @@ cdef void rebuild(const Batch *batch, const Candidate *candidates, int32_t kept,
     cdef uint8_t *at = p + BATCH_OVERHEAD
     cdef int64_t timestamp
     cdef int32_t n
-    cdef bint is_first = True
+    cdef bint is_first = True, is_minimal
     row.attributes = batch.attributes & (CODEC_MASK | KEPT_ATTRIBUTES)
     row.base_timestamp, row.count = horizon_ms, kept
     if horizon_ms >= 0:
@@ -158,10 +158,14 @@ cdef void rebuild(const Batch *batch, const Candidate *candidates, int32_t kept,
         if is_first and horizon_ms < 0:
             row.base_timestamp = timestamp
         is_first = False
-        at = write_record(at, &candidates[n].fields, <int64_t>(<uint64_t>timestamp - <uint64_t>row.base_timestamp))
+        if check_tail(source.records, &candidates[n].fields, &is_minimal, problem) != DONE:
+            return problem.code
+        at = write_record(at, &candidates[n].fields, <int64_t>(<uint64_t>timestamp - <uint64_t>row.base_timestamp),
+                          is_minimal)
     row.size = <int32_t>(at - p)
     if not batch.attributes & CODEC_MASK:
         seal_batch(p, row)
+    return DONE
 
 
 cdef void empty(const Batch *batch, uint8_t *p, Batch *row) noexcept nogil:
@@ -170,8 +174,8 @@ cdef void empty(const Batch *batch, uint8_t *p, Batch *row) noexcept nogil:
     seal_batch(p, row)
 
 
-cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates,
-                Target *target) noexcept nogil:
+cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates, Target *target,
+                Problem *problem) noexcept nogil:
     """Write what stays of a batch, if anything; FULL where there is no room for it."""
     cdef const Batch *batch = source.batches + i
     cdef FilterState *state = target.state
@@ -186,7 +190,7 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
         needed += <int64_t>batch.count * MOST_GROWTH
     needed = max(needed, <int64_t>batch.size)
     if state.batches >= target.rows or needed > target.room - state.end_position or needed > MAX_FILE_BYTES:
-        return FULL
+        return fail(problem, FULL, 0, 0)
     if not verdict & DISCARD_RECORDS:
         kept = judge(map, batch, candidates, state, &has_tombstones)
     row = target.table + state.batches
@@ -208,7 +212,8 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
                 horizon_ms = state.delete_horizon_ms
             elif batch.attributes & DELETE_HORIZON:
                 horizon_ms = batch.base_timestamp
-            rebuild(batch, candidates, <int32_t>kept, horizon_ms, p, row)
+            if rebuild(source, batch, candidates, <int32_t>kept, horizon_ms, p, row, problem) != DONE:
+                return problem.code
     state.end_position += row.size
     state.batches += 1
     return DONE
@@ -217,27 +222,28 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
 cdef Py_ssize_t filter_all(const Table *map, const Source *source, Candidate *candidates, int64_t room,
                            Target *target, Problem *problem) noexcept nogil:
     """The first batch that was not filtered."""
-    cdef Py_ssize_t i = 0, first
+    cdef Py_ssize_t i = 0, end
     cdef int64_t read
-    while i < source.count and problem.code == DONE:
-        first, read = i, 0
-        while i < source.count and (i == first or read < AHEAD):
-            if not source.verdicts[i] & DISCARD_RECORDS:
-                if i > first and read + source.batches[i].count > room:
+    cdef Problem damage
+    damage.code, damage.position, damage.found = DONE, 0, 0
+    while i < source.count and damage.code == DONE:
+        end, read = i, 0
+        while end < source.count and (end == i or read < AHEAD):
+            if not source.verdicts[end] & DISCARD_RECORDS:
+                if end > i and read + source.batches[end].count > room:
                     break
-                if read_batch(map, source, i, candidates + read, problem) != DONE:
+                if read_batch(map, source, end, candidates + read, &damage) != DONE:
                     break
-                read += source.batches[i].count
-            i += 1
-        i, read = first, i
-        first, read = read, 0
-        while i < first:  # what comes before a damaged batch is settled all the same
-            if settle(map, source, i, candidates + read, target) != DONE:
-                fail(problem, FULL, 0, 0)
+                read += source.batches[end].count
+            end += 1
+        read = 0
+        while i < end:  # what comes before a damaged batch is settled all the same
+            if settle(map, source, i, candidates + read, target, problem) != DONE:
                 return i
             if not source.verdicts[i] & DISCARD_RECORDS:
                 read += source.batches[i].count
             i += 1
+    problem[0] = damage
     return i
 
 

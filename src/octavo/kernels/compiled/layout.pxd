@@ -110,6 +110,11 @@ cdef enum Refused:
     SHORT_BUFFER = -2
     TOO_LARGE = -3
 
+cdef enum Seek:
+    FOUND = 0
+    MORE = 1
+    DECODE = 2
+
 
 cdef struct Problem:
     int code

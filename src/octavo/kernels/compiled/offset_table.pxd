@@ -2,7 +2,8 @@
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from octavo.kernels.compiled.buffers cimport *
 
@@ -17,6 +18,8 @@ cdef extern from "key_hash.h" nogil:
 cdef enum:
     SLOT_BYTES = 24
     MD5_LAST_PROBE = 12  # the last int32 of the hash; probes behind it count on from there
+    GROWTH = 4
+    SPILLED = 4096  # slots that find no place while a table grows; some few do, of those at its two ends
 
 cdef enum KeyHash:
     SIPHASH = 0
@@ -28,6 +31,7 @@ cdef struct TableState:
     uint64_t key0
     uint64_t key1
     int64_t slots
+    int64_t most_slots
     int64_t capacity
     int64_t size
     int64_t latest_offset
@@ -53,8 +57,8 @@ cdef inline int pin_table(Table *table, offset_table) except -1:
         PyBuffer_Release(&table.views[0])
         raise
     table.slots, table.state = <Slot *>table.views[0].buf, <TableState *>table.views[1].buf
-    if (table.views[1].len != sizeof(TableState) or not 0 < table.state.slots <= table.views[0].len // SLOT_BYTES
-            or <size_t>table.slots % sizeof(uint64_t) or table.state.slots > 2147483647):
+    if (table.views[1].len != sizeof(TableState) or not 0 < table.state.slots <= table.state.most_slots
+            or table.state.most_slots > table.views[0].len // SLOT_BYTES or <size_t>table.slots % sizeof(uint64_t) or table.state.most_slots > 2147483647):
         unpin_table(table)
         raise ValueError("an offset table needs aligned memory for one slot or more: make it with OffsetTable.empty")
     return 0
@@ -74,11 +78,9 @@ cdef inline void hash_key(const Table *table, const uint8_t *key, int64_t length
         hash[0] = 1
 
 
-cdef inline uint64_t probe(const Table *table, const uint64_t *hash, int64_t attempt) noexcept nogil:
-    """Where the key is looked for at this attempt: Kafka's sequence for MD5, else slot by slot."""
+cdef inline uint64_t probe_md5(const Table *table, const uint64_t *hash, int64_t attempt) noexcept nogil:
+    """Where Kafka looks at this attempt."""
     cdef int64_t number
-    if table.state.hash != MD5:
-        return (scaled(hash[0], <uint64_t>table.state.slots) + <uint64_t>attempt) % <uint64_t>table.state.slots
     if attempt <= MD5_LAST_PROBE:
         number = <int32_t>load_be32(<const uint8_t *>hash + attempt)
     else:
@@ -89,30 +91,39 @@ cdef inline uint64_t probe(const Table *table, const uint64_t *hash, int64_t att
 
 
 cdef inline void prefetch_slot(const Table *table, const uint64_t *hash) noexcept nogil:
-    prefetch(table.slots + probe(table, hash, 0))
+    if table.state.hash == MD5:
+        prefetch(table.slots + probe_md5(table, hash, 0))
+    else:
+        prefetch(table.slots + scaled(hash[0], <uint64_t>table.state.slots))
+
+
+cdef inline Slot *find_slot_md5(const Table *table, const uint64_t *hash) noexcept nogil:
+    cdef int64_t attempt
+    cdef Slot *slot
+    for attempt in range(table.state.slots + MD5_LAST_PROBE):
+        slot = table.slots + probe_md5(table, hash, attempt)
+        if slot.first == hash[0] and slot.second == hash[1]:
+            return slot
+        if slot.first == 0 and slot.second == 0 and slot.offset == 0:
+            return slot
+    return NULL
 
 
 cdef inline Slot *find_slot(const Table *table, const uint64_t *hash) noexcept nogil:
-    """The key's slot, or the empty one where it belongs; NULL where there is neither."""
-    cdef int64_t attempt, attempts = table.state.slots + MD5_LAST_PROBE
+    """The key's slot, or the empty one where it belongs; NULL where there is neither. Without MD5, slot by slot."""
     cdef Slot *slot
-    cdef uint64_t at, slots = <uint64_t>table.state.slots
+    cdef Slot *end
+    cdef int64_t left = table.state.slots
     if table.state.hash == MD5:
-        for attempt in range(attempts):
-            slot = table.slots + probe(table, hash, attempt)
-            if slot.first == hash[0] and slot.second == hash[1]:
-                return slot
-            if slot.first == 0 and slot.second == 0 and slot.offset == 0:
-                return slot
-        return NULL
-    at = scaled(hash[0], slots)
-    for attempt in range(attempts):
-        slot = table.slots + at
+        return find_slot_md5(table, hash)
+    slot, end = table.slots + scaled(hash[0], <uint64_t>left), table.slots + left
+    while left:
         if (slot.first == hash[0] and slot.second == hash[1]) or (slot.first == 0 and slot.second == 0):
             return slot
-        at += 1
-        if at == slots:
-            at = 0
+        slot += 1
+        if slot == end:
+            slot = table.slots
+        left -= 1
     return NULL
 
 
@@ -124,11 +135,53 @@ cdef inline int64_t offset_in(const Table *table, const Slot *slot) noexcept nog
     return <int64_t>(load_be64(<const uint8_t *>&slot.offset) if table.state.hash == MD5 else slot.offset)
 
 
+cdef inline void place(Table *table, const Slot *moved) noexcept nogil:
+    cdef Slot *slot = find_slot(table, &moved.first)
+    if slot != NULL:
+        slot[0] = moved[0]
+
+
+cdef inline void grow_table(Table *table) noexcept nogil:
+    """Spread the keys over more slots of the same memory: as much of it is touched as its keys need.
+
+    A hash's part of the slots is the same before and after, so keys only move up. They are moved from the last slot
+    down, each behind all that have not moved yet; the few for which there is no such place are put in at the end.
+    """
+    cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at
+    cdef int64_t count = 0
+    cdef Slot moved
+    cdef Slot *spilled = <Slot *>malloc(SPILLED * sizeof(Slot))
+    if spilled == NULL:
+        return
+    table.state.slots = slots = table.state.most_slots if 2 * slots > table.state.most_slots else slots
+    i = old - 1
+    while i >= 0:
+        moved = table.slots[i]
+        if moved.first or moved.second:
+            memset(table.slots + i, 0, sizeof(Slot))
+            at = <int64_t>scaled(moved.first, <uint64_t>slots)
+            while i < at < slots and (table.slots[at].first or table.slots[at].second):
+                at += 1
+            if i < at < slots:
+                table.slots[at] = moved
+            elif count < SPILLED:
+                spilled[count] = moved
+                count += 1
+            else:
+                table.state.size -= 1  # a key that is forgotten keeps its old records, no more
+        i -= 1
+    for i in range(count):
+        place(table, &spilled[i])
+    free(spilled)
+
+
 cdef inline bint put_offset(Table *table, const uint64_t *hash, int64_t offset) noexcept nogil:
     """Let the key have this offset; False where the table is full, even if the key is in it, as in Kafka."""
     cdef Slot *slot
     if table.state.size >= table.state.capacity:
         return False
+    if 3 * table.state.size >= 2 * table.state.slots and table.state.slots < table.state.most_slots:
+        grow_table(table)
     slot = find_slot(table, hash)
     if slot == NULL:
         return False

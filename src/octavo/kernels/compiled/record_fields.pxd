@@ -15,7 +15,6 @@ cdef struct Fields:
     int32_t offset_delta
     int32_t key_length  # negative: null
     int32_t value_length
-    bint is_minimal  # every number of the tail is written as Kafka would write it
 
 
 cdef inline bint minimal(const uint8_t *p, const uint8_t *q, int32_t number) noexcept nogil:
@@ -23,33 +22,12 @@ cdef inline bint minimal(const uint8_t *p, const uint8_t *q, int32_t number) noe
     return number >= -1 and (q - p == 1 or (q[-1] != 0 and (q - p < 5 or q[-1] < 0x10)))
 
 
-cdef inline const uint8_t *read_tail_headers(const uint8_t *base, const uint8_t *p, const uint8_t *end, int32_t count,
-                                             Fields *fields, Problem *problem) noexcept nogil:
-    """The end of `count` headers; NULL with a problem."""
-    cdef const uint8_t *q
-    cdef int32_t length = 0
-    cdef int part
-    while count:
-        for part in range(2):
-            q = read_varint(p, end, &length)
-            if q == NULL:
-                fail(problem, BROKEN_VARINT, p - base, 0)
-                return NULL
-            if part == 0 and length < 0:
-                fail(problem, NEGATIVE_HEADER_KEY, p - base, length)
-                return NULL
-            if length > end - q:
-                fail(problem, HEADER_BEYOND_RECORD, p - base, length)
-                return NULL
-            fields.is_minimal = fields.is_minimal and minimal(p, q, length)
-            p = q + length if length > 0 else q
-        count -= 1
-    return p
-
-
 cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, const uint8_t *end, Fields *fields,
                                        Problem *problem) noexcept nogil:
-    """The end of the record that begins at p; NULL with a problem, whose position counts from `base`."""
+    """The end of the record that begins at p; NULL with a problem, whose position counts from `base`.
+
+    What follows the value's length is left to `check_tail`: most records that compaction reads are not kept.
+    """
     cdef int32_t length = 0
     cdef const uint8_t *q = p
     p = read_varint(p, end, &length)
@@ -74,7 +52,6 @@ cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, co
     if fields.key_length > end - p:
         fail(problem, KEY_BEYOND_RECORD, q - base, fields.key_length)
         return NULL
-    fields.is_minimal = minimal(q, p, fields.key_length)
     fields.key = p
     q = p + fields.key_length if fields.key_length > 0 else p
     p = read_varint(q, end, &fields.value_length)
@@ -84,27 +61,39 @@ cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, co
     if fields.value_length > end - p:
         fail(problem, VALUE_BEYOND_RECORD, q - base, fields.value_length)
         return NULL
-    fields.is_minimal = fields.is_minimal and minimal(q, p, fields.value_length)
-    q = p + fields.value_length if fields.value_length > 0 else p
-    p = read_varint(q, end, &length)
-    if p == NULL:
-        fail(problem, BROKEN_VARINT, q - base, 0)
-        return NULL
-    if length < 0:
-        fail(problem, NEGATIVE_HEADER_COUNT, q - base, length)
-        return NULL
-    if length > end - p:
-        fail(problem, TOO_MANY_HEADERS, q - base, length)
-        return NULL
-    fields.is_minimal = fields.is_minimal and minimal(q, p, length)
-    if length:
-        p = read_tail_headers(base, p, end, length, fields, problem)
-        if p == NULL:
-            return NULL
-    if p != end:
-        fail(problem, RECORD_LENGTH_MISMATCH, p - base, end - p)
-        return NULL
     return end
+
+
+cdef inline int check_tail(const uint8_t *base, const Fields *fields, bint *is_minimal, Problem *problem) noexcept nogil:
+    """Check what follows the value's length; `is_minimal`: every number is written as Kafka would write it."""
+    cdef const uint8_t *end = fields.end
+    cdef const uint8_t *p = fields.key
+    cdef const uint8_t *q = p + fields.key_length if fields.key_length > 0 else p
+    cdef int32_t count = 0, length = 0
+    cdef int64_t part
+    is_minimal[0] = minimal(fields.tail, p, fields.key_length)
+    p = read_varint(q, end, &length)
+    is_minimal[0] = is_minimal[0] and minimal(q, p, length)
+    q = p + length if length > 0 else p
+    p = read_varint(q, end, &count)
+    if p == NULL:
+        return fail(problem, BROKEN_VARINT, q - base, 0)
+    if count < 0:
+        return fail(problem, NEGATIVE_HEADER_COUNT, q - base, count)
+    if count > end - p:
+        return fail(problem, TOO_MANY_HEADERS, q - base, count)
+    is_minimal[0] = is_minimal[0] and minimal(q, p, count)
+    for part in range(2 * <int64_t>count):
+        q = read_varint(p, end, &length)
+        if q == NULL:
+            return fail(problem, BROKEN_VARINT, p - base, 0)
+        if part % 2 == 0 and length < 0:
+            return fail(problem, NEGATIVE_HEADER_KEY, p - base, length)
+        if length > end - q:
+            return fail(problem, HEADER_BEYOND_RECORD, p - base, length)
+        is_minimal[0] = is_minimal[0] and minimal(p, q, length)
+        p = q + length if length > 0 else q
+    return DONE if p == end else fail(problem, RECORD_LENGTH_MISMATCH, p - base, end - p)
 
 
 cdef inline int64_t rewrite_bytes(const uint8_t **at, const uint8_t *end, uint8_t **out) noexcept nogil:
@@ -136,15 +125,16 @@ cdef inline int64_t rewrite_tail(const Fields *fields, uint8_t **out) noexcept n
     return size
 
 
-cdef inline uint8_t *write_record(uint8_t *p, const Fields *fields, int64_t timestamp_delta) noexcept nogil:
+cdef inline uint8_t *write_record(uint8_t *p, const Fields *fields, int64_t timestamp_delta,
+                                  bint is_minimal) noexcept nogil:
     """The record with another timestamp delta; the caller sees to room for its old size and 14 bytes."""
     cdef uint64_t timestamp = zigzag_long(timestamp_delta), delta = zigzag(fields.offset_delta)
-    cdef int64_t tail = fields.end - fields.tail if fields.is_minimal else rewrite_tail(fields, NULL)
+    cdef int64_t tail = fields.end - fields.tail if is_minimal else rewrite_tail(fields, NULL)
     p = write_uvarlong(p, zigzag(<int32_t>(1 + size_of_uvarlong(timestamp) + size_of_uvarlong(delta) + tail)))
     p[0] = 0
     p = write_uvarlong(p + 1, timestamp)
     p = write_uvarlong(p, delta)
-    if fields.is_minimal:
+    if is_minimal:
         copy(p, fields.tail, tail)
         return p + tail
     rewrite_tail(fields, &p)

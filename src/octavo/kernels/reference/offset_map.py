@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _HASH_BYTES = 16
 _LAST_PROBE = 12
+_GROWTH = 4
 _EMPTY = bytes(_HASH_BYTES)
 
 
@@ -29,7 +30,7 @@ class Lookup:
 
     def __init__(self, table: OffsetTable) -> None:
         room = min(len(table.slots) // SLOT_BYTES, MAX_SLOTS)
-        if len(table.state) != len(TABLE_STATE) or not 0 < table.slot_count <= room:
+        if len(table.state) != len(TABLE_STATE) or not 0 < table.slot_count <= table.most_slots <= room:
             found = "an offset table needs aligned memory for one slot or more"
             raise ValueError(f"{found}: make it with OffsetTable.empty")
         self.table = table
@@ -39,6 +40,8 @@ class Lookup:
     def put(self, key: memoryview, offset: int) -> bool:
         """Let the key have this offset; False where the table is full, even if the key is in it, as in Kafka."""
         table, digest = self.table, self._digest(key)
+        if table.size < table.capacity and table.slot_count < table.most_slots:
+            self._maybe_grow()
         slot = self._find(digest) if table.size < table.capacity else None
         if slot is None:
             return False
@@ -60,6 +63,21 @@ class Lookup:
         if found[:_HASH_BYTES] != digest:
             return -1
         return int.from_bytes(found[_HASH_BYTES:], self._byte_order, signed=True)
+
+    def _maybe_grow(self) -> None:
+        """Spread the keys over more slots, once two thirds are in use."""
+        table = self.table
+        if 3 * table.size < 2 * table.slot_count:
+            return
+        used = table.slots[: table.slot_count * SLOT_BYTES].reshape(-1, SLOT_BYTES)
+        moved = used[used[:, :_HASH_BYTES].any(axis=1)].copy()
+        used[:] = 0
+        slots = _GROWTH * table.slot_count
+        table.state[TABLE_STATE.index("slots")] = table.most_slots if 2 * slots > table.most_slots else slots
+        for entry in moved:
+            slot = self._find(entry[:_HASH_BYTES].tobytes())
+            assert slot is not None
+            table.slots[slot : slot + SLOT_BYTES] = entry
 
     def _digest(self, key: memoryview) -> bytes:
         return hash_key(self._hash, key, self._key0, self._key1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,12 @@ from octavo.format.problems import problem_of
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
+from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.offset_map import MapLimits, OffsetMap
 from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.cleaner.transactions import CleanedTransactions
 from octavo.storage.cleaner.unpack import Unpacker
-from octavo.storage.cleaner.verdicts import discardable, last_offsets
+from octavo.storage.cleaner.verdicts import last_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,14 @@ class MapRequest:
     limits: MapLimits
 
 
-def build_map(request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) -> OffsetMap:
+class BuiltMap(NamedTuple):
+    """The map, and the transaction events of the segments that were read whole, by base offset."""
+
+    offset_map: OffsetMap
+    events: dict[int, list[NDArray[np.void]]]
+
+
+def build_map(request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) -> BuiltMap:
     """The map of the dirty keys. Its latest offset is the last that it knows all about: a full map ends there.
 
     Batches of aborted transactions bring no keys, nor do markers. A log without a dirty segment gives an empty map,
@@ -45,16 +54,20 @@ def build_map(request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) ->
     table = request.limits.table(_most_keys(request, filesystem))
     table.latest_offset = -1 if segments else request.first_dirty_offset - 1
     mapper = _Mapper(table, request.transactions, request.first_dirty_offset)
+    passed: dict[int, list[NDArray[np.void]]] = {}
     for segment in segments:
-        path = segment.path(request.folder)
+        path, events = segment.path(request.folder), list[NDArray[np.void]]()
         for chunk in read_chunks(filesystem, path, segment.size, position):
             on_bytes(chunk.stop_position - chunk.file_position)
             with located(path, chunk):
-                if not mapper.add(chunk):
-                    return OffsetMap(table)
+                events.append(transaction_events(chunk.data, chunk.table))
+                if not mapper.add(chunk, events[-1]):
+                    return BuiltMap(OffsetMap(table), passed)
         table.latest_offset = segment.end_offset - 1
+        if position == 0:
+            passed[segment.base_offset] = events
         position = 0
-    return OffsetMap(table)
+    return BuiltMap(OffsetMap(table), passed)
 
 
 def _most_keys(request: MapRequest, filesystem: FileSystem) -> int | None:
@@ -80,11 +93,11 @@ class _Mapper:
     _unpacker: Unpacker = field(default_factory=Unpacker)
     _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
 
-    def add(self, chunk: Chunk) -> bool:
+    def add(self, chunk: Chunk, events: NDArray[np.void]) -> bool:
         """False: the map is full, and some of the chunk is not in it."""
         table, first, fits = chunk.table, 0, True
         skipped = np.zeros(len(table), np.uint8)
-        for row, may_go in discardable(self.transactions, chunk.data, table):
+        for row, may_go in discardable(self.transactions, events):
             skipped[row] = may_go or bool(table[row]["attributes"] & CONTROL)
         while first < len(table) and fits:
             kind, end, _, _ = kernels.next_run(table, first, TARGET_BYTES)

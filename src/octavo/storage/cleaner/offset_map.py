@@ -71,7 +71,7 @@ class OffsetMap:
 
     def spill(self, path: Path) -> OffsetMap:
         """The same map in a file, which the caller removes."""
-        self.table.slots.tofile(path)
+        self.table.slots[: self.table.most_slots * SLOT_BYTES].tofile(path)
         return _open(path, self.table.state)
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from octavo.clock import SystemClock
 from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format.txn_index import AbortedTxn
 from octavo.storage.cleaner.build_map import MapRequest, build_map
+from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.group import group_segments
 from octavo.storage.cleaner.offset_map import OffsetMap
 from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted
-from octavo.storage.cleaner.verdicts import discardable
 from octavo.storage.segment import Segment
 
 
@@ -57,13 +61,13 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
         aborted = collect_aborted(plan.txn_indexes, dirty[0].base_offset, plan.log_start_offset, end)
         transactions.add_aborted(aborted)
     request = MapRequest(plan.folder, dirty, plan.start_position, first_dirty, transactions, plan.limits)
-    offset_map = build_map(request, filesystem, on_bytes)
+    offset_map, events = build_map(request, filesystem, on_bytes)
     end_offset = offset_map.latest_offset + 1
     segments = [segment for segment in plan.segments if segment.base_offset < end_offset]
     groups = [tuple(group) for group in group_segments(segments, plan.config, end)]
     tasks = tuple(
         GroupTask(plan, group, begun, offset_map)
-        for group, begun in zip(groups, _begun(plan, groups, filesystem), strict=True)
+        for group, begun in zip(groups, _begun(plan, groups, events, filesystem), strict=True)
     )
     return MappedLog(end_offset, end_offset < end, offset_map.table.size, tasks)
 
@@ -82,9 +86,12 @@ def aborted_in(plan: CleanPlan, group: Sequence[SourceSegment], place: int, file
 
 
 def _begun(
-    plan: CleanPlan, groups: Sequence[tuple[SourceSegment, ...]], filesystem: FileSystem
+    plan: CleanPlan,
+    groups: Sequence[tuple[SourceSegment, ...]],
+    events: Mapping[int, Sequence[NDArray[np.void]]],
+    filesystem: FileSystem,
 ) -> Iterator[CleanedTransactions]:
-    """The transactions at the start of each group: the groups before it are passed through, their headers alone."""
+    """The transactions at the start of each group: those before it are passed through, by events that are known."""
     transactions = CleanedTransactions()
     for group in groups:
         transactions.retained.clear()
@@ -93,8 +100,13 @@ def _begun(
             return
         for place, segment in enumerate(group):
             transactions.add_aborted(aborted_in(plan, group, place, filesystem))
-            path = segment.path(plan.folder)
-            for chunk in read_chunks(filesystem, path, segment.size):
-                with located(path, chunk):
-                    for _ in discardable(transactions, chunk.data, chunk.table):
-                        pass
+            known = events.get(segment.base_offset)
+            for passed in _read_events(plan, segment, filesystem) if known is None else known:
+                deque(discardable(transactions, passed), maxlen=0)
+
+
+def _read_events(plan: CleanPlan, segment: SourceSegment, filesystem: FileSystem) -> Iterator[NDArray[np.void]]:
+    path = segment.path(plan.folder)
+    for chunk in read_chunks(filesystem, path, segment.size):
+        with located(path, chunk):
+            yield transaction_events(chunk.data, chunk.table)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.control import ControlType, control_type_id
-from octavo.format.decoder import Decoder
-from octavo.kernels.layout import CONTROL, DELETE_HORIZON, NO_PRODUCER_ID, TRANSACTIONAL, Column
+from octavo.kernels.layout import CONTROL, DELETE_HORIZON, NO_PRODUCER_ID
 from octavo.kernels.offset_table import BatchVerdict
 from octavo.kernels.producers import NONE
+from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.transactions import CleanedTransactions
 from octavo.storage.producer_entry import ProducerStateEntry
 
@@ -69,7 +68,7 @@ class BatchJudge:
         """
         stays_empty = self.producers.ends_with(table) | (last_offsets(table) + 1 == self.first_uncleanable_offset)
         found = np.where(stays_empty, BatchVerdict.RETAIN_EMPTY, 0).astype(np.uint8)
-        for row, may_go in discardable(self.transactions, data, table):
+        for row, may_go in discardable(self.transactions, transaction_events(data, table)):
             batch = table[row]
             if not batch["attributes"] & CONTROL:
                 found[row] |= BatchVerdict.DISCARD_RECORDS if may_go else 0
@@ -79,41 +78,7 @@ class BatchJudge:
         return found
 
 
-def discardable(transactions: CleanedTransactions, data: Buffer, table: NDArray[np.void]) -> Iterator[tuple[int, bool]]:
-    """Pass the batches that concern transactions: each one's row, and whether nothing of it is needed any more."""
-    in_question = (table["attributes"] & (TRANSACTIONAL | CONTROL) != 0) & (table["magic"] >= 2)
-    rows = np.flatnonzero(in_question)
-    if not len(rows):
-        return
-    found = table[rows]
-    is_control = found["attributes"] & CONTROL != 0
-    control_types = iter(_control_types(data, found[is_control]))
-    fields = rows.tolist(), found["producer_id"].tolist(), last_offsets(found).tolist(), is_control.tolist()
-    for row, producer_id, last_offset, controls in zip(*fields, strict=True):
-        if controls:
-            yield row, transactions.on_control(producer_id, last_offset, next(control_types))
-        else:
-            yield row, transactions.on_batch(producer_id, last_offset)
-
-
 def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
     """The last offset of each batch."""
     offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
     return offsets
-
-
-def _control_types(data: Buffer, table: NDArray[np.void]) -> list[ControlType | None]:
-    """What the first record of each control batch says; None where compaction has taken it already."""
-    types: list[ControlType | None] = [None] * len(table)
-    filled = np.flatnonzero(table["count"])
-    # Records of batches lie behind one another in the columns.
-    firsts = np.concatenate([[0], np.cumsum(np.maximum(table["count"][filled], 0), dtype=np.int64)])
-    seen = 0
-    for columns in Decoder(Column.KEY).decode(data, table[filled]) if len(filled) else ():
-        assert columns.key is not None
-        start, end = np.searchsorted(firsts, [seen, seen + columns.rows])
-        for slot, record in zip(filled[start:end].tolist(), (firsts[start:end] - seen).tolist(), strict=True):
-            key = columns.key.data[columns.key.offsets[record] : columns.key.offsets[record + 1]]
-            types[slot] = ControlType(control_type_id(key.tobytes()))
-        seen += columns.rows
-    return types
