@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-MODULES = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text", "accumulate")
-MODULES += ("offset_map", "filter")
+MODULES: tuple[str, ...] = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text")
+MODULES += ("accumulate", "offset_map", "filter", "seek")
 PACKAGES = {"compiled": "octavo.kernels.compiled", "reference": "octavo.kernels.reference"}
 
 

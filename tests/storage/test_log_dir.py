@@ -243,4 +243,4 @@ def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
 
 
 def test_it_is_public() -> None:
-    assert octavo.LogDir is LogDir
+    assert issubclass(octavo.LogDir, LogDir)

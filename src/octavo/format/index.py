@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format.entry_layout import INT32_MAX, INT64_MAX, EntryLayout, Integers, integer_column
 
@@ -30,10 +31,11 @@ class SparseIndex(ABC, Generic[Entry]):
     """
 
     LAYOUT: ClassVar[EntryLayout]
-    __slots__ = ("base_offset", "cut_bytes", "slots")
+    __slots__ = ("_content", "base_offset", "cut_bytes", "slots")
 
     def __init__(self, slots: NDArray[np.void], base_offset: int, cut_bytes: int = 0) -> None:
         self.slots = slots
+        self._content = slots.view(np.uint8).data  # the same bytes, which a kernel takes faster
         self.base_offset = base_offset
         self.cut_bytes = cut_bytes  # of an entry that the end of the file cut off
 
@@ -105,7 +107,10 @@ class SparseIndex(ABC, Generic[Entry]):
             )
 
     def _last_slot_up_to(self, field: str, target: int) -> int:
-        return bisect_right(self.slots[field], target, key=int) - 1
+        position, width = self.LAYOUT.places[field]
+        if not -INT64_MAX <= target <= INT64_MAX:
+            target = INT64_MAX if target > 0 else -INT64_MAX
+        return kernels.last_slot_up_to(self._content, self.LAYOUT.size, position, width, target)
 
 
 def relative_offset(offset: int, base_offset: int) -> int:

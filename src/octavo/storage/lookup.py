@@ -6,13 +6,19 @@ import threading
 from enum import IntEnum
 from typing import NamedTuple
 
+from octavo import kernels
 from octavo.format.decoder import Decoder
 from octavo.format.offset_index import OffsetPosition
 from octavo.format.time_index import TimestampOffset
-from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP, Column
-from octavo.storage.log_file import Sought
+from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
+from octavo.storage.log_file import LogFile, Sought
 from octavo.storage.segment import Segment
 from octavo.storage.segments import Segments
+
+# Two batches of a producer's default batch.size: the one that the index leads to, and the one behind it.
+_READ_BYTES = 32 << 10
+
+_Place = tuple[int, int, int, int]  # timestamp, offset, leader epoch, position of the batch
 
 
 class SpecialTimestamp(IntEnum):
@@ -78,7 +84,32 @@ def of_max_timestamp(segments: Segments) -> Found | None:
 def _scan(
     segment: Segment, time_entry: TimestampOffset, offset_entry: OffsetPosition, timestamp: int, start_offset: int
 ) -> Found | None:
-    log, position = segment.files.log, offset_entry.position
+    place = _seek(segment.files.log, offset_entry.position, timestamp, start_offset)
+    if place is None:
+        return None
+    found, offset, leader_epoch, position = place
+    return Found(found, offset, leader_epoch, segment.base_offset, time_entry, offset_entry, position)
+
+
+def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
+    """The first record behind a position that fits. Little is read at once, and of most batches only the header."""
+    file, end, wanted = log.file, log.size, _READ_BYTES
+    while position < end:
+        data = file.pread(min(wanted, end - position), position)
+        code, at, size, found, offset, leader_epoch = kernels.find_timestamp(data, timestamp, start_offset)
+        position += at
+        if position + size > end:
+            return None
+        if code == Seek.FOUND:
+            return found, offset, leader_epoch, position
+        if code == Seek.DECODE or at == size == 0:  # or what is left is too short for a batch of today
+            return _seek_decoded(log, position, timestamp, start_offset)
+        wanted = max(size, _READ_BYTES)
+    return None
+
+
+def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
+    """The same for compressed batches and those of old formats, which are decoded."""
     while (place := log.find(Sought.MAX_TIMESTAMP, timestamp, position)) is not None:
         data, table = log.read_batch(place)
         if not len(table):
@@ -87,8 +118,8 @@ def _scan(
             timestamps, offsets = columns.timestamp[: columns.rows], columns.offset[: columns.rows]
             fits = (timestamps >= timestamp) & (offsets >= start_offset)
             if columns.rows and fits[first := int(fits.argmax())]:
-                found = timestamps.item(first), offsets.item(first), table["partition_leader_epoch"].item(0)
-                return Found(*found, segment.base_offset, time_entry, offset_entry, place.position)
+                leader_epoch: int = table["partition_leader_epoch"].item(0)
+                return timestamps.item(first), offsets.item(first), leader_epoch, place.position
         position = place.position + place.size
     return None
 

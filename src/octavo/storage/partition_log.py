@@ -143,15 +143,15 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp: int, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> FoundOffset:
         """What ListOffsets answers for a timestamp or a special one (`lookup.SpecialTimestamp`)."""
-        if timestamp == SpecialTimestamp.LATEST:
+        if timestamp >= 0:
+            found = self._reading(lambda: lookup.by_timestamp(self.segments, timestamp, self.log_start_offset))
+        elif timestamp == SpecialTimestamp.LATEST:
             return FoundOffset(NO_TIMESTAMP, self._last_fetchable(isolation), _or_none(self.latest_epoch))
-        if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
+        elif timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
             start = self.log_start_offset
             return FoundOffset(NO_TIMESTAMP, start, _or_none(self.state.epochs.epoch_for_offset(start)))
-        if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
+        elif timestamp == SpecialTimestamp.MAX_TIMESTAMP:
             found = self._reading(lambda: lookup.of_max_timestamp(self.segments))
-        elif timestamp >= 0:
-            found = self._reading(lambda: lookup.by_timestamp(self.segments, timestamp, self.log_start_offset))
         else:
             found = None  # nothing is tiered
         if found is None or found.offset >= self._last_fetchable(isolation):

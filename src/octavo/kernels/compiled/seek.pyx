@@ -1,0 +1,108 @@
+"""Search the slots of an index, and find the first record of a time in the batches behind."""
+
+from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.varint cimport *
+
+
+cdef inline int64_t slot_value(const uint8_t *p, int width) noexcept nogil:
+    return <int64_t>load_be64(p) if width == 8 else <int32_t>load_be32(p)
+
+
+def last_slot_up_to(data, int entry_bytes, int position, int width, int64_t target):
+    """The last slot whose number is not above the target, -1 if there is none; slots ascend.
+
+    Entries have `entry_bytes`; in each the number lies at `position`, 4 or 8 bytes wide. Over slots that do not ascend
+    the search ends too, with some slot.
+    """
+    cdef Py_buffer view
+    cdef const uint8_t *base
+    cdef Py_ssize_t low = 0, high, middle
+    if entry_bytes < position + width or position < 0 or width not in (4, 8):
+        raise ValueError(f"a number of {width} bytes at position {position} of an entry of {entry_bytes} bytes")
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    base, high = <const uint8_t *>view.buf + position, view.len // entry_bytes
+    while low < high:
+        middle = (low + high) // 2
+        if slot_value(base + middle * entry_bytes, width) > target:
+            high = middle
+        else:
+            low = middle + 1
+    PyBuffer_Release(&view)
+    return low - 1
+
+
+cdef struct Place:
+    int code
+    int64_t position
+    int64_t size
+    int64_t timestamp
+    int64_t offset
+    int32_t epoch
+
+
+cdef bint seek_records(const uint8_t *p, const uint8_t *end, int64_t timestamp, int64_t start_offset,
+                       Place *place) noexcept nogil:
+    """Whether the search ends in the batch at p, of which the bytes up to `end` are there."""
+    cdef int16_t attributes = <int16_t>load_be16(p + ATTRIBUTES_POSITION)
+    cdef int32_t count = <int32_t>load_be32(p + RECORDS_COUNT_POSITION), length = 0, offset_delta = 0, i
+    cdef int64_t base_offset = <int64_t>load_be64(p), delta = 0
+    cdef int64_t base_timestamp = <int64_t>load_be64(p + BASE_TIMESTAMP_POSITION)
+    cdef const uint8_t *stop = p + place.size
+    cdef const uint8_t *q
+    place.epoch = <int32_t>load_be32(p + PARTITION_LEADER_EPOCH_POSITION)
+    place.timestamp = <int64_t>load_be64(p + MAX_TIMESTAMP_POSITION)
+    place.code = MORE if end < stop else DECODE
+    end = min(end, stop)
+    p += BATCH_OVERHEAD
+    for i in range(count):
+        p = read_varint(p, end, &length)
+        if p == NULL or length < 1 or end - p < 1:
+            return True
+        q = read_varlong(p + 1, end, &delta)
+        if q != NULL:
+            q = read_varint(q, end, &offset_delta)
+        if q == NULL:
+            return True
+        if not attributes & LOG_APPEND_TIME:
+            place.timestamp = <int64_t>(<uint64_t>base_timestamp + <uint64_t>delta)
+        place.offset = <int64_t>(<uint64_t>base_offset + <uint64_t><int64_t>offset_delta)
+        if place.timestamp >= timestamp and place.offset >= start_offset:
+            place.code = FOUND
+            return True
+        if length > end - p:
+            return True
+        p += length
+    return False
+
+
+def find_timestamp(data, int64_t timestamp, int64_t start_offset):
+    """The first record from an offset on that is not earlier, among the batches that `data` begins with.
+
+    Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what leads there is looked
+    at, and no CRC. The last batch need not be whole.
+    """
+    cdef Py_buffer view
+    cdef const uint8_t *base
+    cdef const uint8_t *p
+    cdef Place place = Place(MORE, 0, 0, -1, -1, -1)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    base = <const uint8_t *>view.buf
+    while view.len - place.position >= BATCH_OVERHEAD:
+        p = base + place.position
+        place.size = <int64_t><int32_t>load_be32(p + SIZE_POSITION) + LOG_OVERHEAD
+        if p[MAGIC_POSITION] != 2 or place.size < BATCH_OVERHEAD:
+            place.code = DECODE
+            break
+        if <int64_t>load_be64(p + MAX_TIMESTAMP_POSITION) >= timestamp:
+            if load_be16(p + ATTRIBUTES_POSITION) & CODEC_MASK:
+                place.code = DECODE
+                break
+            if seek_records(p, base + view.len, timestamp, start_offset, &place):
+                break
+        place.position += place.size
+        place.code, place.size = MORE, 0
+    PyBuffer_Release(&view)
+    if place.code != FOUND:
+        place.timestamp, place.offset, place.epoch = -1, -1, -1
+    return place.code, place.position, place.size, place.timestamp, place.offset, place.epoch
