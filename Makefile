@@ -7,6 +7,7 @@ SOAK_INPUTS ?= 20000000
 SOAK_FLIPS ?= 10500
 SOAK_SECONDS ?= 600
 SOAK_KILLS ?= 100
+SOAK_KILLS ?= 100
 ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -71,6 +72,7 @@ soak: setup ## flip bytes, kill writers, read a busy broker's disk, fuzz for hou
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py
+	OCTAVO_CRASH_STRIDE=1 OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/storage/staging tests/spark/test_sink_kills.py
 	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS) --seed $$(date +%s)
 
 asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)

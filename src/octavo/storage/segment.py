@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
+_BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
 _MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
 _MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
 
@@ -92,13 +93,12 @@ class Segment:
         """Count batches that lie at the position, and add the entries that they give.
 
         A batch gets entries when more than index.interval.bytes came since the last one that got some, itself not
-        counted: the same batches give the same indexes, however many calls append them. (Kafka begins to count anew
-        when it opens a segment. Here a log may be opened for each few batches, and would never get an entry.) A set of
-        many batches may give more entries than an index has room for: it is full then, and the segment is rolled before
-        the next append. (Kafka fails in the middle of such an append.)
+        counted: the same batches give the same indexes, however many calls append them, as long as the segment stays
+        open. A set of many batches may give more entries than an index has room for: it is full then, and the segment
+        is rolled before the next append. (Kafka fails in the middle of such an append.)
         """
         offset_index, time_index, rows = self.files.offset_index, self.files.time_index, len(table)
-        counters = array("q", self._read_counters(position))
+        counters = array("q", self._read_counters())
         offsets = bytearray(offset_index.entry_bytes * min(offset_index.room, rows))
         times = bytearray(time_index.entry_bytes * min(time_index.room, rows))
         offset_count, time_count = kernels.index_batches(
@@ -108,6 +108,15 @@ class Segment:
             offset_index.append(offsets[: offset_count * offset_index.entry_bytes])
         if time_count:
             time_index.append(times[: time_count * time_index.entry_bytes])
+        self._counters = counters
+
+    def resume_index(self) -> None:
+        """Count the bytes since the last entry, as if the segment had stayed open.
+
+        Like Kafka a segment just opened counts from 0. One that is opened for each few batches would get no entry.
+        """
+        counters = array("q", self._read_counters())
+        counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.files.offset_index.last().position
         self._counters = counters
 
     def check_offset(self, offset: int) -> None:
@@ -194,15 +203,13 @@ class Segment:
         self.files.log.trim()
         self._counters = None
 
-    def _read_counters(self, position: int | None = None) -> array[int]:
-        """The counters of a segment just opened, up to a position, are what its indexes' last entries say."""
+    def _read_counters(self) -> array[int]:
+        """The counters of a segment just opened begin at its indexes' last entries, with no byte counted."""
         with self._counters_lock:
             if self._counters is None:
                 offset_index, largest = self.files.offset_index, self.files.time_index.last()
-                last = offset_index.last()
-                last_offset = last.offset if len(offset_index) else self.base_offset - 1
-                since = (self.size if position is None else position) - last.position
-                self._counters = array("q", [self.base_offset, since, *largest, last_offset, largest.timestamp])
+                last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
+                self._counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
             return self._counters
 
     def _read_max_timestamp(self) -> TimestampOffset:

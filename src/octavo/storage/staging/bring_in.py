@@ -29,6 +29,7 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
     that was adopted. Nothing is cut off, so that whoever has read those batches has read what stays.
     """
     offset = part.start_offset
+    log.segments.active.resume_index()  # a micro-batch each second opens the log each second
     for file in part.files:
         path = find(log, file.name, roots)
         if path is None:

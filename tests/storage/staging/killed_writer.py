@@ -1,0 +1,37 @@
+"""A process that stages and commits numbered batches until it is killed: `python -m … ROOT BATCHES [STEP BATCH]`.
+
+With a step and a batch it kills itself there; its parent kills it at any moment. It goes on where the directory says.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from octavo.filesystem import LocalFileSystem
+from octavo.storage.staging.commit import CommitStep
+from tests.storage.staging.scene import Scene, batch_values
+
+LARGE_EVERY = 4  # such a batch is adopted as a segment
+
+
+def values_of(batch_id: int) -> dict[int, list[bytes]]:
+    return batch_values(batch_id, 12 if batch_id % LARGE_EVERY == LARGE_EVERY - 1 else 2)
+
+
+def main(root: str, batches: str, step: str = "", at_batch: str = "-1") -> None:
+    scene = Scene(Path(root), LocalFileSystem())
+    scene.attempts = os.getpid() << 32
+    for batch_id in range(int(batches)):
+
+        def die(done: CommitStep, batch_id: int = batch_id) -> None:
+            if done == step and batch_id == int(at_batch):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        scene.publish(batch_id, scene.stage(values_of(batch_id)), die)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
