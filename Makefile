@@ -42,8 +42,9 @@ $(KERNELS): $(INSTALLED) $(KERNEL_SOURCES) scripts/kernels.sh
 	@rm -f .venv/.kernels-*
 	@touch $@
 
-demo: setup ## write the documents' records and compare bytes, sizes and checksums with their figures
+demo: setup ## write published records byte for byte, then run a whole pipeline: producers, Spark, cleaner, commands
 	@$(BIN)/python examples/seed_experiment.py
+	@$(BIN)/python examples/orders_pipeline.py
 
 test: setup ## run every test on the compiled kernels, and those of formats on the plain-Python twin too
 	@scripts/kafka.sh --if-possible
