@@ -194,3 +194,24 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         before = state(target)
         assert octavo("copy", str(source), str(target), "--topic", "orders").exit == 1
         assert state(target) == before
+
+
+# I8: segment.bytes = 5120 splits the documents' log at 93 and 184; index 0 has one entry, index 93 none
+def test_the_experiment_of_the_documents(tmp_path: Path) -> None:
+    folder, source, target = unpack("seed-004-log-format") / "log-format-1", tmp_path / "source", tmp_path / "target"
+    (source / folder.name).mkdir(parents=True)
+    (source / folder.name / f"{0:020}.log").write_bytes(log_bytes(folder))  # in one piece, without indexes
+    octavo("copy", str(source), str(target), "--topic", "log-format", "--config", "segment.bytes=5120")
+    logs = sorted((target / folder.name).glob("*.log"))
+    assert [int(path.name[:20]) for path in logs] == [0, 93, 184]
+    assert [path.read_bytes() for path in logs] == [path.read_bytes() for path in sorted(folder.glob("*.log"))]
+    # The document's broker (1.0) names the first offset of the batch at 4384, 80; those of today name its last one.
+    shown = octavo("dump-log", "--files", str(logs[0].with_suffix(".index"))).stdout.splitlines()
+    assert shown[1:] == ["offset: 92 position: 4384"]
+    assert [path.with_suffix(".index").stat().st_size for path in logs] == [8, 0, 0]
+    for base in (0, 93):
+        name = f"{base:020}.timeindex"
+        assert (target / folder.name / name).read_bytes() == (folder / name).read_bytes()
+    line = ("lookup", str(target), "--topic", "log-format", "--partition", "1", "--offset", "80", "--json")
+    found = rows(octavo(*line))[0]
+    assert (found["segment"], found["batchPosition"], found["offset"]) == (f"{0:020}.log", 4384, 80)
