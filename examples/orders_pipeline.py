@@ -143,7 +143,7 @@ def look(root: Path) -> None:
     logs = str(root)
     show("compact", logs, "--topic", "totals", "--force")
     show("topics", logs, "--topic", "orders", "--topic", "totals")
-    show("lookup", logs, "--topic", "orders", "--partition", "0", "--timestamp", str(BEGIN_MS + 60_000))
+    show("lookup", logs, "--topic", "orders", "--partition", "0", "--timestamp", str(BEGIN_MS + 5_000))
     show("cat", logs, "--topic", "totals", "--max-messages", "3")
     segment = max((root / "totals-0").glob("*.log"), key=lambda path: path.stat().st_size)
     show("dump-log", "--print-data-log", "--files", str(segment), lines=6)
@@ -163,9 +163,7 @@ def main(folder: str = "build/pipeline") -> None:
     aggregate(root, checkpoint)
     check_totals(root, expected)
     look(root)
-    say(
-        f"\nAll of it took {time.perf_counter() - began:.0f} s. The log directory is {root}: try `octavo cat`, `explain`."
-    )
+    say(f"\nAll of it took {time.perf_counter() - began:.0f} s. The log directory to play with is {root}.")
 
 
 if __name__ == "__main__":
