@@ -1,0 +1,265 @@
+"""The sink's writers without a session: columns, options, partitions, attempts, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import octavo
+from octavo.client.partitioner import partition_for_key
+from octavo.errors import ConfigError, EncodingError, OctavoError, UnknownTopicOrPartitionError
+from octavo.storage.log_dir import LogDir
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType  # noqa: E402
+
+from octavo.spark.sink import batch_writer, stream_writer  # noqa: E402
+from octavo.spark.sink_task import Staged  # noqa: E402
+
+SCHEMA = "key binary, value binary"
+
+
+def schema(text: str) -> StructType:
+    fields = []
+    for column in text.split(", "):
+        name, kind = column.split(" ", 1)
+        simple = {"string": StringType(), "int": IntegerType()}.get(kind)
+        fields.append(StructField(name, simple if simple is not None else _type(kind)))
+    return StructType(fields)
+
+
+def _type(kind: str) -> Any:
+    from pyspark.sql import types
+
+    header = types.StructType([StructField("key", StringType()), StructField("value", types.BinaryType())])
+    return {
+        "binary": types.BinaryType(),
+        "timestamp": types.TimestampType(),
+        "headers": types.ArrayType(header),
+        "long": types.LongType(),
+    }[kind]
+
+
+def rows(**columns: list[Any]) -> Any:
+    kinds = {
+        "partition": pa.int32(),
+        "topic": pa.string(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+    }
+    return pa.record_batch({name: pa.array(some, kinds.get(name, pa.binary())) for name, some in columns.items()})
+
+
+def checkpoint(folder: Path, query_id: str = "query-1") -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "metadata").write_text(json.dumps({"id": query_id}))
+    return str(folder)
+
+
+def write(root: Path, text: str, *batches: Any, **options: str) -> None:
+    """A batch query of one task."""
+    writer = batch_writer({"path": str(root), **options}, schema(text), False)
+    writer.commit([writer.write(iter(batches))])
+
+
+def records(root: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = octavo.scan(root).to_table().to_pylist()
+    return found
+
+
+def stored(root: Path) -> list[str]:
+    return [path.name for path in root.rglob("*.staged")]
+
+
+def test_rows_with_keys_go_where_kafka_would_send_them(tmp_path: Path) -> None:
+    keys = [b"k%d" % number for number in range(500)] + [b""]
+    write(tmp_path / "logs", SCHEMA, rows(key=keys, value=keys), topic="t", partitions="7")
+    found = records(tmp_path / "logs")
+    assert sorted(record["key"] for record in found) == sorted(keys)
+    assert all(record["partition"] == partition_for_key(record["key"], 7) for record in found)
+    assert stored(tmp_path / "logs") == []
+
+
+def test_rows_without_a_key_stick_to_a_partition_for_a_batch(tmp_path: Path) -> None:
+    values = [b"%04d" % number + bytes(96) for number in range(3000)]
+    batches = [rows(value=values[start : start + 500]) for start in range(0, 3000, 500)]
+    write(tmp_path / "logs", "value binary", *batches, topic="t", partitions="3")
+    found = records(tmp_path / "logs")
+    assert sorted(record["value"] for record in found) == values
+    by_partition = [[r["value"] for r in found if r["partition"] == partition] for partition in range(3)]
+    assert sum(map(bool, by_partition)) > 1
+    for some in by_partition:
+        assert some == sorted(some)
+    where = {record["value"]: record["partition"] for record in found}
+    switches = sum(where[a] != where[b] for a, b in pairwise(values))
+    assert switches < 40  # 300,000 bytes are some 20 batches
+
+
+def test_the_partition_column_goes_first_and_null_means_any(tmp_path: Path) -> None:
+    batch = rows(key=[b"a", b"a", None], value=[b"1", b"2", b"3"], partition=[3, None, 0])
+    write(tmp_path / "logs", "key binary, value binary, partition int", batch, topic="t", partitions="4")
+    found = {record["value"]: record["partition"] for record in records(tmp_path / "logs")}
+    assert found == {b"1": 3, b"2": partition_for_key(b"a", 4), b"3": 0}
+    with pytest.raises(UnknownTopicOrPartitionError, match="partition 4 of topic t, expected 0 to 3"):
+        batch = rows(value=[b"1"], partition=[4])
+        write(tmp_path / "logs", "value binary, partition int", batch, topic="t")
+    assert stored(tmp_path / "logs") == []
+
+
+def test_headers_times_strings_and_other_columns(tmp_path: Path) -> None:
+    batch = pa.record_batch(
+        {
+            "value": pa.array(["ä", None, "c"]),
+            "extra": pa.array([1, 2, 3]),
+            "headers": rows(headers=[[{"key": "h", "value": b"1"}, {"key": "h", "value": None}], None, []]).column(0),
+            "timestamp": pa.array([1_700_000_000_123_456, None, 5_000], pa.timestamp("us", "UTC")),
+        }
+    )
+    text = "value string, extra long, headers headers, timestamp timestamp"
+    write(tmp_path / "logs", text, batch, topic="t", includeHeaders="true")
+    first, second, third = records(tmp_path / "logs")
+    assert [first["value"], second["value"], third["value"]] == ["ä".encode(), None, b"c"]
+    assert first["headers"] == [{"key": "h", "value": b"1"}, {"key": "h", "value": None}]
+    assert second["headers"] == third["headers"] == []
+    assert first["timestamp"].timestamp() == 1_700_000_000.123
+    assert second["timestamp"].timestamp() > 1_700_000_000
+    assert third["timestamp"].timestamp() == 0.005
+    with pytest.raises(EncodingError, match="Invalid timestamp: -1"):
+        write(tmp_path / "logs", "value binary, timestamp timestamp", rows(value=[b""], timestamp=[-1000]), topic="t")
+
+
+def test_the_topic_column_makes_topics_and_the_option_overrules_it(tmp_path: Path) -> None:
+    batch = rows(topic=["a", "b", "a"], value=[b"1", b"2", b"3"])
+    text = "topic string, value binary"
+    write(tmp_path / "logs", text, batch, **{"topicConfig.cleanup.policy": "delete", "topicConfig.segment.ms": "7000"})
+    assert [(r["topic"], r["value"]) for r in records(tmp_path / "logs")] == [("a", b"1"), ("a", b"3"), ("b", b"2")]
+    with LogDir(tmp_path / "logs") as log_dir:
+        assert log_dir.config("a").segment_ms == 7000
+    write(tmp_path / "logs", text, batch, topic="c")
+    assert [r["value"] for r in records(tmp_path / "logs") if r["topic"] == "c"] == [b"1", b"2", b"3"]
+    with pytest.raises(EncodingError, match="null topic present in the data"):
+        write(tmp_path / "logs", text, rows(topic=[None], value=[b"1"]))
+    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic z in"):
+        write(tmp_path / "logs", text, rows(topic=["z"], value=[b"1"]), autoCreateTopics="false")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd", "none"])
+def test_codec_and_batch_size_are_the_producers_unless_the_topic_has_its_own(tmp_path: Path, codec: str) -> None:
+    values = [b"%05d" % number + bytes(100) for number in range(1000)]
+    options = {"kafka.compression.type": codec, "kafka.batch.size": "2048", "topic": "t"}
+    write(tmp_path / "logs", "value binary", rows(value=values), **options)
+    assert [record["value"] for record in records(tmp_path / "logs")] == values
+    codecs, batches = set(), 0
+    with LogDir(tmp_path / "logs") as log_dir:
+        for chunk in log_dir.log("t", 0).segments.active.files.log.chunks():
+            codecs |= {int(attributes) & 7 for attributes in chunk.table["attributes"]}
+            batches += len(chunk.table)
+        log_dir.alter_configs("t", {"compression.type": "lz4"})
+    assert codecs == {["none", "gzip", "snappy", "lz4", "zstd"].index(codec)}
+    assert 50 < batches < 100
+    write(tmp_path / "logs", "value binary", rows(value=values), **options)
+    assert [record["value"] for record in records(tmp_path / "logs")] == values * 2
+
+
+def test_of_two_attempts_one_counts_and_the_other_is_swept(tmp_path: Path) -> None:
+    options = {"path": str(tmp_path / "logs"), "topic": "t", "checkpointLocation": checkpoint(tmp_path / "ck")}
+    writer = stream_writer(options, schema(SCHEMA), False)
+    batch = rows(key=[b"k"], value=[b"v"])
+    first, _second, third = (writer.write(iter([batch])) for _ in range(3))
+    writer.commit([first, third], 0)
+    writer.commit([writer.write(iter([batch]))], 0)
+    assert [record["value"] for record in records(tmp_path / "logs")] == [b"v", b"v"]
+    assert stored(tmp_path / "logs") == []
+
+
+def test_a_failed_attempt_and_an_aborted_batch_leave_nothing(tmp_path: Path) -> None:
+    options = {"path": str(tmp_path / "logs"), "topic": "t", "checkpointLocation": checkpoint(tmp_path / "ck")}
+    writer = stream_writer(options, schema(SCHEMA), False)
+    batch = rows(key=[b"k"], value=[bytes(2_000_000)])
+
+    def failing() -> Any:
+        yield batch
+        raise RuntimeError("the task dies")
+
+    with pytest.raises(RuntimeError, match="the task dies"):
+        writer.write(failing())
+    assert stored(tmp_path / "logs") == []
+    message = writer.write(iter([rows(key=[b"k"], value=[b"v"])]))
+    assert len(stored(tmp_path / "logs")) == 1
+    writer.abort([message, None], 0)
+    assert stored(tmp_path / "logs") == []
+
+
+def test_a_query_has_the_name_of_its_checkpoint_or_of_an_option(tmp_path: Path) -> None:
+    options = {"path": str(tmp_path / "logs"), "topic": "t"}
+    batch = rows(key=[b"k"], value=[b"v"])
+    names: list[Mapping[str, str]] = [
+        {"checkpointLocation": checkpoint(tmp_path / "ck")},
+        {"checkpointLocation": f"file:{checkpoint(tmp_path / 'ck')}"},  # the same query
+        {"checkpointLocation": checkpoint(tmp_path / "ck2", "query-2")},
+        {"txnAppId": "mine"},
+    ]
+    for more in names:
+        writer = stream_writer({**options, **more}, schema(SCHEMA), False)
+        writer.commit([writer.write(iter([batch]))], 0)
+    assert len(records(tmp_path / "logs")) == 3
+    with pytest.raises(ConfigError, match="needs option 'checkpointLocation' on the writer, or 'txnAppId'"):
+        stream_writer(options, schema(SCHEMA), False)
+    with pytest.raises(ConfigError, match="no query's id in its file metadata"):
+        stream_writer({**options, "checkpointLocation": str(tmp_path / "nothing")}, schema(SCHEMA), False)
+
+
+def test_a_batch_write_with_a_version_is_written_once(tmp_path: Path) -> None:
+    batch = rows(key=[b"k"], value=[b"v"])
+    for version in ("1", "1", "2", "2", "1"):
+        write(tmp_path / "logs", SCHEMA, batch, topic="t", txnAppId="job", txnVersion=version)
+    assert len(records(tmp_path / "logs")) == 2
+    write(tmp_path / "logs", SCHEMA, batch, topic="t")
+    write(tmp_path / "logs", SCHEMA, batch, topic="t")
+    assert len(records(tmp_path / "logs")) == 4
+    with pytest.raises(ConfigError, match="txnVersion is 3, expected 0 or more, and txnAppId with it"):
+        write(tmp_path / "logs", SCHEMA, batch, topic="t", txnVersion="3")
+
+
+def test_a_batch_without_rows_leaves_no_trace(tmp_path: Path) -> None:
+    writer = batch_writer({"path": str(tmp_path / "logs"), "topic": "t"}, schema(SCHEMA), False)
+    message = writer.write(iter([]))
+    assert message == Staged(())
+    writer.commit([message])
+    assert not (tmp_path / "logs" / "octavo-commits.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sentence"),
+    [
+        ("key binary", {"topic": "t"}, "Required attribute 'value' not found"),
+        ("value binary", {}, "topic option required when no 'topic' attribute is present. Use the topic option"),
+        ("value int", {"topic": "t"}, r"value attribute unsupported type int. value must be a\(n\) string or binary"),
+        ("value binary, key long", {"topic": "t"}, r"key attribute unsupported type bigint. key must be a\(n\) string"),
+        ("value binary, partition long", {"topic": "t"}, "partition attribute unsupported type bigint"),
+        ("value binary, headers string", {"topic": "t"}, "headers attribute unsupported type string"),
+        ("value binary, topic int", {}, r"topic attribute unsupported type int. topic must be a\(n\) string"),
+        ("value binary", {"topic": "t", "kafka.key.serializer": "x"}, "Kafka option 'key.serializer' is not supported"),
+        ("value binary", {"topic": "t", "kafka.compression.type": "brotli"}, "brotli"),
+        ("value binary", {"topic": "t", "partitions": "0"}, "partitions must be positive"),
+        ("value binary", {"topic": "t", "topicConfig.cleanup.polcy": "compact"}, "cleanup.policy"),
+        ("value binary", {"topic": "t", "path": "s3://bucket/logs"}, "not at a URL"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_a_task_runs(
+    tmp_path: Path, text: str, options: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(OctavoError, match=sentence):
+        batch_writer({"path": str(tmp_path / "logs"), **options}, schema(text), False)
+
+
+def test_only_append_is_allowed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Save mode Overwrite not allowed for Kafka"):
+        batch_writer({"path": str(tmp_path / "logs"), "topic": "t"}, schema(SCHEMA), True)
