@@ -203,6 +203,10 @@ class ProducerFencedError(KafkaError, kafka_name="ProducerFencedException", erro
     """A producer whose transactional id another one has taken over."""
 
 
+class TransactionAbortedError(KafkaError, kafka_name="TransactionAbortedException"):
+    """A record that was still waiting when its transaction was aborted."""
+
+
 class NoOffsetForPartitionError(KafkaError, kafka_name="NoOffsetForPartitionException"):
     """A partition without a committed offset, where auto.offset.reset is none."""
 

@@ -36,7 +36,8 @@ isolation_option = click.option(
 )  # fmt: skip
 
 
-def _parse_configs(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """What a repeated option of the form KEY=VALUE gives."""
     configs = {}
     for text in given:
         name, sign, value = text.partition("=")
@@ -47,7 +48,7 @@ def _parse_configs(_: click.Context, __: click.Parameter, given: tuple[str, ...]
 
 
 config_option = click.option(
-    "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=_parse_configs,
+    "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=key_values,
     help="A config, over those that the topic has; may be repeated. `octavo config` lists them.",
 )  # fmt: skip
 

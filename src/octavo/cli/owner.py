@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from octavo.cli.listing import bytes_to_recover
 from octavo.cli.progress import progress_bar
@@ -34,12 +35,20 @@ class Terms:
     dry_run: bool = False  # nothing on the disk changes, and nothing is locked
 
 
-@contextmanager
-def owned(logdirs: Sequence[str], terms: Terms) -> Iterator[LogDir]:
+Store = TypeVar("Store", bound=LogDir)
+
+
+def owned(logdirs: Sequence[str], terms: Terms) -> AbstractContextManager[LogDir]:
     """Within the block the directories are this command's. It does its own job alone: no background work runs.
 
     What the command itself schedules, such as the removal of files, is done when the block ends.
     """
+    return owned_as(LogDir, logdirs, terms)
+
+
+@contextmanager
+def owned_as(kind: type[Store], logdirs: Sequence[str], terms: Terms) -> Iterator[Store]:
+    """`owned`, opened as another class, such as the one with producers and consumers."""
     clock: Clock = SystemClock() if terms.now_ms is None else ManualClock(terms.now_ms)
     scheduler = EndScheduler(runs_at_end=not terms.dry_run)
     with ExitStack() as stack:
@@ -53,7 +62,7 @@ def owned(logdirs: Sequence[str], terms: Terms) -> Iterator[LogDir]:
             def advance(_: TopicPartition, segment: Recovered, __: int) -> None:
                 progress(segment.size + segment.bytes_cut)
 
-            logs = LogDir(
+            logs = kind(
                 logdirs,
                 topic_configs=terms.topic_configs,
                 background=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +76,39 @@ def named_partitions(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
         return None
     column = pc.fill_null(batch.column("partition").cast(pa.int32()), NO_PARTITION)
     return np.asarray(column.to_numpy(zero_copy_only=False), np.int32)
+
+
+def without_partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same, but that no row names a partition."""
+    for batch in batches:
+        names = batch.schema.names
+        yield batch.drop_columns(["partition"]) if "partition" in names else batch
+
+
+def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """The record batches of an IPC stream, or of a file, which is read as a whole if it comes through a pipe."""
+    data = pa.BufferReader(source.read()) if not source.seekable() else source
+    try:
+        try:
+            reader = pa.ipc.open_file(data)
+        except pa.ArrowInvalid:
+            data.seek(0)
+            yield from pa.ipc.open_stream(data)
+        else:
+            for slot in range(reader.num_record_batches):
+                yield reader.get_batch(slot)
+    except pa.ArrowInvalid as error:
+        raise EncodingError(f"no Arrow data: {error}") from None
+
+
+def read_parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """The record batches of a Parquet file, which is read as a whole if it comes through a pipe."""
+    from pyarrow import parquet
+
+    try:
+        yield from parquet.ParquetFile(source if source.seekable() else pa.BufferReader(source.read())).iter_batches()
+    except pa.ArrowInvalid as error:
+        raise EncodingError(f"no Parquet file: {error}") from None
 
 
 def in_order(batch: pa.RecordBatch, order: NDArray[np.int64]) -> pa.RecordBatch:

@@ -12,7 +12,7 @@ from octavo.errors import CorruptRecordError
 from octavo.format.decoder import Decoder
 from octavo.format.names import TopicPartition
 from octavo.format.walker import walk
-from octavo.kernels.layout import Flaw
+from octavo.kernels.layout import TRANSACTIONAL, Flaw
 from octavo.scan.read import Filling
 from octavo.scan.records import ConsumerRecord, records_of
 from octavo.scan.rows import AbortedRanges, delivered, timestamp_types
@@ -28,6 +28,7 @@ class FetchForm(NamedTuple):
     isolation: Isolation = Isolation.READ_UNCOMMITTED
     max_bytes: int = 1048576
     check_crcs: bool = True
+    skips_transactions: bool = False
 
 
 class Chunk(NamedTuple):
@@ -48,12 +49,17 @@ def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchFor
     aborted = AbortedRanges(())
     if form.isolation is Isolation.READ_COMMITTED and fetched.aborted:
         aborted = AbortedRanges(aborted_transactions(log.segments, position, next_position))
-    return Chunk(_records(name, data, delivered(table, position, next_position, aborted), position), next_position)
+    shown = delivered(table, position, next_position, aborted)
+    if form.skips_transactions:
+        shown = shown[shown["attributes"] & TRANSACTIONAL == 0]
+    return Chunk(_records(name, data, shown, position), next_position)
 
 
-def fetch_all(name: TopicPartition, log: PartitionLog, form: FetchForm) -> Iterator[ConsumerRecord]:
-    """All records of a partition, up to where its log ends now."""
-    position, end = log.log_start_offset, log.log_end_offset
+def fetch_all(
+    name: TopicPartition, log: PartitionLog, form: FetchForm, position: int | None = None
+) -> Iterator[ConsumerRecord]:
+    """All records of a partition, from its start or a position on, up to where its log ends now."""
+    position, end = log.log_start_offset if position is None else position, log.log_end_offset
     while position < end and (chunk := fetch(name, log, position, form)) is not None:
         yield from chunk.records
         position = chunk.next_position

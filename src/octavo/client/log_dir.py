@@ -7,12 +7,15 @@ from functools import cached_property
 
 from octavo.client.consumer import Consumer
 from octavo.client.consumer_config import ConsumerConfig
+from octavo.client.coordinator import TransactionCoordinator
 from octavo.client.groups import Groups
-from octavo.client.internal_topics import consumer_offsets
+from octavo.client.internal_topics import TRANSACTION_STATE, consumer_offsets, transaction_state
 from octavo.client.offsets import OffsetStore
 from octavo.client.producer import Producer
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import ProducerIds
+from octavo.client.transaction import Session
+from octavo.client.transaction_log import TransactionLog
 from octavo.config import Given
 from octavo.format.compression import Codec
 from octavo.storage.log_dir import LogDir as StoredLogDir
@@ -26,7 +29,13 @@ class LogDir(StoredLogDir):
 
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
         """A producer: `configs` by Kafka's names, or named with underscores for dots (`linger_ms=5`)."""
-        producer = Producer(self, ProducerConfig.of(configs, **named), self._producer_ids)
+        config = ProducerConfig.of(configs, **named)
+        self._complete_transactions()
+        session = None
+        if config.transactional_id is not None:
+            opened = self._coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
+            session = Session(self._coordinator, self._offsets, opened)
+        producer = Producer(self, config, self._producer_ids, session)
         self._keep(producer)
         return producer
 
@@ -43,6 +52,7 @@ class LogDir(StoredLogDir):
         Configs are given by Kafka's names, or named with underscores for dots (`auto_offset_reset="latest"`).
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
+        self._complete_transactions()
         consumer = Consumer(self, config, self._groups, self._offsets)
         self._keep(consumer)
         if topics:
@@ -56,6 +66,11 @@ class LogDir(StoredLogDir):
                 client.close()
         super().close()
 
+    def _complete_transactions(self) -> None:
+        """Finish what a crash interrupted, before anybody reads or writes."""
+        if any(name.topic == TRANSACTION_STATE for name in list(self.logs)):
+            self._coordinator.abort_late()
+
     def _keep(self, client: Producer | Consumer) -> None:
         """Remember a client until it is closed."""
         self._clients[:] = [*(other for other in self._clients if not other.is_closed), client]
@@ -67,6 +82,11 @@ class LogDir(StoredLogDir):
     @cached_property
     def _producer_ids(self) -> ProducerIds:
         return ProducerIds(self)
+
+    @cached_property
+    def _coordinator(self) -> TransactionCoordinator:
+        log = TransactionLog(transaction_state(self), self.environment.clock)
+        return TransactionCoordinator(self, log, self._producer_ids, self._offsets.forget)
 
     @cached_property
     def _groups(self) -> Groups:

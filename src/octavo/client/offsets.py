@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from octavo.client.fetch import FetchForm, fetch_all
@@ -17,7 +17,9 @@ from octavo.format.messages.records import encode_key, encode_versioned
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.kernels.layout import NO_LEADER_EPOCH
+from octavo.scan.records import ConsumerRecord
 from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import Isolation
 
 OFFSET_COMMIT = CONSUMER_OFFSETS_TYPES[1]
@@ -68,9 +70,7 @@ class OffsetStore:
         origin: Origin,
     ) -> TopicPartition:
         """Write offsets to the log alone, as part of a transaction, say; returns the partition that they are in."""
-        self._topic.create()
-        place = self._topic.partition_of(group)
-        assert place is not None, "a topic that was made"
+        place = self.place(group)
         log, now_ms = self._topic.log(place), self._clock.time_ms()
         records = [
             Record(number, now_ms, _key(group, name), _value(offset, now_ms, topic_ids.get(name.topic)))
@@ -78,6 +78,13 @@ class OffsetStore:
         ]
         batch = bytearray(build_batch(records, codec=self._codec, origin=origin))
         log.append_as_leader(batch, leader_epoch=log.latest_epoch or 0, origin=AppendOrigin.COORDINATOR, trusted=True)
+        return place
+
+    def place(self, group: str) -> TopicPartition:
+        """The partition of the topic that holds a group's offsets; the topic is made if need be."""
+        self._topic.create()
+        place = self._topic.partition_of(group)
+        assert place is not None, "a topic that was made"
         return place
 
     def apply(self, place: TopicPartition, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
@@ -100,11 +107,24 @@ class OffsetStore:
     def _load(self, place: TopicPartition) -> dict[GroupOffset, OffsetAndMetadata]:
         if place not in self._loaded:
             found: dict[GroupOffset, OffsetAndMetadata] = {}
-            for record in fetch_all(place, self._topic.log(place), FetchForm(Isolation.READ_COMMITTED)):
+            for record in _committed_records(place, self._topic.log(place)):
                 if record.key is not None:
                     _read(record.key, record.value, found)
             self._loaded[place] = found
         return self._loaded[place]
+
+    def forget(self, names: Iterable[TopicPartition]) -> None:
+        """Read these partitions of the topic anew when they are next asked for: transactions in them have ended."""
+        with self._lock:
+            for name in names:
+                self._loaded.pop(name, None)
+
+
+def _committed_records(place: TopicPartition, log: PartitionLog) -> Iterator[ConsumerRecord]:
+    """What is committed, and behind the first open transaction what belongs to none."""
+    stable = log.last_stable_offset
+    yield from fetch_all(place, log, FetchForm(Isolation.READ_COMMITTED))
+    yield from fetch_all(place, log, FetchForm(skips_transactions=True), stable)
 
 
 def _read(key: bytes, value: bytes | None, found: dict[GroupOffset, OffsetAndMetadata]) -> None:

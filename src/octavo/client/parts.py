@@ -48,3 +48,11 @@ class ProducerParts:
         if identity.is_idempotent:
             number = queue.sequence_for(identity.producer_id, identity.epoch)
         return Stamp(identity.producer_id, identity.epoch, number, self.transaction is not None)
+
+    def lose_track(self) -> None:
+        """After an append of which nobody knows whether it is in the log, nothing may follow with its sequence.
+
+        A transaction has no way on but its abort, which begins a new epoch anyway.
+        """
+        if self.transaction is None:
+            self.identity.bump()

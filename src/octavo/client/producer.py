@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from octavo import kernels
@@ -13,6 +14,7 @@ from octavo.client.batch import ProducerBatch
 from octavo.client.encode import NO_HEADERS, Header, as_bytes, encode_headers
 from octavo.client.future import RecordFuture
 from octavo.client.identity import ProducerIdentity
+from octavo.client.offsets import OffsetAndMetadata
 from octavo.client.parts import ProducerParts
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import ProducerIds
@@ -21,7 +23,9 @@ from octavo.client.sender import Sender
 from octavo.client.table import AppendedRecords
 from octavo.client.table_sender import TableSender
 from octavo.client.topic_queues import TopicQueues
-from octavo.errors import IllegalStateError, InvalidTimestampError
+from octavo.client.transaction import NO_TRANSACTION, ProducerTransaction, Session
+from octavo.errors import IllegalStateError, InvalidTimestampError, ProducerFencedError, TransactionAbortedError
+from octavo.format.names import TopicPartition
 from octavo.storage.log_dir import LogDir
 
 
@@ -31,7 +35,7 @@ class Producer:
     To be closed, or used with `with`: closing appends what waits.
     """
 
-    def __init__(self, logs: LogDir, config: ProducerConfig, ids: ProducerIds) -> None:
+    def __init__(self, logs: LogDir, config: ProducerConfig, ids: ProducerIds, session: Session | None = None) -> None:
         self.config = config
         self._logs = logs
         self._time_ms = logs.environment.clock.time_ms
@@ -41,8 +45,10 @@ class Producer:
         self._topics: dict[str, TopicQueues] = {}
         self._lock = threading.Lock()
         self._identity = ProducerIdentity(ids if config.enable_idempotence else None)
-        parts = ProducerParts(config, logs.environment, self._identity)
-        self._refusal: str | None = None  # why nothing may be sent
+        self._transaction = None if session is None else ProducerTransaction(session, self._identity)
+        parts = ProducerParts(config, logs.environment, self._identity, self._transaction)
+        # Why nothing may be sent; with transactions it is one of them that must be begun.
+        self._refusal: str | None = None if session is None else NO_TRANSACTION
         self._accumulator = Accumulator(parts, Sender(parts))
         self._tables = TableSender(parts, self._accumulator)
 
@@ -120,13 +126,78 @@ class Producer:
                 self._accumulator.flush(queue)
 
     def close(self) -> None:
-        """Append what waits; nothing can be sent after that."""
+        """Append what waits, abort a transaction that is open; nothing can be sent after that."""
         with self._lock:
             if self._accumulator.is_closed:
                 return
             self._refusal = "the producer is closed"
-            self._accumulator.is_closed = True
+        if self._transaction is not None and self._transaction.is_open:
+            with suppress(ProducerFencedError):
+                self.abort_transaction()
+        self._accumulator.is_closed = True
+        self._refusal = "the producer is closed"
         self.flush()
+
+    def init_transactions(self) -> None:
+        """What Kafka's producer wants before its first transaction; here making the producer has done it."""
+        self._open_session()
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction: what is sent until its end is committed as a whole, or not at all."""
+        with self._lock:
+            self._open_session().begin()
+            self._refusal = None
+
+    def commit_transaction(self) -> None:
+        """Append what waits, then commit: readers of committed records see all of the transaction.
+
+        If a record could not be appended its error is raised, and only `abort_transaction` can follow.
+        """
+        transaction = self._open_session()
+        self.flush()
+        with self._lock:
+            transaction.commit()
+            self._refusal = NO_TRANSACTION
+
+    def abort_transaction(self) -> None:
+        """Drop what waits and mark what was appended: readers of committed records see nothing of it."""
+        transaction = self._open_session()
+        with self._lock:
+            self._refusal = NO_TRANSACTION
+        for queues in list(self._topics.values()):
+            for queue in queues:
+                self._accumulator.abandon(queue, TransactionAbortedError("its transaction was aborted"))
+        transaction.abort()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """A transaction for the block: committed at its end, aborted if it raises."""
+        self.begin_transaction()
+        try:
+            yield self
+            self.commit_transaction()
+        except BaseException:
+            with suppress(ProducerFencedError):  # then it is aborted already
+                self.abort_transaction()
+            raise
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
+    ) -> None:
+        """Commit a group's offsets (the next to read) with the transaction: they count once it is committed."""
+        given = {
+            TopicPartition(*name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+            for name, offset in offsets.items()
+        }
+        topic_ids = {name.topic: self._logs.log(*name).topic_id for name in given}
+        self._open_session().commit_offsets(group, given, topic_ids)
+
+    def _open_session(self) -> ProducerTransaction:
+        if self._transaction is None:
+            raise IllegalStateError("the producer has no transactions, expected a transactional.id")
+        if self.is_closed:
+            raise IllegalStateError("the producer is closed")
+        return self._transaction
 
     def _queues(self, topic: str) -> TopicQueues:
         with self._lock:

@@ -127,8 +127,7 @@ class Sender:
             backoff_ms = min(config.retry_backoff_ms << min(batch.attempts - 1, 20), config.retry_backoff_max_ms)
             batch.retry_ms = now_ms + backoff_ms
             return None
-        # The log may have the batch or not: nothing may follow it with the sequence that it would have used.
-        self._identity.bump()
+        self._parts.lose_track()
         if expired:
             waited = f"no append within delivery.timeout.ms, {config.delivery_timeout_ms}"
             return batch.fail(

@@ -65,7 +65,7 @@ class TableSender:
                 result = queue.log.append_as_leader(view, leader_epoch=queue.log.latest_epoch or 0, trusted=True)
             except KafkaError as error:
                 if not isinstance(error, AppendRejected):
-                    self._parts.identity.bump()  # the log may have the batches or not
+                    self._parts.lose_track()
                 if self._parts.transaction is not None:
                     self._parts.transaction.fail(error)
                 raise

@@ -35,13 +35,15 @@ def _hex(content: bytes) -> str:
 SHOWN: dict[str, Show] = {"text": _text, "base64": _base64, "hex": _hex}
 
 
-def write_text(records: Iterable[ConsumerRecord], sink: BinaryIO, form: str, shown: str) -> None:
-    """Write the records as lines of a form: json, csv or raw."""
+def write_text(
+    records: Iterable[ConsumerRecord], sink: BinaryIO, form: str, shown: str, *, with_header: bool = True
+) -> None:
+    """Write the records as lines of a form: json, csv (with the line of names first) or raw."""
     lines: Iterator[bytes]
     if form == "raw":
         lines = ((record.value or b"") + b"\n" for record in records)
     elif form == "csv":
-        sink.write(_CSV_HEADER.encode())
+        sink.write(_CSV_HEADER.encode() if with_header else b"")
         lines = (csv_line(record, SHOWN[shown]).encode() for record in records)
     else:
         lines = (json_line(record, SHOWN[shown]).encode() for record in records)

@@ -1,0 +1,1 @@
+"""`octavo produce`: records into a topic."""

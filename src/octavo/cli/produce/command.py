@@ -1,0 +1,129 @@
+"""`octavo produce`: from where, in which form, into which topic."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from octavo.cli.options import command as declare
+from octavo.cli.options import json_option, logdirs_argument, many, print_json, topic_option
+from octavo.cli.owner import Terms, owned_as
+from octavo.cli.produce.json_lines import read_json
+from octavo.cli.produce.lines import Input, LineForm, read_lines
+from octavo.cli.produce.options import produce_options
+from octavo.client.log_dir import LogDir
+from octavo.client.producer import Producer
+from octavo.errors import UnknownTopicOrPartitionError
+
+_BY_SUFFIX = {
+    ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow",
+    ".ipc": "arrow", ".feather": "arrow",
+}  # fmt: skip
+
+
+@declare("produce")
+@logdirs_argument
+@topic_option
+@produce_options
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topic: str,
+    files: tuple[str, ...],
+    form: str | None,
+    key_separator: str | None,
+    properties: dict[str, str],
+    shown: str,
+    repartition: bool,
+    compression_type: str | None,
+    producer_properties: dict[str, str],
+    as_json: bool,
+) -> None:
+    """Append records from stdin or files to a topic of LOGDIR, and say which offsets they got.
+
+    Batches are filled up to batch.size, partitions chosen, ids and sequences given as Kafka's producer does. With a
+    transactional.id all the records are one transaction.
+    """
+    separator = None if key_separator is None else key_separator.replace("\\t", "\t")
+    line_form = LineForm.of(properties, separator)
+    configs = dict(producer_properties)
+    if compression_type is not None:
+        configs["compression.type"] = compression_type
+    # A transaction may have to end one that a crash interrupted, wherever that wrote.
+    only = None if "transactional.id" in configs else [topic]
+    with owned_as(LogDir, logdirs, Terms(only=only)) as logs:
+        if topic not in logs.topics:
+            raise UnknownTopicOrPartitionError(
+                f"there is no topic {topic} in {', '.join(logdirs)}; make it with create"
+            )
+        before = _ends(logs, topic)
+        with _sending(logs.producer(configs)) as producer:
+            for path in files or ("-",):
+                kind = form or _BY_SUFFIX.get(Path(path).suffix.lower(), "lines")
+                with _opened(path) as source:
+                    if kind in ("arrow", "parquet"):
+                        _send_table(producer, topic, source, kind, repartition)
+                    else:
+                        records = read_json(source, shown) if kind == "json" else read_lines(source, line_form)
+                        _send(producer, topic, records, repartition)
+        _report(topic, before, _ends(logs, topic), as_json)
+
+
+@contextmanager
+def _sending(producer: Producer) -> Iterator[Producer]:
+    """Within the block records are sent; at its end all of them are appended, or the error is raised."""
+    with producer:
+        if producer.config.transactional_id is None:
+            yield producer
+            return
+        with producer.transaction():
+            yield producer
+
+
+def _send(producer: Producer, topic: str, records: Iterator[Input], repartition: bool) -> None:
+    errors: list[Exception] = []
+    for record in records:
+        partition = None if repartition else record.partition
+        future = producer.send(topic, record.value, record.key, record.headers, partition, record.timestamp)
+        future.add_errback(errors.append)
+        if errors:
+            break
+    producer.flush()
+    if errors:
+        raise errors[0]
+
+
+def _send_table(producer: Producer, topic: str, source: BinaryIO, kind: str, repartition: bool) -> None:
+    from octavo.client.arrow import read_arrow, read_parquet, without_partitions  # pyarrow takes long to import
+
+    batches = read_arrow(source) if kind == "arrow" else read_parquet(source)
+    producer.send_table(topic, without_partitions(batches) if repartition else batches)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(path).open("rb") as file:
+        yield file
+
+
+def _ends(logs: LogDir, topic: str) -> dict[int, int]:
+    return {partition: logs.log(topic, partition).log_end_offset for partition in logs.topics[topic]}
+
+
+def _report(topic: str, before: dict[int, int], after: dict[int, int], as_json: bool) -> None:
+    for partition, end in after.items():
+        first = before[partition]
+        if end == first:
+            continue
+        if as_json:
+            print_json({"topic": topic, "partition": partition, "baseOffset": first, "nextOffset": end})
+        else:
+            click.echo(f"{topic}-{partition}: {many(end - first, 'offset')}, {first} to {end - 1}")

@@ -1,0 +1,80 @@
+"""Records from JSON lines, as `octavo cat` prints them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from octavo.cli.produce.lines import Input, InputError
+
+# What a key or value was shown as, back to its bytes.
+Read = Callable[[str], bytes]
+
+FORMS: dict[str, Read] = {
+    "text": lambda text: text.encode("utf-8"),
+    "base64": lambda text: base64.b64decode(text, validate=True),
+    "hex": bytes.fromhex,
+}
+_FIELDS = {"topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"}
+_NO_TIMESTAMP = -1
+
+
+def read_json(lines: Iterable[bytes], shown: str) -> Iterator[Input]:
+    """A record an object; where it was (topic, offset) is not looked at. Blank lines are passed over."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"line {number}: no JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise InputError(f"line {number}: {_kind(fields)}, expected an object")
+        unknown = fields.keys() - _FIELDS
+        if unknown:
+            raise InputError(f"line {number}: field {min(unknown)!r}, expected some of {', '.join(sorted(_FIELDS))}")
+        yield _record(fields, FORMS[shown], number)
+
+
+def _record(fields: dict[str, Any], read: Read, number: int) -> Input:
+    headers = fields.get("headers") or []
+    if not isinstance(headers, list) or not all(
+        isinstance(header, dict) and isinstance(header.get("key"), str) for header in headers
+    ):
+        raise InputError(f'line {number}: headers are {_kind(headers)}, expected a list of {{"key", "value"}}')
+    timestamp = _integer(fields, "timestamp", number)
+    return Input(
+        _content(fields.get("key"), read, number, "the key"),
+        _content(fields.get("value"), read, number, "the value"),
+        tuple((header["key"], _content(header.get("value"), read, number, "a header")) for header in headers),
+        _integer(fields, "partition", number),
+        None if timestamp == _NO_TIMESTAMP else timestamp,
+    )
+
+
+def _content(found: object, read: Read, number: int, what: str) -> bytes | None:
+    if found is None:
+        return None
+    try:
+        if isinstance(found, dict) and found.keys() == {"base64"}:
+            return base64.b64decode(found["base64"], validate=True)
+        if isinstance(found, str):
+            return read(found)
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise InputError(f"line {number}: {what} cannot be read: {error}") from None
+    raise InputError(f'line {number}: {what} is {_kind(found)}, expected a text, null or {{"base64": "…"}}')
+
+
+def _integer(fields: dict[str, Any], name: str, number: int) -> int | None:
+    found = fields.get(name)
+    if found is None or (isinstance(found, int) and not isinstance(found, bool)):
+        return found
+    raise InputError(f"line {number}: {name} is {_kind(found)}, expected a number")
+
+
+def _kind(found: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+    return kinds.get(type(found), "null")

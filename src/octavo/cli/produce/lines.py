@@ -1,0 +1,92 @@
+"""Records from lines of text, by the rules of Kafka's console producer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from octavo.config.kinds import BOOLEAN
+from octavo.errors import EncodingError, OctavoError
+
+
+class InputError(OctavoError):
+    """A line that is no record of the form that was asked for."""
+
+
+class Input(NamedTuple):
+    """A record as it was read; what is None is for the producer to choose, but key and value, which are null then."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int | None = None
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineForm:
+    """What a line holds: headers TAB key TAB value, of which only the value is there unless it is said."""
+
+    parse_key: bool = False
+    key_separator: str = "\t"
+    parse_headers: bool = False
+    headers_delimiter: str = "\t"
+    headers_separator: str = ","
+    headers_key_separator: str = ":"
+    null_marker: str | None = None
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str], key_separator: str | None) -> Self:
+        """By the properties of the console producer's reader; a separator that is given says that there are keys."""
+        known = {name.replace("_", "."): name for name in cls.__slots__}
+        values: dict[str, str | bool] = {}
+        for name, text in properties.items():
+            if name not in known:
+                raise InputError(f"{name} is no property of a line, expected one of {', '.join(sorted(known))}")
+            try:
+                values[known[name]] = bool(BOOLEAN.parse(text)) if name.startswith("parse.") else text
+            except ValueError:
+                raise InputError(f"{name} is {text!r}, expected true or false") from None
+        if key_separator is not None:
+            values |= {"parse_key": True, "key_separator": key_separator}
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def read_lines(lines: Iterable[bytes], form: LineForm) -> Iterator[Input]:
+    """A record a line; its end (LF, or CR LF) is not part of it."""
+    null = None if form.null_marker is None else form.null_marker.encode()
+    delimiter, separator = form.headers_delimiter.encode(), form.key_separator.encode()
+
+    def content(text: bytes) -> bytes | None:
+        return None if text == null else text
+
+    for number, line in enumerate(lines, 1):
+        rest = line.removesuffix(b"\n").removesuffix(b"\r")
+        headers: tuple[tuple[str, bytes | None], ...] = ()
+        key = None
+        if form.parse_headers:
+            text, rest = _cut(rest, delimiter, number, "headers")
+            if text != null:
+                headers = tuple(_headers(text, form, number))
+        if form.parse_key:
+            text, rest = _cut(rest, separator, number, "a key")
+            key = content(text)
+        yield Input(key, content(rest), headers)
+
+
+def _cut(text: bytes, at: bytes, number: int, what: str) -> tuple[bytes, bytes]:
+    first, sign, rest = text.partition(at)
+    if not sign:
+        raise InputError(f"line {number}: no {at.decode()!r}, expected one behind {what}")
+    return first, rest
+
+
+def _headers(text: bytes, form: LineForm, number: int) -> Iterator[tuple[str, bytes | None]]:
+    null = None if form.null_marker is None else form.null_marker.encode()
+    for pair in text.split(form.headers_separator.encode()):
+        key, value = _cut(pair, form.headers_key_separator.encode(), number, "a header's key")
+        try:
+            yield key.decode("utf-8"), None if value == null else value
+        except UnicodeDecodeError:
+            raise EncodingError(f"line {number}: header key {key!r} is not UTF-8") from None

@@ -1,0 +1,55 @@
+"""The options of `octavo produce`."""
+
+from __future__ import annotations
+
+import click
+
+from octavo.cli.options import Function, key_values
+from octavo.cli.produce.json_lines import FORMS as SHOWN
+from octavo.format.compression import CODECS
+
+FORMS = ["lines", "json", "arrow", "parquet"]
+
+_OPTIONS = (
+    click.option(
+        "--file", "files", multiple=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+        help="Read this file instead of stdin; may be repeated.",
+    ),
+    click.option(
+        "--format", "form", type=click.Choice(FORMS),
+        help="lines: a value a line; json: what `octavo cat` prints; arrow: an IPC stream or file. "
+        "Default: by the file's name, else lines.",
+    ),
+    click.option(
+        "--key-separator", metavar="TEXT",
+        help=r"lines: what stands between key and value; \t is a tab. Without it a line is a value.",
+    ),
+    click.option(
+        "--property", "--reader-property", "properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
+        help="lines: as for Kafka's console producer: parse.key, key.separator, parse.headers, headers.delimiter, "
+        "headers.separator, headers.key.separator, null.marker.",
+    ),
+    click.option(
+        "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
+        help="json: how keys and values are written; as for `octavo cat`.",
+    ),
+    click.option(
+        "--repartition", is_flag=True,
+        help="Choose partitions by key, whatever partitions json, arrow or parquet name.",
+    ),
+    click.option(
+        "--compression-type", type=click.Choice([row.name for row in CODECS.values()]),
+        help="The codec of batches; default: none.",
+    ),
+    click.option(
+        "--producer-property", "producer_properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
+        help="A config of the producer, such as linger.ms=100; may be repeated.",
+    ),
+)  # fmt: skip
+
+
+def produce_options(function: Function) -> Function:
+    """All options, in the order in which the help lists them."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function

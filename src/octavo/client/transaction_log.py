@@ -1,0 +1,123 @@
+"""What is known of transactional ids: records of `__transaction_state`, written and read back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from octavo.client.fetch import FetchForm, fetch_all
+from octavo.client.internal_topics import InternalTopic
+from octavo.clock import Clock
+from octavo.errors import CorruptionError
+from octavo.format.batch import Origin, build_batch
+from octavo.format.messages.records import encode_key, encode_versioned
+from octavo.format.messages.schema import Row
+from octavo.format.messages.transaction_state import (
+    TRANSACTION_STATE_TYPES,
+    TransactionStatus,
+    decode_transaction_state_record,
+)
+from octavo.format.names import TopicPartition
+from octavo.format.record import Record
+from octavo.storage.append_origin import AppendOrigin
+
+TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
+VALUE_VERSION = 1
+TRANSACTION_VERSION = 2  # the epoch grows with each transaction
+_NO_PRODUCER_ID = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMetadata:
+    """A transactional id: who may use it, and how far its transaction is.
+
+    From PREPARE_COMMIT or PREPARE_ABORT on the epoch is that of the markers, which the next transaction has too.
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    status: TransactionStatus = TransactionStatus.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    start_ms: int = -1
+    next_producer_id: int = _NO_PRODUCER_ID  # where epochs have come to their end
+
+    @property
+    def is_prepared(self) -> bool:
+        return self.status in (TransactionStatus.PREPARE_COMMIT, TransactionStatus.PREPARE_ABORT)
+
+
+class TransactionLog:
+    """Writes and reads the records. Not thread-safe: the coordinator's lock guards it."""
+
+    def __init__(self, topic: InternalTopic, clock: Clock) -> None:
+        self._topic = topic
+        self._clock = clock
+
+    def load(self) -> dict[str, TransactionMetadata]:
+        """The last state of each id."""
+        found: dict[str, TransactionMetadata] = {}
+        for name, log in self._topic.logs():
+            for record in fetch_all(name, log, FetchForm()):
+                try:
+                    decoded = decode_transaction_state_record(record.key or b"", record.value)
+                except CorruptionError:
+                    continue  # a kind of record that is not known, as Kafka passes over it
+                transactional_id = decoded.key.data["transactionalId"]
+                if decoded.value is None:
+                    found.pop(transactional_id, None)
+                else:
+                    found[transactional_id] = _metadata(transactional_id, decoded.value.data)
+        return found
+
+    def coordinator_epoch(self, transactional_id: str) -> int:
+        """What markers carry: the epoch of the leader of the id's partition."""
+        place = self._topic.partition_of(transactional_id)
+        return 0 if place is None else self._topic.log(place).latest_epoch or 0
+
+    def append(self, metadata: TransactionMetadata) -> None:
+        """Write a state."""
+        self._topic.create()
+        place = self._topic.partition_of(metadata.transactional_id)
+        assert place is not None, "a topic that was made"
+        log, now_ms = self._topic.log(place), self._clock.time_ms()
+        key = encode_key(TRANSACTION_LOG, {"transactionalId": metadata.transactional_id})
+        value = encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata, now_ms))
+        batch = bytearray(build_batch([Record(0, now_ms, key, value)], origin=Origin(base_sequence=0)))
+        log.append_as_leader(batch, leader_epoch=log.latest_epoch or 0, origin=AppendOrigin.COORDINATOR, trusted=True)
+
+
+def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:
+    partitions = frozenset(
+        TopicPartition(entry["topic"], number)
+        for entry in row["transactionPartitions"] or ()
+        for number in entry["partitionIds"]
+    )
+    known = TransactionMetadata(transactional_id, row["producerId"], row["producerEpoch"], row["transactionTimeoutMs"])
+    return replace(
+        known,
+        status=TransactionStatus(row["transactionStatus"]),
+        partitions=partitions,
+        start_ms=row["transactionStartTimestampMs"],
+        next_producer_id=row.get("nextProducerId", _NO_PRODUCER_ID),
+    )
+
+
+def _row(metadata: TransactionMetadata, now_ms: int) -> Row:
+    topics: dict[str, list[int]] = {}
+    for topic, number in sorted(metadata.partitions):
+        topics.setdefault(topic, []).append(number)
+    named = [{"topic": topic, "partitionIds": numbers} for topic, numbers in topics.items()]
+    return {
+        "producerId": metadata.producer_id,
+        "previousProducerId": _NO_PRODUCER_ID,
+        "nextProducerId": metadata.next_producer_id,
+        "producerEpoch": metadata.epoch,
+        "nextProducerEpoch": -1,
+        "transactionTimeoutMs": metadata.timeout_ms,
+        "transactionStatus": int(metadata.status),
+        "transactionPartitions": None if metadata.status is TransactionStatus.EMPTY else named,
+        "transactionLastUpdateTimestampMs": now_ms,
+        "transactionStartTimestampMs": metadata.start_ms,
+        "clientTransactionVersion": TRANSACTION_VERSION,
+    }
