@@ -13,10 +13,11 @@ from octavo.scan.files import PartitionFiles
 from octavo.scan.findings import Findings, OnDamage
 from octavo.scan.log_dirs import Place, open_log_dirs
 from octavo.scan.notes import Note
-from octavo.scan.partition import look_at, retrying
+from octavo.scan.partition import look_at, relisted, retrying, until_settled
 from octavo.scan.plan import SPLIT_BYTES, ReadTask, plan_partition
 from octavo.scan.read import COLUMNS
 from octavo.scan.records import ConsumerRecord, read_records
+from octavo.scan.root import Root
 from octavo.scan.selection import Selection, Topics
 from octavo.scan.timestamps import Timestamp, to_milliseconds
 from octavo.scan.transactions import read_transactions
@@ -111,14 +112,18 @@ class Scan:
 
     @cached_property
     def _tasks(self) -> list[ReadTask]:
-        tasks = []
-        for files in self._partitions:
-            planned, notes = retrying(files, self._plan)
-            tasks += planned
+        roots = {id(files.root): files.root for files in self._partitions}.values()
+
+        def plan_all(again: bool) -> tuple[list[tuple[list[ReadTask], list[Note]]], Iterable[Root]]:
+            listed = [relisted(files) for files in self._partitions] if again else self._partitions
+            return [retrying(files, self._plan) for files in listed], roots
+
+        planned = until_settled(plan_all)
+        for _, notes in planned:
             self._findings.notes += notes
-        for root in {id(files.root): files.root for files in self._partitions}.values():
+        for root in roots:
             self._findings.notes += root.notes
-        return tasks
+        return [task for tasks, _ in planned for task in tasks]
 
     def _plan(self, files: PartitionFiles) -> tuple[list[ReadTask], list[Note]]:
         request = self._request

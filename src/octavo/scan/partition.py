@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segments
 from octavo.scan.notes import Note
+from octavo.scan.root import Root
 from octavo.scan.tail import Tail, read_tail
 
 # How often a listing is taken anew when files of the last one are gone: a broker deletes many at once, but seldom.
@@ -64,6 +65,20 @@ def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> 
         raise ScanError(f"{files.location}: {error.filename} went away while it was read, {_LISTINGS} times") from error
 
 
+def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value:
+    """What `look` finds in all partitions of some roots, once no commit of several partitions came in between.
+
+    It is told whether it looks again, and has to list anew.
+    """
+    found, roots = look(False)
+    for _ in range(_LISTINGS - 1):
+        moved = [root.has_committed() for root in roots]
+        if not any(moved):
+            break
+        found, roots = look(True)
+    return found
+
+
 def relisted(files: PartitionFiles) -> PartitionFiles:
     """The same place, listed anew."""
     try:
@@ -81,9 +96,12 @@ def look_at(files: PartitionFiles) -> PartitionSnapshot:
     first = segments[0].base_offset if segments else 0
     checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
+    pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
     tail = read_tail(files, segments[-1]) if segments else None
     # A log that ends below its checkpointed start has nothing to read: a broker would begin it anew there.
     log_end_offset = max(tail.next_offset if tail else 0, log_start_offset)
+    if pending_start is not None:
+        log_end_offset = max(min(log_end_offset, pending_start), log_start_offset)
     high_watermark = files.root.high_watermarks().get(files.topic_partition)
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from octavo.errors import CorruptionError
-from octavo.format import checkpoint, meta_properties
+from octavo.format import checkpoint, commit_store, meta_properties
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import (
     CLEANER_OFFSET_CHECKPOINT,
+    COMMIT_STORE,
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
@@ -49,6 +50,20 @@ class Root:
 
     def cleaner_offsets(self) -> Mapping[TopicPartition, int]:
         return self.offsets(CLEANER_OFFSET_CHECKPOINT)
+
+    def pending_starts(self) -> Mapping[TopicPartition, int]:
+        """Where partitions end for readers, since a commit of several partitions that is not done begins there."""
+        store = self._once(COMMIT_STORE, commit_store.decode)
+        return {} if store is None else store.start_offsets()
+
+    def has_committed(self) -> bool:
+        """Whether a commit was decided or done since `pending_starts` was first asked for; it is read anew then.
+
+        Partitions are looked at one after the other: whoever wants all of a commit or nothing looks at all again.
+        """
+        before = self._once(COMMIT_STORE, commit_store.decode)
+        del self._read[COMMIT_STORE]
+        return self._once(COMMIT_STORE, commit_store.decode) != before
 
     def offsets(self, name: str) -> Mapping[TopicPartition, int]:
         """A checkpoint's offsets by its file name."""

@@ -8,7 +8,8 @@ from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scan.files import PartitionFiles
 from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.partition import PartitionSnapshot, look_at, retrying
+from octavo.scan.partition import PartitionSnapshot, look_at, retrying, until_settled
+from octavo.scan.root import Root
 from octavo.scan.transactions import Transactions, read_transactions
 from octavo.spark.source_options import SourceOptions
 
@@ -51,6 +52,9 @@ class LogView:
 
     def look(self, *, check_topics: bool = False) -> Partitions:
         """The partitions that are there now. With `check_topics`, a named topic that is not is an error."""
+        return until_settled(lambda again: self._look_once(check_topics))
+
+    def _look_once(self, check_topics: bool) -> tuple[Partitions, list[Root]]:
         subscription = self._options.subscription
         log_dirs = open_log_dirs(self._options.paths, subscription.wants)
         if check_topics:
@@ -58,7 +62,8 @@ class LogView:
         found = {name: files for name, files in log_dirs.partitions.items() if subscription.wants(name)}
         views = {name: self._view(name, files) for name, files in found.items()}
         self._known = {name: (found[name], view) for name, view in views.items() if view is not None}
-        return {name: view for name, view in views.items() if view is not None}
+        roots = [directory.root for directory in log_dirs.directories]
+        return {name: view for name, view in views.items() if view is not None}, roots
 
     def _view(self, name: TopicPartition, files: PartitionFiles) -> PartitionView | None:
         """A partition as it is now; None where it was deleted since it was listed."""
@@ -98,4 +103,5 @@ def _is_unchanged(known: PartitionFiles, files: PartitionFiles, view: PartitionV
         and not (tail is not None and tail.zeros)
         and known.root.log_start_offsets().get(name) == files.root.log_start_offsets().get(name)
         and known.root.high_watermarks().get(name) == files.root.high_watermarks().get(name)
+        and known.root.pending_starts().get(name) == files.root.pending_starts().get(name)
     )
