@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import random
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from octavo.config import LogConfig
-from octavo.format import producer_snapshot
-from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, Transient
+from octavo.format.names import FileKind
 from octavo.format.walker import walk
-from octavo.storage.load import LoadRequest
-from octavo.storage.partition_log import PartitionLog
-from tests.golden.archives import entry, unpack
-from tests.interop.real_log import RealLog
-from tests.storage.worlds import World
+from tests.interop.partition_files import Place, contents, golden_copy, open_ours, open_theirs
 
 CASES = 3
 PARTITIONS = [
@@ -88,34 +81,14 @@ def some_log(folder: Path, rng: random.Random) -> Path:
     return rng.choice([rng.choice(logs), logs[-1]])
 
 
-def contents(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for path in sorted(folder.iterdir()):
-        if path.suffix == FileKind.PRODUCER_SNAPSHOT:
-            entries = producer_snapshot.decode(path.read_bytes())
-            found[path.name] = sorted(map(repr, entries))  # Kafka writes them in the order of a hash table
-        elif path.suffix in tuple(FileKind) or path.name == LEADER_EPOCH_CHECKPOINT:
-            found[path.name] = path.read_bytes()
-    # An empty transaction index means the same as none.
-    return {name: content for name, content in found.items() if content or not name.endswith(FileKind.TXN_INDEX)}
-
-
 @pytest.mark.parametrize("damage", [cut, zero, flip, grow, stretch, lose_files])
 @pytest.mark.parametrize(("archive", "partition"), PARTITIONS)
 def test_the_same_files_are_left(archive: str, partition: str, damage: Damage, tmp_path: Path, jvm: ModuleType) -> None:
-    configs = {
-        name: str(value) for name, value in entry(archive)["topics"][partition.rpartition("-")[0]]["config"].items()
-    }
-    configs["retention.ms"] = "-1"
     for seed in range(CASES):
-        theirs, ours = (tmp_path / side / str(seed) / partition for side in ("kafka", "octavo"))
-        shutil.copytree(unpack(archive) / partition, theirs, ignore=shutil.ignore_patterns(f"*{Transient.DELETED}"))
-        damage(theirs, random.Random(f"{partition} {damage.__name__} {seed}"))
-        shutil.copytree(theirs, ours)
-        size = {"internal.segment.bytes": configs["segment.bytes"]} if "segment.bytes" in configs else {}
-        others = {name: value for name, value in configs.items() if name != "segment.bytes"}
-        RealLog(jvm, theirs, clean=False, configs={**others, **size}).close()
-        world = World(time.time_ns() // 1_000_000)  # as for Kafka, by whose clock producers expire
-        request = LoadRequest(folder=ours, config=LogConfig.of(configs), environment=world.environment, clean=False)
-        PartitionLog(request).close()
-        assert contents(ours) == contents(theirs), f"seed {seed}"
+        ours = golden_copy(archive, partition, tmp_path / "octavo" / str(seed) / partition)
+        damage(ours.folder, random.Random(f"{partition} {damage.__name__} {seed}"))
+        theirs = Place(tmp_path / "kafka" / str(seed) / partition, ours.configs)
+        shutil.copytree(ours.folder, theirs.folder)
+        open_theirs(jvm, theirs, clean=False).close()
+        open_ours(ours, clean=False).close()
+        assert contents(ours.folder) == contents(theirs.folder), f"seed {seed}"
