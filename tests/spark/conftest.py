@@ -10,14 +10,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.interop.jars import CACHE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST_JAVA = 17
+# Spark's own Kafka source, for the tests that compare with it (`make kafka`).
+CONNECTOR = Path(os.environ.get("OCTAVO_KAFKA_LIBS") or CACHE) / "kafka-spark-4.2.0" / "libs"
 CLUSTER = "local-cluster[2,1,1024]"
 # What keeps a session small, quiet and inside its folder.
 CONFS = {
@@ -51,6 +56,9 @@ def start_session(master: str, folder: str) -> SparkSession:
     builder = SparkSession.builder.master(master).appName("octavo tests")
     for name, value in CONFS.items():
         builder = builder.config(name, value)
+    connector = sorted(CONNECTOR.glob("*.jar"))
+    if connector:
+        builder = builder.config("spark.jars", ",".join(map(str, connector)))
     builder = builder.config("spark.sql.warehouse.dir", f"{folder}/warehouse").config("spark.local.dir", folder)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")

@@ -17,6 +17,10 @@ from tests.scan.segments import write_segment
 from tests.spark.conftest import Run
 from tests.storage.batches import batch
 
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
+
+from tests.spark.queries import run
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -90,8 +94,7 @@ def test_a_stream_gives_what_a_real_client_read(spark: SparkSession, part: int) 
         frames.append(load(spark.readStream, archive, isolation))
         rows |= wanted(archive, isolation)
     frame = reduce(lambda one, two: one.union(two), frames)
-    query = frame.writeStream.format("memory").queryName(f"golden{part}").trigger(availableNow=True).start()
-    query.awaitTermination()
+    run(frame.writeStream.format("memory").queryName(f"golden{part}"))
     found = collected(spark.table(f"golden{part}"))
     assert found.keys() == rows.keys()
     assert [place for place in rows if found[place] != rows[place]] == []
@@ -157,13 +160,9 @@ def test_a_query_goes_on_from_its_checkpoint_and_reports_how_far_the_log_goes(
     )
     offsets: list[tuple[str, int, int]] = []
 
-    def run() -> list[Any]:
-        writer = frame.writeStream.foreachBatch(lambda rows, _: offsets.extend(map(tuple, rows.collect())))
-        query = writer.option("checkpointLocation", str(tmp_path / "ck")).trigger(availableNow=True).start()
-        query.awaitTermination()
-        return list(query.recentProgress)
-
-    progress = run()
+    writer = frame.writeStream.foreachBatch(lambda rows, _: offsets.extend(map(tuple, rows.collect())))
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    progress = run(writer).recentProgress
     assert [row["numInputRows"] for row in progress if row["numInputRows"]] == [45, 45]
     (source,) = progress[0]["sources"]
     assert json.loads(source["latestOffset"]) == {"orders": {"0": 80, "1": 10}}
@@ -171,7 +170,7 @@ def test_a_query_goes_on_from_its_checkpoint_and_reports_how_far_the_log_goes(
     write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
     write_segment(logs / "orders-2", 0, *TEN[:1])
     write_segment(logs / "ordinary-0", 0, *TEN[:1])
-    run()
+    run(writer)
     by_partition: dict[tuple[str, int], list[int]] = defaultdict(list)
     for topic, partition, offset in offsets:
         by_partition[topic, partition].append(offset)
@@ -191,8 +190,7 @@ def on_cluster(spark: SparkSession, logs: str) -> list[tuple[int, int]]:
 
 def stream_on_cluster(spark: SparkSession, logs: str) -> list[tuple[int, int]]:
     frame = spark.readStream.format("octavo").options(subscribe="orders", startingOffsets="earliest").load(logs)
-    query = frame.writeStream.format("memory").queryName("orders").trigger(availableNow=True).start()
-    query.awaitTermination()
+    run(frame.writeStream.format("memory").queryName("orders"))
     return sorted((row.partition, row.offset) for row in spark.table("orders").collect())
 
 
