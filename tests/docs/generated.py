@@ -17,11 +17,21 @@ import click
 
 from octavo.cli.commands import COMMANDS
 from octavo.cli.group import octavo
+from octavo.client.consumer_config import CONSUMER_CONFIGS
+from octavo.client.producer_config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
 from octavo.jobs.verify.finding import MEANINGS
+from octavo.spark.options import Option
+from octavo.spark.sink_option_table import SINK_OPTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "configuration.md", DOCS / "command-reference.md", DOCS / "commands" / "verify.md"]
+PAGES = [
+    DOCS / "clients.md",
+    DOCS / "configuration.md",
+    DOCS / "command-reference.md",
+    DOCS / "commands" / "verify.md",
+    DOCS / "spark-sink.md",
+]
 PART = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z ]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -40,6 +50,11 @@ def configs(keys: Mapping[str, ConfigKey], *, with_synonyms: bool) -> str:
         cells = [f"`{key.name}`", key.kind.name, key.default_text, str(key.valid), doc]
         rows.append([*cells, *(synonyms if with_synonyms else [])])
     return table(head, *rows)
+
+
+def spark_options(rows: Iterable[Option]) -> str:
+    head = ("option", "default", "in", "meaning")
+    return table(head, *((f"`{row.name}`", row.default, row.scope, row.meaning) for row in rows))
 
 
 def click_command(name: str) -> click.Command:
@@ -80,7 +95,10 @@ def parts() -> dict[str, str]:
     return {
         "topic configs": configs(TOPIC_CONFIGS, with_synonyms=True),
         "broker configs": configs(BROKER_CONFIGS, with_synonyms=False),
+        "producer configs": configs(PRODUCER_CONFIGS, with_synonyms=False),
+        "consumer configs": configs(CONSUMER_CONFIGS, with_synonyms=False),
         "findings": table(("kind", "what it is"), *((f"`{kind}`", text) for kind, text in MEANINGS.items())),
+        "sink options": spark_options(SINK_OPTIONS),
         "overview": overview(),
         "commands": "\n".join(sections()),
     }
