@@ -54,7 +54,7 @@ class DeepDump:
     def _span(self, batch: BatchRow, span: Span) -> Iterator[bytes]:
         offsets = span.offsets()
         if len(offsets):
-            for before, offset in gaps(offsets, self._last_offset):
+            for before, offset in gaps(offsets[: 1 if span.is_continuous else None], self._last_offset):
                 self._findings.gaps[self._path][before] = offset
             self._last_offset = int(offsets[-1])
             yield from self._span_text.lines(batch, span, self._form)

@@ -110,5 +110,5 @@ class LogDump:
     def _flush(self) -> None:
         if sys.stdout is not None:  # closed before the start: there is nowhere to print to
             sys.stdout.flush()  # the bytes go below the text layer, behind what was printed there
-            sys.stdout.buffer.write(b"".join(self._text))
+            sys.stdout.buffer.writelines(self._text)
         self._text.clear()

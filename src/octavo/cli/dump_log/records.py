@@ -29,6 +29,7 @@ class Span:
     columns: RecordColumns
     first: int
     end: int
+    is_continuous: bool  # each offset of all rows in the columns follows the one before it
 
     def offsets(self) -> NDArray[np.int64]:
         return self.columns.offset[self.first : self.end]
@@ -71,8 +72,9 @@ class RecordReader:
             try:
                 for columns in self._decoder.decode(data, rows[done:]):
                     at = 0
+                    is_continuous = bool((np.diff(columns.offset[: columns.rows]) == 1).all())
                     while done < len(rows) and at + counts[done] <= columns.rows:
-                        yield Span(columns, at, at + counts[done])
+                        yield Span(columns, at, at + counts[done], is_continuous)
                         at += counts[done]
                         done += 1
             except CorruptionError as error:
