@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError, UnexpectedAppendOffsetError
 from octavo.format.names import TopicPartition
@@ -25,6 +22,7 @@ from octavo.scan.plan import plan_partition
 from octavo.scan.read import sound_batches
 from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source, SourceChunk
+from octavo.storage.append_run import run_length
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 
@@ -86,7 +84,7 @@ def prepare(logs: LogDir, topic: str, tasks: Sequence[CopyTask], configs: Mappin
 
 
 def run(task: CopyTask, log: PartitionLog, progress: Progress | None = None) -> Copied:
-    """Append the partition's batches to a log, one append a batch, and let the log start where the source does."""
+    """Append the partition's batches to a log, as if one after the other, and let it start where the source does."""
     source, findings = task.snapshot, Findings("skip")
     findings.notes += source.notes
     start = _begin(source, log)
@@ -124,25 +122,26 @@ def _begin(source: PartitionSnapshot, log: PartitionLog) -> int:
 def _append(found: SourceChunk, log: PartitionLog, end: int, findings: Findings, copied: Copied) -> None:
     start, data = log.log_end_offset, memoryview(found.chunk.data)
     sound = sound_batches(found, start, end, findings)
-    wanted = (last_offsets(sound) >= start) & (sound["base_offset"] < end)
-    for row in sound[wanted]:
-        position, size = int(row["position"]), int(row["size"])
+    left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]
+    while len(left):
+        count = run_length(log, left)
+        position, stop = int(left[0]["position"]), int(left[count - 1]["position"] + left[count - 1]["size"])
         try:
-            _append_batch(data[position : position + size], row, log)
+            _append_batches(data[position:stop], int(left[0]["base_offset"]), log)
+            copied.batches += count
+            copied.size += stop - position
         except UnexpectedAppendOffsetError as error:
             place = found.chunk.file_position + position
             findings.damage(CorruptRecordError(str(error), position=place, path=str(found.location)))
-            continue
-        copied.batches += 1
-        copied.size += size
+        left = left[count:]
 
 
-def _append_batch(data: memoryview, row: NDArray[np.void] | np.void, log: PartitionLog) -> None:
+def _append_batches(data: memoryview, base_offset: int, log: PartitionLog) -> None:
     try:
         log.append_as_follower(data)
     except UnexpectedAppendOffsetError as error:
         if log.size or error.last_offset < error.log_end_offset:
             raise
         # The source starts in the middle of its first batch: a follower's log begins with that batch.
-        log.truncate_fully(int(row["base_offset"]))
+        log.truncate_fully(base_offset)
         log.append_as_follower(data)
