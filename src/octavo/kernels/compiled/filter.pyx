@@ -42,9 +42,14 @@ cdef struct FilterState:
 
 cdef struct Candidate:
     Fields fields
-    uint64_t hash[2]
     int64_t offset
     bint keep
+
+
+cdef struct Candidates:
+    Candidate *records
+    key_ref *keys  # one for each record, so that they are hashed together
+    int64_t room
 
 
 cdef struct Source:
@@ -80,9 +85,9 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
     return 0 <= start[0] <= end[0] <= source.records_length
 
 
-cdef int read_batch(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates,
+cdef int read_batch(const Source *source, Py_ssize_t i, Candidate *candidates, key_ref *keys,
                     Problem *problem) noexcept nogil:
-    """The records of a batch; of those with a key the slots are fetched."""
+    """The records of a batch, and their keys."""
     cdef const Batch *batch = source.batches + i
     cdef const uint8_t *p
     cdef const uint8_t *end
@@ -95,20 +100,19 @@ cdef int read_batch(const Table *map, const Source *source, Py_ssize_t i, Candid
     if <int64_t>batch.count * MIN_RECORD_BYTES > stop - start:
         return fail(problem, TOO_MANY_RECORDS, start, batch.count)
     for n in range(batch.count):
+        prefetch_ahead(p)
         p = read_record(source.records, p, end, &candidates[n].fields, problem)
         if p == NULL:
             return problem.code
         candidates[n].offset = <int64_t>(<uint64_t>batch.base_offset + <uint64_t><int64_t>candidates[n].fields.offset_delta)
-        if candidates[n].fields.key_length >= 0 and not batch.attributes & CONTROL:
-            hash_key(map, candidates[n].fields.key, candidates[n].fields.key_length, candidates[n].hash)
-            prefetch_slot(map, candidates[n].hash)
+        keys[n].bytes, keys[n].length = candidates[n].fields.key, <size_t>max(candidates[n].fields.key_length, 0)
     if batch.count and p != end:
         return fail(problem, TRAILING_BYTES, p - source.records, end - p)
     return DONE
 
 
-cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, FilterState *state,
-                   bint *has_tombstones) noexcept nogil:
+cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, const key_ref *keys,
+                   FilterState *state, bint *has_tombstones) noexcept nogil:
     """Decide on each record; returns how many stay."""
     cdef int64_t kept = 0
     cdef int32_t n
@@ -122,7 +126,7 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
             state.records_without_key += 1
         else:
             candidates[n].keep = (keeps_tombstones or candidates[n].fields.value_length >= 0) and \
-                candidates[n].offset >= find_offset(map, candidates[n].hash)
+                candidates[n].offset >= find_offset(map, keys[n].hash)
         if candidates[n].keep:
             kept += 1
             has_tombstones[0] = has_tombstones[0] or candidates[n].fields.value_length < 0
@@ -174,8 +178,8 @@ cdef void empty(const Batch *batch, uint8_t *p, Batch *row) noexcept nogil:
     seal_batch(p, row)
 
 
-cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates, Target *target,
-                Problem *problem) noexcept nogil:
+cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates, const key_ref *keys,
+                Target *target, Problem *problem) noexcept nogil:
     """Write what stays of a batch, if anything; FULL where there is no room for it."""
     cdef const Batch *batch = source.batches + i
     cdef FilterState *state = target.state
@@ -192,7 +196,7 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
     if state.batches >= target.rows or needed > target.room - state.end_position or needed > MAX_FILE_BYTES:
         return fail(problem, FULL, 0, 0)
     if not verdict & DISCARD_RECORDS:
-        kept = judge(map, batch, candidates, state, &has_tombstones)
+        kept = judge(map, batch, candidates, keys, state, &has_tombstones)
     row = target.table + state.batches
     row[0] = batch[0]
     row.position = state.end_position
@@ -219,8 +223,8 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
     return DONE
 
 
-cdef Py_ssize_t filter_all(const Table *map, const Source *source, Candidate *candidates, int64_t room,
-                           Target *target, Problem *problem) noexcept nogil:
+cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candidates *candidates, Target *target,
+                           Problem *problem) noexcept nogil:
     """The first batch that was not filtered."""
     cdef Py_ssize_t i = 0, end
     cdef int64_t read
@@ -230,15 +234,16 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, Candidate *ca
         end, read = i, 0
         while end < source.count and (end == i or read < AHEAD):
             if not source.verdicts[end] & DISCARD_RECORDS:
-                if end > i and read + source.batches[end].count > room:
+                if end > i and read + source.batches[end].count > candidates.room:
                     break
-                if read_batch(map, source, end, candidates + read, &damage) != DONE:
+                if read_batch(source, end, candidates.records + read, candidates.keys + read, &damage) != DONE:
                     break
                 read += source.batches[end].count
             end += 1
+        hash_keys(map, candidates.keys, <size_t>read)
         read = 0
         while i < end:  # what comes before a damaged batch is settled all the same
-            if settle(map, source, i, candidates + read, target, problem) != DONE:
+            if settle(map, source, i, candidates.records + read, candidates.keys + read, target, problem) != DONE:
                 return i
             if not source.verdicts[i] & DISCARD_RECORDS:
                 read += source.batches[i].count
@@ -259,12 +264,13 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
     cdef Target target
     cdef Problem problem
     cdef Py_buffer views[10]
-    cdef Candidate *candidates = NULL
-    cdef int64_t start = 0, end = 0, room = 2 * AHEAD
+    cdef Candidates candidates
+    cdef int64_t start = 0, end = 0
     cdef Py_ssize_t i
     cdef int pinned = 0
     cdef bint sound = True
     problem.code, problem.position, problem.found = DONE, 0, 0
+    candidates.records, candidates.keys, candidates.room = NULL, NULL, 2 * AHEAD
     pin_table(&map, offset_table)
     try:
         for buffer, flags in ((data, PyBUF_SIMPLE), (table, PyBUF_SIMPLE), (verdicts, PyBUF_SIMPLE), (fates, PyBUF_WRITABLE),
@@ -291,16 +297,18 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
             i += 1
             sound = area_of(&source, i, &start, &end)
             if sound and source.batches[i].count * <int64_t>MIN_RECORD_BYTES <= end - start:
-                room = max(room, <int64_t>source.batches[i].count)
+                candidates.room = max(candidates.room, <int64_t>source.batches[i].count)
         i = 0
         if sound:
-            candidates = <Candidate *>malloc(<size_t>room * sizeof(Candidate))
-            if candidates == NULL:
-                raise MemoryError(f"no memory for {room} records of one batch")
+            candidates.records = <Candidate *>malloc(<size_t>candidates.room * sizeof(Candidate))
+            candidates.keys = <key_ref *>malloc(<size_t>candidates.room * sizeof(key_ref))
+            if candidates.records == NULL or candidates.keys == NULL:
+                raise MemoryError(f"no memory for {candidates.room} records of one batch")
             with nogil:
-                i = filter_all(&map, &source, candidates, room, &target, &problem)
+                i = filter_all(&map, &source, &candidates, &target, &problem)
     finally:
-        free(candidates)
+        free(candidates.records)
+        free(candidates.keys)
         while pinned:
             pinned -= 1
             PyBuffer_Release(&views[pinned])

@@ -10,42 +10,38 @@ cdef enum:
     AHEAD = 64  # so many keys are hashed and their slots fetched before the first of them is put
 
 
-cdef struct Key:
-    uint64_t hash[2]
-    int64_t offset
-    bint is_batch_end  # no key: all up to this offset is in the table
-
-
 cdef struct Ahead:
-    Key keys[AHEAD]
+    key_ref keys[AHEAD]
+    int64_t offsets[AHEAD]
+    bint ends_batch[AHEAD]  # no key: all up to this offset is in the table
     int count
 
 
 cdef bint put_ahead(Table *table, Ahead *ahead, int64_t first_offset) noexcept nogil:
     """Put the keys that wait; False where one does not fit."""
     cdef int i
+    hash_keys(table, ahead.keys, <size_t>ahead.count)
     for i in range(ahead.count):
-        if not ahead.keys[i].is_batch_end:
-            if not put_offset(table, ahead.keys[i].hash, ahead.keys[i].offset):
+        if not ahead.ends_batch[i]:
+            if not put_offset(table, ahead.keys[i].hash, ahead.offsets[i]):
                 return False
-        elif ahead.keys[i].offset >= first_offset:
-            table.state.latest_offset = ahead.keys[i].offset
+        elif ahead.offsets[i] >= first_offset:
+            table.state.latest_offset = ahead.offsets[i]
     ahead.count = 0
     return True
 
 
 cdef inline bint add_key(Table *table, Ahead *ahead, const uint8_t *key, int64_t length, int64_t offset,
                          int64_t first_offset) noexcept nogil:
-    cdef Key *waiting = &ahead.keys[ahead.count]
-    waiting.offset, waiting.is_batch_end = offset, False
-    hash_key(table, key, length, waiting.hash)
-    prefetch_slot(table, waiting.hash)
+    ahead.keys[ahead.count].bytes, ahead.keys[ahead.count].length = key, <size_t>length
+    ahead.offsets[ahead.count], ahead.ends_batch[ahead.count] = offset, False
     ahead.count += 1
     return ahead.count < AHEAD or put_ahead(table, ahead, first_offset)
 
 
 cdef inline bint end_batch(Table *table, Ahead *ahead, int64_t last_offset, int64_t first_offset) noexcept nogil:
-    ahead.keys[ahead.count].offset, ahead.keys[ahead.count].is_batch_end = last_offset, True
+    ahead.keys[ahead.count].bytes, ahead.keys[ahead.count].length = NULL, 0
+    ahead.offsets[ahead.count], ahead.ends_batch[ahead.count] = last_offset, True
     ahead.count += 1
     return ahead.count < AHEAD or put_ahead(table, ahead, first_offset)
 
@@ -60,6 +56,7 @@ cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint
     if batch.count < 0:
         return fail(problem, NEGATIVE_COUNT, p - base, batch.count)
     for n in range(batch.count):
+        prefetch_ahead(p)
         q = p
         p = read_varint(p, end, &length)
         if p == NULL:
@@ -151,6 +148,14 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
     return problem.code, i, problem.position, problem.found
 
 
+cdef void take_keys(const Arrays *arrays, int64_t start, int64_t stop, key_ref *keys) noexcept nogil:
+    """The keys of rows; null is as empty here."""
+    cdef int64_t row
+    for row in range(start, stop):
+        keys[row - start].bytes = arrays.key.data + arrays.key.offsets[row] if arrays.key.offsets != NULL else NULL
+        keys[row - start].length = <size_t>max(length_at(&arrays.key, row), 0)
+
+
 def map_columns(offset_table, columns, int64_t first_offset):
     """Let the keys of rows have the rows' offsets, from `first_offset` on; returns how many rows were taken.
 
@@ -158,8 +163,8 @@ def map_columns(offset_table, columns, int64_t first_offset):
     """
     cdef Table map
     cdef Arrays arrays
-    cdef int64_t row = 0, start, stop, length
-    cdef uint64_t hashes[AHEAD][2]
+    cdef int64_t row = 0, start, stop
+    cdef key_ref keys[AHEAD]
     cdef bint full = False
     pin_columns(&arrays, columns, PyBUF_SIMPLE)
     try:
@@ -168,15 +173,11 @@ def map_columns(offset_table, columns, int64_t first_offset):
         with nogil:
             while row < arrays.rows and not full:
                 start, stop = row, min(row + AHEAD, arrays.rows)
-                for row in range(start, stop):
-                    length = length_at(&arrays.key, row)
-                    if length >= 0:
-                        hash_key(&map, arrays.key.data + arrays.key.offsets[row], length, hashes[row - start])
-                        prefetch_slot(&map, hashes[row - start])
-                row = start
+                take_keys(&arrays, start, stop, keys)
+                hash_keys(&map, keys, <size_t>(stop - start))
                 while row < stop:
                     if length_at(&arrays.key, row) >= 0 and arrays.offset[row] >= first_offset:
-                        if not put_offset(&map, hashes[row - start], arrays.offset[row]):
+                        if not put_offset(&map, keys[row - start].hash, arrays.offset[row]):
                             full = True
                             break
                     row += 1
@@ -190,9 +191,9 @@ def find_offsets(offset_table, columns, out):
     """The offset that each row's key has in the table, -1 for none and for a row without a key, into `out` (int64)."""
     cdef Table map
     cdef Arrays arrays
-    cdef int64_t row = 0, start, stop, length, out_bytes = 0
+    cdef int64_t row = 0, start, stop, out_bytes = 0
     cdef int64_t *found
-    cdef uint64_t hashes[AHEAD][2]
+    cdef key_ref keys[AHEAD]
     pin_columns(&arrays, columns, PyBUF_SIMPLE)
     try:
         check_columns(&arrays, 0, arrays.rows)
@@ -203,13 +204,10 @@ def find_offsets(offset_table, columns, out):
         with nogil:
             while row < arrays.rows:
                 start, stop = row, min(row + AHEAD, arrays.rows)
+                take_keys(&arrays, start, stop, keys)
+                hash_keys(&map, keys, <size_t>(stop - start))
                 for row in range(start, stop):
-                    length = length_at(&arrays.key, row)
-                    if length >= 0:
-                        hash_key(&map, arrays.key.data + arrays.key.offsets[row], length, hashes[row - start])
-                        prefetch_slot(&map, hashes[row - start])
-                for row in range(start, stop):
-                    found[row] = find_offset(&map, hashes[row - start]) if length_at(&arrays.key, row) >= 0 else -1
+                    found[row] = find_offset(&map, keys[row - start].hash) if length_at(&arrays.key, row) >= 0 else -1
                 row = stop
         unpin_table(&map)
     finally:

@@ -9,10 +9,15 @@ from octavo.kernels.compiled.buffers cimport *
 
 
 cdef extern from "key_hash.h" nogil:
-    void siphash128(const uint8_t *p, size_t n, uint64_t key0, uint64_t key1, uint64_t *first, uint64_t *second)
+    struct key_ref:
+        const uint8_t *bytes
+        size_t length
+        uint64_t hash[2]
+    void siphash_keys(key_ref *keys, size_t count, uint64_t key0, uint64_t key1)
     void md5_of(const uint8_t *p, size_t n, uint8_t *digest)
     uint64_t scaled(uint64_t hash, uint64_t n)
     void prefetch(const void *p)
+    void prefetch_ahead(const void *p)
 
 
 cdef enum:
@@ -38,7 +43,7 @@ cdef struct TableState:
 
 
 cdef struct Slot:
-    uint64_t first  # 0 and 0: empty; a hash that is all zeros becomes 1 and 0
+    uint64_t first  # 0 and 0: empty
     uint64_t second
     uint64_t offset  # big-endian with MD5, as Kafka's
 
@@ -69,15 +74,6 @@ cdef inline void unpin_table(Table *table) noexcept:
     PyBuffer_Release(&table.views[0])
 
 
-cdef inline void hash_key(const Table *table, const uint8_t *key, int64_t length, uint64_t *hash) noexcept nogil:
-    if table.state.hash == MD5:
-        md5_of(key, <size_t>length, <uint8_t *>hash)
-        return
-    siphash128(key, <size_t>length, table.state.key0, table.state.key1, &hash[0], &hash[1])
-    if hash[0] == 0 and hash[1] == 0:
-        hash[0] = 1
-
-
 cdef inline uint64_t probe_md5(const Table *table, const uint64_t *hash, int64_t attempt) noexcept nogil:
     """Where Kafka looks at this attempt."""
     cdef int64_t number
@@ -95,6 +91,20 @@ cdef inline void prefetch_slot(const Table *table, const uint64_t *hash) noexcep
         prefetch(table.slots + probe_md5(table, hash, 0))
     else:
         prefetch(table.slots + scaled(hash[0], <uint64_t>table.state.slots))
+
+
+cdef inline void hash_keys(const Table *table, key_ref *keys, size_t count) noexcept nogil:
+    """Hash the keys, and fetch their slots into the CPU's cache."""
+    cdef size_t i
+    if table.state.hash == MD5:
+        for i in range(count):
+            md5_of(keys[i].bytes, keys[i].length, <uint8_t *>keys[i].hash)
+    else:
+        siphash_keys(keys, count, table.state.key0, table.state.key1)
+    for i in range(count):
+        if keys[i].hash[0] == 0 and keys[i].hash[1] == 0:
+            keys[i].hash[0] = 1  # zeros are an empty slot
+        prefetch_slot(table, keys[i].hash)
 
 
 cdef inline Slot *find_slot_md5(const Table *table, const uint64_t *hash) noexcept nogil:
