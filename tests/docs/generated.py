@@ -21,7 +21,7 @@ from octavo.client.consumer_config import CONSUMER_CONFIGS
 from octavo.client.producer_config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
 from octavo.jobs.verify.finding import MEANINGS
-from octavo.spark.options import Option
+from octavo.spark.options import SOURCE_OPTIONS, Option
 from octavo.spark.sink_option_table import SINK_OPTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -31,6 +31,7 @@ PAGES = [
     DOCS / "command-reference.md",
     DOCS / "commands" / "verify.md",
     DOCS / "spark-sink.md",
+    DOCS / "spark-source.md",
 ]
 PART = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z ]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
@@ -99,6 +100,7 @@ def parts() -> dict[str, str]:
         "consumer configs": configs(CONSUMER_CONFIGS, with_synonyms=False),
         "findings": table(("kind", "what it is"), *((f"`{kind}`", text) for kind, text in MEANINGS.items())),
         "sink options": spark_options(SINK_OPTIONS),
+        "source options": spark_options(SOURCE_OPTIONS),
         "overview": overview(),
         "commands": "\n".join(sections()),
     }
