@@ -266,8 +266,8 @@ class Consumer:
         states = [state for state in self._states.values() if not state.is_paused]
         if not states:
             return []
-        self._turn = (self._turn + 1) % len(states)
-        return states[self._turn :] + states[: self._turn]
+        first, self._turn = self._turn % len(states), self._turn + 1
+        return states[first:] + states[:first]
 
     def _wait(self, end: float | None) -> bool:
         """Whether there is time to look once more; sleeps a little then."""
