@@ -282,10 +282,10 @@ class LocalFileSystem:
             return sorted(entry.name for entry in entries if entry.is_dir())
 
     def exists(self, path: Path) -> bool:
-        return path.exists()
+        return os.path.exists(path)  # noqa: PTH110 (three times as fast, and asked for each of thousands of logs)
 
     def is_folder(self, path: Path) -> bool:
-        return path.is_dir()
+        return os.path.isdir(path)  # noqa: PTH112 (as above)
 
     def size(self, path: Path) -> int:
         return path.stat().st_size
@@ -310,7 +310,8 @@ class LocalFileSystem:
         return True
 
     def mkdir(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        if not self.is_folder(path):
+            path.mkdir(parents=True, exist_ok=True)
 
     def rmdir(self, path: Path) -> None:
         path.rmdir()

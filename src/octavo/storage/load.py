@@ -19,7 +19,7 @@ from octavo.storage.local_log import LocalLog
 from octavo.storage.producer_files import Producers
 from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS
 from octavo.storage.recover import Recovered, recover_segment
-from octavo.storage.segment import Segment, SegmentOffsetOverflowError
+from octavo.storage.segment import Segment, SegmentOffsetOverflowError, Tail
 from octavo.storage.segments import Segments
 from octavo.storage.snapshots import SnapshotFiles
 from octavo.storage.split import split
@@ -104,6 +104,7 @@ class _Loader:
         producers.snapshots.delete_stray(self._segments.base_offsets)
         producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)
         log.release()
+        log.is_changed = log.is_changed or bool(deleted or self._recovered)
         return Loaded(log, self._epochs, producers, log_start_offset, deleted, self._recovered, self._dropped)
 
     def _producers(self) -> Producers:
@@ -155,25 +156,31 @@ class _Loader:
         return recovered
 
     def _recover(self) -> LocalLog:
-        request = self._request
+        request, tail = self._request, self._tail()
         if not request.clean:
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
-        elif len(self._segments) and self._segments.active.tail().end_position < self._segments.active.size:
+            tail = self._tail()
+        elif tail is not None and tail.end_position < self._segments.active.size:
             # Kafka trusts a clean stop, and would append behind a torn batch, where no reader gets to.
             self._recover_unflushed([self._segments.active])
-        had_segments = len(self._segments) > 0
-        if had_segments and self._segments.active.tail().next_offset < request.log_start_offset:
+            tail = self._tail()
+        if tail is not None and tail.next_offset < request.log_start_offset:
             # Someone removed segment files: what is left lies before the log's start.
             self._drop(list(self._segments), f"the log starts at offset {request.log_start_offset}, behind it")
             self._epochs.clear()
             self._producers().start_at(request.log_start_offset)
-            had_segments = False
-        if not len(self._segments):
+            tail = None
+        if tail is None:
             self._segments.add(self._segment(request.log_start_offset, create=True))
-        log = self._log(request.recovery_point)
-        if request.clean and had_segments:
-            log.recovery_point = log.log_end_offset
+        log = self._log(request.log_start_offset if tail is None else tail.next_offset)
+        if not request.clean or tail is None:
+            log.recovery_point = min(request.recovery_point, log.log_end_offset)
+            log.is_changed = True
         return log
+
+    def _tail(self) -> Tail | None:
+        """The log's end; None of a log without segments."""
+        return self._segments.active.tail() if len(self._segments) else None
 
     def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
         bytes_left = sum(segment.size for segment in unflushed)
@@ -191,13 +198,11 @@ class _Loader:
         """Of a folder that is on its way out nothing is checked or kept."""
         if not len(self._segments):
             self._segments.add(self._segment(0, create=True))
-        log = self._log(0)
-        log.set_log_end(0)
-        return log
+        return self._log(0)
 
-    def _log(self, recovery_point: int) -> LocalLog:
+    def _log(self, log_end_offset: int) -> LocalLog:
         request = self._request
-        return LocalLog(request.folder, request.config, self._world, self._segments, recovery_point)
+        return LocalLog(request.folder, request.config, self._world, self._segments, log_end_offset)
 
     def _drop(self, segments: Sequence[Segment], reason: str) -> None:
         self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]

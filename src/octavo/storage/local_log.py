@@ -31,16 +31,17 @@ class LocalLog:
     """Segments without gaps in ownership: each offset from the first base on belongs to one of them."""
 
     def __init__(
-        self, folder: Path, config: LogConfig, environment: Environment, segments: Segments, recovery_point: int
+        self, folder: Path, config: LogConfig, environment: Environment, segments: Segments, log_end_offset: int
     ) -> None:
         self.folder = folder
         self.config = config
         self.segments = segments
-        self.recovery_point = recovery_point
+        self.recovery_point = log_end_offset
         self._environment = environment
         self._deleter = Deleter(environment.filesystem, environment.scheduler)
         self.log_end = OffsetMetadata(0, 0, 0)
-        self.set_log_end(segments.active.tail().next_offset)
+        self.set_log_end(log_end_offset)
+        self.is_changed = False  # since it was loaded
 
     @property
     def log_end_offset(self) -> int:
@@ -52,12 +53,14 @@ class LocalLog:
 
     def set_log_end(self, offset: int) -> None:
         """Move the log's end; the recovery point never lies behind it."""
+        self.is_changed = True
         active = self.segments.active
         self.log_end = OffsetMetadata(offset, active.base_offset, active.size)
         self.recovery_point = min(self.recovery_point, offset)
 
     def append(self, last_offset: int, data: Buffer, table: NDArray[np.void]) -> None:
         """Append to the active segment and move the end."""
+        self.is_changed = True
         active = self.segments.active
         active.append(last_offset, data, table)
         self.log_end = OffsetMetadata(last_offset + 1, active.base_offset, active.size)
@@ -124,6 +127,7 @@ class LocalLog:
 
     def delete_segments(self, segments: Sequence[Segment]) -> None:
         """Take segments out of the map and delete their files after a delay."""
+        self.is_changed = True
         self.segments.remove(segments)
         self._deleter.delete_segments(segments, self.config.file_delete_delay_ms)
 

@@ -90,9 +90,11 @@ class LogFile:
     def chunks(
         self, position: int = 0, end: int | None = None, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = False
     ) -> Iterator[Chunk]:
-        """The batches between two positions; a chunk's positions are those in the file."""
-        file, end = self.file, self.size if end is None else end
-        at = position
+        """The batches between two positions, no chunk if nothing lies there; a chunk's positions are the file's."""
+        end, at = self.size if end is None else end, position
+        if position >= end:
+            return
+        file, chunk_bytes = self.file, min(chunk_bytes, max(end - position, _HEADERS_BYTES))
 
         def read_into(buffer: memoryview) -> int:
             nonlocal at

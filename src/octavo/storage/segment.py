@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 
 _BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
+# What is read at once of a segment's end: by default the last index entry is some 4096 bytes and a batch away.
+_TAIL_BYTES = 64 << 10
+
 _MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
 _MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
 
@@ -161,7 +164,7 @@ class Segment:
     def tail(self) -> Tail:
         """Where the whole batches end, found from the last index entry on; their CRCs are not looked at."""
         tail = Tail(self.base_offset, 0)
-        for chunk in self.files.log.chunks(self.files.offset_index.last().position):
+        for chunk in self.files.log.chunks(self.files.offset_index.last().position, chunk_bytes=_TAIL_BYTES):
             tail = tail._replace(end_position=chunk.stop_position)
             if len(chunk.table):
                 last = chunk.table[-1]
