@@ -14,7 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# What needs Spark runs in tests/spark, with the session that is there.
+ON_SPARK = ("spark-guide.md", "orders_pipeline.py")
+EXAMPLES = [example for example in sorted((ROOT / "examples").glob("*.py")) if example.name not in ON_SPARK]
 # Where no compiler was, a process says so on stderr; the pages show what the others see.
 QUIET = {**os.environ, "PYTHONWARNINGS": "ignore"}
 # What a target does once it is set up: a test does not call make again.
@@ -49,7 +51,10 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
             assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), f"{line}\n{found}"
 
 
-@pytest.mark.parametrize("page", with_blocks("pycon"), ids=lambda page: str(page.relative_to(ROOT)))
+PYTHON_PAGES = [page for page in with_blocks("pycon") if page.name not in ON_SPARK]
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_prints_what_the_page_shows(page: Path) -> None:
     session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
     assert session.examples
