@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from octavo.clock import ManualClock, SystemClock
-from octavo.scheduler import ManualScheduler, ThreadScheduler
+from octavo.scheduler import EndScheduler, ManualScheduler, ThreadScheduler
 
 
 def test_manual_scheduler_runs_in_the_order_of_times() -> None:
@@ -72,6 +72,22 @@ def test_shutdown_waits_for_the_run_at_hand() -> None:
     scheduler.shutdown()
     assert ended.is_set()
     scheduler.schedule("too late", lambda: None)
+
+
+def test_work_at_the_end() -> None:
+    scheduler, ran = EndScheduler(), list[str]()
+    scheduler.schedule("others' business", lambda: ran.append("forgotten"))
+    scheduler.forget()
+    scheduler.schedule("later", lambda: ran.append("later"), delay_ms=60_000)
+    scheduler.schedule("again and again", lambda: ran.append("again"), period_ms=1)
+    assert ran == []
+    scheduler.shutdown()
+    scheduler.shutdown()
+    assert ran == ["later"]
+    without = EndScheduler(runs_at_end=False)
+    without.schedule("never", lambda: ran.append("never"))
+    without.shutdown()
+    assert ran == ["later"]
 
 
 def test_clocks() -> None:
