@@ -11,7 +11,7 @@ from octavo.config import LogConfig
 from octavo.errors import OffsetOutOfRangeError
 from octavo.storage.environment import Environment
 from octavo.storage.load import Loaded
-from octavo.storage.read import Isolation, Limits, OffsetMetadata
+from octavo.storage.read import Isolation, Limits, OffsetMetadata, locate
 from octavo.storage.segment import Segment
 from octavo.storage.validation_settings import ValidationSettings
 
@@ -98,15 +98,9 @@ class LogState:
     def locate(self, offset: int) -> OffsetMetadata:
         """Where an offset lies: at the batch that holds it, whose base offset stands for it then."""
         segments, log_end = self.local.segments, self.local.log_end
-        segment = segments.floor(offset)
-        if segment is None or offset > log_end.offset:
+        if segments.floor(offset) is None or offset > log_end.offset:
             raise OffsetOutOfRangeError(offset, self.log_start_offset, log_end.offset)
-        while segment is not None and offset < log_end.offset:
-            place = segment.find_batch(offset)
-            if place is not None:
-                return OffsetMetadata(place.base_offset, segment.base_offset, place.position)
-            segment = segments.after(segment)
-        return log_end
+        return locate(segments, offset, log_end)
 
     def roll(self, base_offset: int) -> Segment:
         """Begin a new segment. What came before is flushed in the background; until then a crash recovers it.

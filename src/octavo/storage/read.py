@@ -100,8 +100,10 @@ def read(segments: Segments, limits: Limits, request: Request, *, with_aborted: 
     segment = segments.floor(start)
     if not limits.log_start_offset <= start <= limits.log_end.offset or segment is None:
         raise OffsetOutOfRangeError(start, limits.log_start_offset, limits.log_end.offset)
-    if start >= limits.upper_bound.offset:
+    if start == limits.upper_bound.offset:
         return Fetched(limits.upper_bound, None)
+    if start > limits.upper_bound.offset:
+        return Fetched(locate(segments, start, limits.log_end), None)
     while segment is not None:
         found = _read_segment(segment, _max_position(segment, limits.upper_bound), request)
         if found is not None:
@@ -109,6 +111,17 @@ def read(segments: Segments, limits: Limits, request: Request, *, with_aborted: 
             return found._replace(aborted=aborted)
         segment = segments.after(segment)
     return Fetched(limits.log_end, None)
+
+
+def locate(segments: Segments, offset: int, log_end: OffsetMetadata) -> OffsetMetadata:
+    """Where an offset up to the log's end lies: at the batch that holds it, whose base offset stands for it then."""
+    segment = segments.floor(offset)
+    while segment is not None and offset < log_end.offset:
+        place = segment.find_batch(offset)
+        if place is not None:
+            return OffsetMetadata(place.base_offset, segment.base_offset, place.position)
+        segment = segments.after(segment)
+    return log_end
 
 
 def _max_position(segment: Segment, upper_bound: OffsetMetadata) -> int | None:

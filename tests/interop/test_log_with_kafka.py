@@ -1,0 +1,169 @@
+"""Random work on a partition log of real Kafka and on ours: the same answers, the same state, the same files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from octavo.format.batch import Origin, build_batch
+from octavo.format.compression import Codec
+from octavo.format.control import ControlType
+from octavo.format.record import Record
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.read import Isolation
+from tests.interop.twin_logs import Twins
+from tests.storage.producer_batches import marker
+from tests.storage.worlds import World
+
+pytestmark = pytest.mark.kafka
+
+STEPS, SEEDS = 120, 3
+PRODUCERS = (1, 2, 3)
+BASE = {"internal.segment.bytes": "1500", "index.interval.bytes": "200", "segment.index.bytes": "4000"}
+CONFIGS = [
+    {**BASE, "retention.ms": "15000"},
+    {**BASE, "retention.bytes": "4000", "segment.ms": "4000", "retention.ms": "-1"},
+    {**BASE, "cleanup.policy": "compact,delete", "max.compaction.lag.ms": "3000", "retention.ms": "20000"},
+    {**BASE, "message.timestamp.type": "LogAppendTime", "compression.type": "uncompressed", "retention.ms": "15000"},
+    {**BASE, "preallocate": "true", "segment.index.bytes": "60", "retention.ms": "15000"},
+    {**BASE, "cleanup.policy": "", "message.timestamp.before.max.ms": "5000", "flush.messages": "1"},
+]
+
+
+class Driver:
+    """Draws what is done next; each producer's next sequence is what the log knows of it, most of the time."""
+
+    def __init__(self, twins: Twins, seed: int) -> None:
+        self.twins = twins
+        self.draw = random.Random(seed)
+        self.epoch = 0
+        self.outcomes: set[str] = set()
+        self._actions: list[tuple[Callable[[], object], int]] = [
+            (self.send, 30),
+            (self.end_transaction, 8),
+            (self.replicate, 6),
+            (self.move_high_watermark, 14),
+            (self.look, 12),
+            (self.pass_time, 8),
+            (self.change_leader, 2),
+            (self.truncate, 3),
+            (self.delete_records, 3),
+            (self.twins.retain, 5),
+            (self.roll, 3),
+            (self.twins.flush, 4),
+            (self.restart, 3),
+            (self.twins.expire_producers, 1),
+        ]
+
+    def step(self) -> None:
+        actions, weights = zip(*self._actions, strict=True)
+        self.draw.choices(actions, weights)[0]()
+        self.twins.check()
+
+    def send(self) -> None:
+        draw, log = self.draw, self.twins.ours
+        producer_id = draw.choice((-1, *PRODUCERS))
+        now_ms = self.twins.world.clock.time_ms()
+        records = [
+            Record(
+                number,
+                now_ms + draw.randint(-6000, 3000) if draw.random() < 0.95 else -1,
+                b"k%d" % number if draw.random() < 0.98 else None,
+                draw.randbytes(draw.randint(0, 120)),
+            )
+            for number in range(draw.choice((1, 1, 2, 6)))
+        ]
+        origin = None
+        if producer_id >= 0:
+            known = log.state.producers.state.producers.get(producer_id)
+            epoch = max(known.epoch if known else 0, 0)
+            sequence = (known.last_sequence + 1) % 2**31 if known else 0
+            ongoing = known is not None and known.current_txn_first_offset is not None
+            origin = Origin(
+                producer_id=producer_id,
+                producer_epoch=max(epoch + draw.choices((0, 1, -1), (20, 2, 1))[0], 0),
+                base_sequence=draw.choices((sequence, 0, max(sequence - len(records), 0)), (20, 2, 2))[0],
+                is_transactional=draw.random() < (0.95 if ongoing else 0.5),
+            )
+        codec = draw.choice((Codec.NONE, Codec.NONE, Codec.LZ4, Codec.GZIP))
+        self._append(build_batch(records, codec=codec, origin=origin), AppendOrigin.CLIENT)
+
+    def end_transaction(self) -> None:
+        producer_id = self.draw.choice(PRODUCERS)
+        known = self.twins.ours.state.producers.state.producers.get(producer_id)
+        epoch = max(known.epoch if known else 0, 0) + self.draw.choice((0, 1))
+        kind = self.draw.choice((ControlType.COMMIT, ControlType.ABORT))
+        data = marker(0, kind, epoch=epoch, producer_id=producer_id, timestamp=self.twins.world.clock.time_ms())
+        self._append(data, AppendOrigin.COORDINATOR, version=self.draw.randint(0, 2))
+
+    def replicate(self) -> None:
+        """Several batches that keep their offsets, with gaps as compaction leaves them."""
+        offset, data = self.twins.ours.log_end_offset, b""
+        for _ in range(self.draw.randint(1, 4)):
+            offset += self.draw.choice((0, 0, 3))
+            time_ms = self.twins.world.clock.time_ms() + self.draw.randint(-3000, 3000)
+            records = [Record(offset + number, time_ms, b"k", b"v" * 30) for number in range(2)]
+            data += build_batch(records, partition_leader_epoch=self.epoch + self.draw.choice((0, 0, 0, 1)))
+            offset += 2
+        self._append(data, AppendOrigin.REPLICATION)
+
+    def _append(self, data: bytes, origin: AppendOrigin, version: int = 0) -> None:
+        result = self.twins.append(data, origin, leader_epoch=self.epoch, transaction_version=version)
+        self.outcomes.add(result if isinstance(result, str) else "appended")
+
+    def move_high_watermark(self) -> None:
+        log = self.twins.ours
+        self.twins.update_high_watermark(self.draw.choice((log.log_end_offset, self._offset())))
+
+    def look(self) -> None:
+        # The first read finds out where the watermark lies; in Kafka not if it is refused.
+        self.twins.read(self.twins.ours.log_start_offset, 100, Isolation.READ_UNCOMMITTED, min_one_batch=True)
+        for isolation in Isolation:
+            offset, size = self._offset(), self.draw.choice((0, 50, 300, 5000))
+            self.twins.read(offset, size, isolation, min_one_batch=self.draw.random() < 0.5)
+        self.twins.look_up(self.twins.world.clock.time_ms() + self.draw.randint(-8000, 4000))
+        self.twins.look_up(-3)
+
+    def pass_time(self) -> None:
+        self.twins.world.clock.advance(self.draw.choice((10, 1000, 4000)))
+
+    def change_leader(self) -> None:
+        self.epoch += 1
+
+    def truncate(self) -> None:
+        log = self.twins.ours
+        if self.draw.random() < 0.1:
+            self.twins.truncate_fully(log.log_end_offset + self.draw.randint(0, 5))
+        else:
+            self.twins.truncate(
+                self.draw.randint(max(log.log_start_offset, log.log_end_offset - 20), log.log_end_offset)
+            )
+
+    def delete_records(self) -> None:
+        log = self.twins.ours
+        if log.log_start_offset <= log.high_watermark:  # it may lie before the start, in the batch that holds that
+            self.twins.advance_log_start(self.draw.randint(log.log_start_offset, log.high_watermark))
+
+    def roll(self) -> None:
+        if self.twins.ours.segments.active.size:
+            self.twins.roll()
+
+    def restart(self) -> None:
+        self.twins.restart(clean=self.draw.random() < 0.5)
+
+    def _offset(self) -> int:
+        log = self.twins.ours
+        return self.draw.randint(max(log.log_start_offset - 2, 0), log.log_end_offset + 1)
+
+
+@pytest.mark.parametrize("configs", CONFIGS, ids=lambda configs: " ".join(f"{k}={v}" for k, v in configs.items())[-60:])
+def test_both_logs_do_the_same(jvm: ModuleType, tmp_path: Path, configs: dict[str, str]) -> None:
+    for seed in range(SEEDS):
+        driver = Driver(Twins(jvm, tmp_path / str(seed), configs, World()), seed)
+        for _ in range(STEPS):
+            driver.step()
+        assert "appended" in driver.outcomes
