@@ -1,13 +1,15 @@
 """What queries give, ours and those of Spark's Kafka source over a real broker; and the page that shows both.
 
 `python -m tests.spark.option_outcomes` starts a broker, asks Spark's source all cases, and writes what it said into
-tests/data/spark-options.json, the broker's topics into tests/data/spark-options.tar.gz, and the page anew.
+tests/data/spark-options.json, the broker's topics into tests/data/spark-options.tar.gz, and the page anew. With
+`--page`: only the page, from what was recorded.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import tarfile
 import tempfile
 from collections import defaultdict
@@ -102,8 +104,9 @@ def _sentence(text: str) -> str:
     """What an error says, without the query's ids, stack traces and addresses."""
     text = re.sub(r"\s*(SQLSTATE: \w+)?\s*=== Streaming Query ===.*", "", text, flags=re.DOTALL)
     text = re.sub(r"\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ", "", text)
+    text = re.sub(r"^Job aborted due to stage failure: .*?executor driver\): ", "", text, flags=re.DOTALL)
     causes = re.findall(r"(?:Caused by: )?(?:java|org|scala)\.[\w.$]+(?:Exception|Error): ([^\n]*)", text)
-    text = causes[0] if causes and text.startswith(("An error", "Job aborted")) else text
+    text = causes[0] if causes and text.startswith("An error") else text
     return re.sub(r"\s+", " ", text.split("\n\tat ")[0]).strip()[:400]
 
 
@@ -219,4 +222,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--page"]:
+        with tempfile.TemporaryDirectory() as folder:
+            write_page(unpack(Path(folder)))
+    else:
+        main()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import octavo.spark
 from tests.golden.test_scan import WITH_RECORDS, Partition, Row, expected, log_dirs
 from tests.scan.segments import write_segment
 from tests.spark.conftest import Run
@@ -123,6 +124,13 @@ def test_columns_and_limits_choose_what_is_read(spark: SparkSession, logs: Path)
     assert frame.columns == ["offset", "partition"]
     rows = [*((offset, 0) for offset in range(3, 42)), *((offset, 1) for offset in range(3, 10))]
     assert sorted(map(tuple, frame.collect())) == sorted(rows)
+
+
+def test_a_scan_by_map_in_arrow_gives_the_same_rows(spark: SparkSession, logs: Path) -> None:
+    frame = octavo.spark.scan(spark, logs, subscribe="orders", includeHeaders=True, minPartitions=3)
+    assert frame.schema == read(spark, logs, includeHeaders="true").schema
+    assert frame.rdd.getNumPartitions() == 3
+    assert sorted(map(tuple, frame.collect())) == sorted(map(tuple, read(spark, logs, includeHeaders="true").collect()))
 
 
 def test_an_empty_topic_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:

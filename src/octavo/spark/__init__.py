@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from octavo.spark.arrow_scan import scan
     from octavo.spark.registration import register
 
-__all__ = ["register"]
+__all__ = ["register", "scan"]
 
 _HOMES = {
     "register": "octavo.spark.registration",
+    "scan": "octavo.spark.arrow_scan",
 }
 
 

@@ -1,0 +1,105 @@
+"""Our source beside Spark's Kafka source, option by option, and the same rows from both over one broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
+
+from tests.interop.broker import Broker
+from tests.interop.conftest import jvm  # noqa: F401 - a fixture
+from tests.spark.conftest import CONNECTOR
+from tests.spark.option_cases import CASES, DIFFERENCES
+from tests.spark.option_outcomes import PAGE, PART, compared, fill, page, recorded, theirs, unpack
+from tests.spark.queries import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ASKED = [(case, mode) for case in CASES for mode in case.modes]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the broker that Spark's source was asked about."""
+    return unpack(tmp_path_factory.mktemp("options"))
+
+
+def test_each_option_gives_the_rows_of_sparks_kafka_source_or_an_error_as_it_does(logs: Path) -> None:
+    other = {
+        key: (kafka, octavo)
+        for key, (kafka, octavo) in compared(logs).items()
+        if kafka.get("rows") != octavo.get("rows") and key not in DIFFERENCES
+    }
+    assert other == {}
+
+
+def test_every_case_was_asked_and_every_difference_is_one(logs: Path) -> None:
+    assert recorded().keys() == {(case.option, case.value, mode) for case, mode in ASKED}
+    outcomes = compared(logs)
+    assert [key for key in DIFFERENCES if outcomes[key][0].get("rows") == outcomes[key][1].get("rows")] == []
+
+
+def test_the_page_shows_what_was_found(logs: Path) -> None:
+    found = PART.search(PAGE.read_text(encoding="utf-8"))
+    assert found is not None
+    assert found[0] == page(compared(logs)), "run `python -m tests.spark.option_outcomes --page`"
+
+
+@pytest.fixture(scope="module")
+def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:  # noqa: F811
+    """A broker with the topics of the cases."""
+    if not any(CONNECTOR.glob("*.jar")):
+        pytest.skip(f"Spark's Kafka source is not in {CONNECTOR}: `make kafka` fetches it")
+    running = Broker(tmp_path_factory.mktemp("kafka"))
+    running.start()
+    fill(jvm, running.bootstrap_servers)
+    yield running
+    running.kill()
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_both_sources_give_the_same_data_frame(spark: SparkSession, kafka: Broker, isolation: str) -> None:
+    options = {"subscribePattern": ".*", "includeHeaders": "true", "kafka.isolation.level": isolation}
+    frames: dict[str, DataFrame] = {}
+    for name, address in addresses(kafka).items():
+        frames[name] = spark.read.format(name).options(**options, **address).load()
+    assert frames["octavo"].schema == frames["kafka"].schema
+    rows = {name: sorted(map(tuple, frame.collect()), key=lambda row: row[2:5]) for name, frame in frames.items()}
+    assert rows["octavo"] == rows["kafka"]
+    assert len(rows["octavo"]) == {"read_uncommitted": 31, "read_committed": 28}[isolation]
+
+
+@pytest.mark.kafka
+def test_both_sources_stream_the_same_offsets(spark: SparkSession, kafka: Broker) -> None:
+    options = {"subscribePattern": ".*", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "7"}
+    seen: dict[str, Any] = {}
+    for name, address in addresses(kafka).items():
+        frame = spark.readStream.format(name).options(**options, **address).load()
+        query = run(frame.writeStream.format("memory").queryName(f"both_{name}"))
+        ends = [source["endOffset"] for row in query.recentProgress for source in row["sources"]]
+        rows = spark.table(f"both_{name}").select("topic", "partition", "offset").collect()
+        seen[name] = [end.replace(" ", "") for end in ends], sorted(map(tuple, rows))
+    assert seen["octavo"] == seen["kafka"], "micro-batches that end at the same offsets"
+
+
+@pytest.mark.kafka
+def test_sparks_source_still_says_what_was_recorded(spark: SparkSession, kafka: Broker) -> None:
+    """A few of the cases: all of them are asked when the page is made."""
+    for option, value, mode in (
+        ("startingTimestamp", "before startingOffsets", "batch"),
+        ("endingOffsets", "other partitions", "batch"),
+        ("maxOffsetsPerTrigger", "4", "stream"),
+    ):
+        case = next(case for case in CASES if (case.option, case.value) == (option, value))
+        assert theirs(spark, kafka.bootstrap_servers, case, mode) == recorded()[option, value, mode]
+
+
+def addresses(kafka: Broker) -> dict[str, dict[str, str]]:
+    return {"kafka": {"kafka.bootstrap.servers": kafka.bootstrap_servers}, "octavo": {"path": str(kafka.log_dir)}}
