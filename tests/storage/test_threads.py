@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from octavo.config import LogConfig
 from octavo.format.walker import walk
 from octavo.kernels.layout import Stop
@@ -99,6 +101,26 @@ def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path)
     log.state.lock = InterposingLock(log, before_entry=2, work=append)  # type: ignore[assignment]
     append()
     assert (log.high_watermark, log.log_end_offset) == (4, 4)
+
+
+def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    log = open_log(tmp_path / "t-0", world)
+    log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+    log.roll()
+    log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+    files = log.segments.first.files
+    flush = files.flush
+
+    def delete_and_flush() -> None:
+        log.delete_records(2)
+        log.retain()
+        world.scheduler.advance(60_000)
+        flush()
+
+    monkeypatch.setattr(files, "flush", delete_and_flush)
+    log.flush()
+    assert (log.recovery_point, log.segments.base_offsets) == (4, (2,))
 
 
 def test_range_goes_to_a_socket(tmp_path: Path) -> None:

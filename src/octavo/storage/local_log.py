@@ -118,7 +118,12 @@ class LocalLog:
         """
         segments = self.segments.overlapping(self.recovery_point, up_to)
         for segment in segments:
-            segment.files.flush()
+            try:
+                segment.files.flush()
+            except FileNotFoundError:
+                if self.segments.floor(segment.base_offset) is segment:
+                    raise
+                # Retention has deleted it meanwhile.
         new_indexes = [segment.files.txn_index for segment in segments if segment.files.txn_index.is_new]
         if with_folder or new_indexes or any(segment.base_offset >= self.recovery_point for segment in segments):
             self._environment.filesystem.fsync_folder(self.folder)
