@@ -50,8 +50,8 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
             of_topic = [task for task in tasks if task.topic_partition.topic == topic]
             job.prepare(logs, topic, of_topic, {**own, **configs})
         with progress_bar("copying", sum(task.size for task in tasks)) as progress:
-            problems = 0
-            for outcome in ThreadRunner().run(partial(_run, logs, progress), tasks):
+            problems, runner = 0, ThreadRunner()
+            for outcome in runner.run(partial(_run, logs, progress, runner), tasks):
                 try:
                     copied = outcome.get()
                 except OctavoError as error:
@@ -85,8 +85,8 @@ def _local(location: Location) -> Path | None:
     return Path(location.path).resolve() if location.file_system == LOCAL else None
 
 
-def _run(logs: LogDir, progress: Progress, task: CopyTask) -> Copied:
-    return job.run(task, logs.log(*task.topic_partition), progress)
+def _run(logs: LogDir, progress: Progress, runner: ThreadRunner, task: CopyTask) -> Copied:
+    return job.run(task, logs.log(*task.topic_partition), progress, lambda: runner.is_ending)
 
 
 def _print(task: CopyTask, copied: Copied, logs: LogDir, as_json: bool) -> None:

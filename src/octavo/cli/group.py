@@ -58,7 +58,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 )  # fmt: skip
 @debug_option
 def octavo() -> None:
-    """Apache Kafka's log directories: read, check, explain.
+    """Apache Kafka's log directories: read, check, explain, write.
 
     Results go to stdout, the rest to stderr. Exit code 0: fine; 1: problems found, or the work failed; 2: wrong usage.
     """

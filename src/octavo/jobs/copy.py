@@ -6,8 +6,10 @@ first part of a partition goes on at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError, UnexpectedAppendOffsetError
@@ -83,8 +85,11 @@ def prepare(logs: LogDir, topic: str, tasks: Sequence[CopyTask], configs: Mappin
         logs.create_partitions(topic, numbers)
 
 
-def run(task: CopyTask, log: PartitionLog, progress: Progress | None = None) -> Copied:
-    """Append the partition's batches to a log, as if one after the other, and let it start where the source does."""
+def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callable[[], bool] = lambda: False) -> Copied:
+    """Append the partition's batches to a log, as if one after the other, and let it start where the source does.
+
+    `progress` is told how many bytes were read; where `is_ending` says so, the rest is left to another time.
+    """
     source, findings = task.snapshot, Findings("skip")
     findings.notes += source.notes
     start = _begin(source, log)
@@ -92,9 +97,10 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress | None = None) -> 
     offsets = OffsetRange(start, source.log_end_offset)
     for part in plan_partition(source, offsets, None, ()):
         for found in Source(part, findings):
+            if is_ending():
+                break
             _append(found, log, part.end_offset, findings, copied)
-        if progress is not None:
-            progress(part.size)
+            progress(int(found.chunk.table["size"].sum(dtype=np.int64)))
     log.state.advance_log_start(min(source.log_start_offset, log.log_end_offset))
     copied.damages, copied.notes = findings.damages, findings.notes
     return copied

@@ -57,15 +57,19 @@ class Runner(Protocol):
 
 
 class ThreadRunner:
-    """Runs tasks on threads, as many as there are processors unless told otherwise."""
+    """Runs tasks on threads, as many as there are processors unless told otherwise.
+
+    `is_ending` tells a long task that nobody waits for its result any more, as after an interrupt.
+    """
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or _processors()
+        self.is_ending = False
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
     ) -> Iterator[Outcome[TaskType, Result]]:
-        executor = ThreadPoolExecutor(self.threads, "octavo-job")
+        executor, self.is_ending = ThreadPoolExecutor(self.threads, "octavo-job"), False
         waiting: deque[tuple[TaskType, Future[Result]]] = deque()
         try:
             for task in tasks:
@@ -78,6 +82,7 @@ class ThreadRunner:
             while waiting:
                 yield _outcome(*waiting.popleft())
         finally:
+            self.is_ending = True
             executor.shutdown(wait=True, cancel_futures=True)
 
 

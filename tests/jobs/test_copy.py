@@ -1,0 +1,28 @@
+"""Copies that are interrupted go on later; progress is told as batches are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.format.walker import CHUNK_BYTES
+from octavo.jobs import copy
+from octavo.scan.log_dirs import open_log_dirs
+from octavo.storage.log_dir import LogDir
+from tests.scan.segments import write_segment
+from tests.storage.batches import batch
+
+
+def test_an_interrupted_copy_goes_on_later(tmp_path: Path) -> None:
+    large = CHUNK_BYTES // 2
+    batches = [batch(offset, value_bytes=large) for offset in range(6)]
+    source = write_segment(tmp_path / "source" / "t-0", 0, *batches)
+    (task,) = copy.plan(open_log_dirs(tmp_path / "source").partitions.values())
+    told: list[int] = []
+    with LogDir(tmp_path / "target", background=False) as logs:
+        copy.prepare(logs, "t", [task], {"max.message.bytes": 4 * large})
+        first = copy.run(task, logs.log("t", 0), told.append, lambda: bool(told))
+        assert 0 < first.batches < len(batches)
+        assert sum(told) == first.size
+        second = copy.run(task, logs.log("t", 0), told.append)
+        assert (second.start_offset, first.batches + second.batches) == (first.batches, len(batches))
+    assert (tmp_path / "target" / "t-0" / source.name).read_bytes() == source.read_bytes()
