@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from octavo.filesystem import FileSystem, Mapping
 from octavo.format.index import SparseIndex
+from octavo.storage.open_files import OPEN_FILES
 
 Index = TypeVar("Index", bound=SparseIndex[Any])
 
@@ -87,6 +88,16 @@ class IndexFile(ABC, Generic[Index]):
         with self._lock:
             self._unmap()
 
+    def release_if_idle(self) -> bool:
+        """Without waiting: who opens another index may hold that one's lock."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._drop_mapping()
+        finally:
+            self._lock.release()
+        return True
+
     def rename(self, path: Path) -> None:
         """Move the file, if there is one."""
         with self._lock:
@@ -148,8 +159,14 @@ class IndexFile(ABC, Generic[Index]):
     def _map(self, size: int) -> None:
         self._mapping = self._filesystem.map(self.path, size)
         self._mapped_bytes = size
+        OPEN_FILES.opened(self)
 
     def _unmap(self) -> None:
+        if self._mapping is not None:
+            OPEN_FILES.released(self)
+        self._drop_mapping()
+
+    def _drop_mapping(self) -> None:
         self._entries = None  # it would keep the mapping from being closed
         if self._mapping is not None:
             self._mapping.close()

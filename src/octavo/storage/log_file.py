@@ -26,6 +26,7 @@ from octavo.kernels.layout import (
     NO_TIMESTAMP,
     Stop,
 )
+from octavo.storage.open_files import OPEN_FILES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -80,6 +81,7 @@ class LogFile:
         """The open file; whoever holds it can read on, even when the segment is deleted."""
         if (file := self._file) is None:
             file = self._file = self._filesystem.open(self.path)
+            OPEN_FILES.opened(self)
         return file
 
     def append(self, data: Buffer) -> None:
@@ -165,14 +167,20 @@ class LogFile:
 
     def release(self) -> None:
         """Give the descriptor back; the next use opens the file again."""
-        self._file = None
+        if self._file is not None:
+            self._file = None
+            OPEN_FILES.released(self)
+
+    def release_if_idle(self) -> bool:
+        self._file = None  # who is about to use the open file holds it
+        return True
 
     def rename(self, path: Path) -> None:
         self._filesystem.rename(self.path, path)
         self.path = path
 
     def unlink(self) -> None:
-        self._file = None
+        self.release()
         self._filesystem.unlink(self.path)
 
 

@@ -8,6 +8,7 @@ from octavo.errors import CorruptionError
 from octavo.filesystem import File, FileSystem
 from octavo.format import txn_index
 from octavo.format.txn_index import AbortedTxn, TxnSearch
+from octavo.storage.open_files import OPEN_FILES
 
 
 class TxnIndexFile:
@@ -63,7 +64,13 @@ class TxnIndexFile:
 
     def release(self) -> None:
         """Give the descriptor back; the next use opens the file again."""
-        self._file = None
+        if self._file is not None:
+            self._file = None
+            OPEN_FILES.released(self)
+
+    def release_if_idle(self) -> bool:
+        self._file = None  # who is about to use the open file holds it
+        return True
 
     def rename(self, path: Path) -> None:
         """Move the file, if there is one."""
@@ -73,7 +80,7 @@ class TxnIndexFile:
 
     def unlink(self) -> None:
         """Remove the file, if there is one."""
-        self._file = None
+        self.release()
         self._filesystem.unlink(self.path)
 
     def _cut(self, size: int) -> None:
