@@ -1,0 +1,85 @@
+"""Many threads on one directory: nothing lost, nothing twice, each producer's records in its order."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import octavo
+from octavo.client.consumer import Consumer
+from octavo.scan.records import ConsumerRecord
+
+PRODUCERS, READERS, RECORDS, PARTITIONS = 8, 3, 1500, 4
+
+
+def test_producers_and_a_group_at_once(tmp_path: Path) -> None:
+    """Eight producers (half of them share one object), three members of a group that come and go."""
+    with octavo.LogDir(tmp_path) as logs:
+        logs.create_topic("t", PARTITIONS, {"segment.bytes": 65536})
+        shared = logs.producer(batch_size=2000, linger_ms=1)
+        done, lock = threading.Event(), threading.Lock()
+        read: list[ConsumerRecord] = []
+
+        def produce(number: int) -> None:
+            own = shared if number % 2 else logs.producer(batch_size=1000, compression_type="lz4", linger_ms=0)
+            chosen = random.Random(number)
+            futures = [
+                own.send("t", b"%d:%d" % (number, count), partition=chosen.randrange(PARTITIONS))
+                for count in range(RECORDS)
+            ]
+            own.flush()
+            assert all(future.done() and future.exception() is None for future in futures)
+            places = [(future.partition, future.offset) for future in futures]
+            assert len(set(places)) == RECORDS
+
+        def consume(lives: int) -> None:
+            for _ in range(lives):
+                with logs.consumer("t", group="g", auto_commit_interval_ms=0) as consumer:
+                    _read(consumer, read, lock, done, limit=None if lives == 1 else 700)
+
+        readers = [threading.Thread(target=consume, args=(lives,)) for lives in range(1, READERS + 1)]
+        writers = [threading.Thread(target=produce, args=(number,)) for number in range(PRODUCERS)]
+        for thread in (*readers, *writers):
+            thread.start()
+        for thread in writers:
+            thread.join()
+        done.set()
+        for thread in readers:
+            thread.join()
+    scanned = list(octavo.scan(tmp_path, topics=["t"]).records())
+    for found in (scanned, read):
+        counts = Counter(record.value for record in found)
+        assert len(counts) == PRODUCERS * RECORDS and set(counts.values()) == {1}
+        check_order(found)
+
+
+def _read(
+    consumer: Consumer, read: list[ConsumerRecord], lock: threading.Lock, done: threading.Event, limit: int | None
+) -> None:
+    """Until all was written and nothing is left, or so many were read."""
+    count = 0
+    while limit is None or count < limit:
+        ending = done.is_set()
+        polled = [record for records in consumer.poll(timeout_ms=5).values() for record in records]
+        with lock:
+            read += polled
+        count += len(polled)
+        if ending and not polled and (limit is not None or _has_all(consumer)):
+            return
+
+
+def _has_all(consumer: Consumer) -> bool:
+    """Whether the last member has got the partitions of the others, and read them to their ends."""
+    names = consumer.assignment()
+    ends = consumer.end_offsets(names)
+    return len(names) == PARTITIONS and all(consumer.position(name) == end for name, end in ends.items())
+
+
+def check_order(found: list[ConsumerRecord]) -> None:
+    last: dict[tuple[int, bytes], int] = defaultdict(lambda: -1)
+    for record in sorted(found, key=lambda record: (record.partition, record.offset)):
+        producer, _, count = (record.value or b"").partition(b":")
+        assert int(count) > last[record.partition, producer]
+        last[record.partition, producer] = int(count)
