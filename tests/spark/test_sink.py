@@ -1,0 +1,172 @@
+"""The sink in sessions: batch and stream, commits killed at each named step, restarts, forced retries, a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import octavo
+from octavo.storage.staging.commit import CommitStep
+from tests.spark.conftest import Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 300
+
+
+def produce(spark: SparkSession, root: Path, start: int, rows: int = ROWS) -> None:
+    """Append rows to the topic `input`, of three partitions, with the sink itself."""
+    frame = spark.range(start, start + rows, numPartitions=2).selectExpr(
+        "cast(id as string) key", "cast(id as string) value"
+    )
+    frame.write.format("octavo").option("topic", "input").option("partitions", 3).mode("append").save(str(root))
+
+
+def copy_stream(spark: SparkSession, folder: Path, *, sink: str = "octavo", most: int = ROWS) -> Any:
+    """A query from the topic `input` to `output` in another directory, up to what is there now."""
+    reader = spark.readStream.format("octavo").option("subscribe", "input").option("startingOffsets", "earliest")
+    rows = reader.option("maxOffsetsPerTrigger", most).load(str(folder / "in")).select("key", "value")
+    writer = rows.writeStream.format(sink).option("topic", "output").option("partitions", 3)
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
+    return writer.start(str(folder / "out"))
+
+
+def values(root: Path, topic: str = "output") -> Counter[bytes]:
+    return Counter(octavo.scan(root, topics=[topic]).to_table().column("value").to_pylist())
+
+
+def numbers(count: int, start: int = 0) -> Counter[bytes]:
+    return Counter(b"%d" % number for number in range(start, count))
+
+
+def staged(root: Path) -> list[str]:
+    return [path.name for path in root.rglob("*.staged")]
+
+
+def test_a_stream_from_topic_to_topic_in_small_micro_batches(spark: SparkSession, tmp_path: Path) -> None:
+    produce(spark, tmp_path / "in", 0)
+    assert values(tmp_path / "in", "input") == numbers(ROWS)
+    query = copy_stream(spark, tmp_path, most=30)
+    query.awaitTermination()
+    assert len(query.recentProgress) >= 10
+    assert values(tmp_path / "out") == numbers(ROWS)
+    assert staged(tmp_path) == []
+    logs = list((tmp_path / "out").rglob("*.log"))
+    assert len(logs) == 3, "a segment a partition, not a micro-batch"
+
+
+def test_the_commit_is_killed_at_each_named_step_and_the_query_restarted(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    spark.dataSource.register(killed_source(str(tmp_path)))
+    produce(spark, tmp_path / "in", 0)
+    marks = [tmp_path / f"die-{batch_id}-{step}" for batch_id, step in enumerate(CommitStep)]
+    for mark in marks:
+        mark.touch()
+    most = ROWS // len(marks)
+    for mark in marks:
+        query = copy_stream(spark, tmp_path, sink="octavo_killed", most=most)
+        with pytest.raises(StreamingQueryException):
+            query.awaitTermination()
+        assert not mark.exists(), "the commit was not killed"
+    copy_stream(spark, tmp_path, sink="octavo_killed", most=most).awaitTermination()
+    assert values(tmp_path / "out") == numbers(ROWS)
+    assert staged(tmp_path) == []
+
+
+def killed_source(folder: str) -> type:
+    """A data source whose commit dies where a file in the folder says. (By value: workers import no tests.)"""
+    from octavo.spark.data_source import OctavoDataSource
+    from octavo.spark.sink import CommitRequest, OctavoStreamWriter, commit, staged_parts
+
+    class KilledWriter(OctavoStreamWriter):
+        def commit(self, messages: Any, batchId: int) -> None:
+            def die(step: str) -> None:
+                mark = Path(folder) / f"die-{batchId}-{step}"
+                if mark.exists():
+                    mark.unlink()
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            commit(self.sink, CommitRequest(self.writer, batchId, staged_parts(messages)), die)
+
+    class KilledSource(OctavoDataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "octavo_killed"
+
+        def streamWriter(self, schema: Any, overwrite: bool) -> Any:
+            return KilledWriter(self.options, schema)
+
+    return KilledSource
+
+
+def test_complete_mode_appends_the_whole_result_as_sparks_sink_does(spark: SparkSession, tmp_path: Path) -> None:
+    for start in (0, 5):
+        produce(spark, tmp_path / "in", start, 5)
+        reader = spark.readStream.format("octavo").option("subscribe", "input").option("startingOffsets", "earliest")
+        counts = reader.load(str(tmp_path / "in")).groupBy().count().selectExpr("cast(count as string) value")
+        writer = counts.writeStream.format("octavo").outputMode("complete").option("topic", "output")
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        writer.start(str(tmp_path / "out")).awaitTermination()
+    assert values(tmp_path / "out") == Counter([b"5", b"10"])
+
+
+def test_a_stream_without_a_name_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    produce(spark, tmp_path / "in", 0, 5)
+    spark.conf.set("spark.sql.streaming.checkpointLocation", str(tmp_path / "checkpoints"))
+    try:
+        rows = spark.readStream.format("octavo").option("subscribe", "input").load(str(tmp_path / "in")).select("value")
+        query = rows.writeStream.format("octavo").option("topic", "output").start(str(tmp_path / "out"))
+        produce(spark, tmp_path / "in", 5, 5)
+        with pytest.raises(Exception, match="needs option 'checkpointLocation' on the writer, or 'txnAppId'"):
+            query.processAllAvailable()
+    finally:
+        spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "error", "ignore"])
+def test_other_save_modes_are_refused(spark: SparkSession, tmp_path: Path, mode: str) -> None:
+    frame = spark.range(3).selectExpr("cast(id as string) value")
+    with pytest.raises(Exception, match=r"(?i)mode"):
+        frame.write.format("octavo").option("topic", "t").mode(mode).save(str(tmp_path / "logs"))
+    assert not (tmp_path / "logs").exists()
+
+
+def test_tasks_that_die_are_run_again_on_a_cluster(cluster: Run, tmp_path: Path) -> None:
+    cluster(write_with_dying_tasks, str(tmp_path))
+    assert sorted(path.name for path in tmp_path.glob("died-*")) == ["died-0", "died-1", "died-2"]
+    assert values(tmp_path / "out") == numbers(3 * 10_000)
+    assert staged(tmp_path) == []
+    assert values(tmp_path / "copied" / "out") == numbers(ROWS)
+
+
+def write_with_dying_tasks(session: SparkSession, folder: str) -> None:
+    """A batch whose tasks each kill their Python worker once, in the middle; then a stream."""
+
+    def die_once(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        mark = Path(folder) / f"died-{context.partitionId()}"
+        for slot, batch in enumerate(batches):
+            if slot == 2 and not mark.exists():
+                mark.touch()
+                raise RuntimeError("this attempt dies")
+            yield batch
+
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
+    frame: DataFrame = session.range(0, 30_000, numPartitions=3).selectExpr(
+        "cast(id as string) key", "cast(id as string) value"
+    )
+    frame = frame.mapInArrow(die_once, frame.schema)
+    frame.write.format("octavo").option("topic", "output").option("partitions", 2).mode("append").save(f"{folder}/out")
+    produce(session, Path(folder) / "copied" / "in", 0)
+    copy_stream(session, Path(folder) / "copied", most=150).awaitTermination()
