@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
+from octavo.errors import KafkaStorageError
 from octavo.format.walker import walk
 from octavo.kernels.layout import Stop
 from octavo.storage.load import LoadRequest
@@ -121,6 +122,38 @@ def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, mon
     monkeypatch.setattr(files, "flush", delete_and_flush)
     log.flush()
     assert (log.recovery_point, log.segments.base_offsets) == (4, (2,))
+
+
+def test_flush_of_what_is_cut_and_written_anew_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recovery point must not pass what was written after the sync."""
+    log = open_log(tmp_path / "t-0", World())
+    for _ in range(3):
+        log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+    files, synced = log.segments.first.files, list[int]()
+    flush = files.flush
+
+    def flush_and_cut() -> None:
+        flush()
+        synced.append(log.log_end_offset)
+        if len(synced) == 1:
+            log.truncate_to(2)
+            log.append_as_leader(batch(0, 1, timestamp=NOW_MS), leader_epoch=0)
+
+    monkeypatch.setattr(files, "flush", flush_and_cut)
+    log.flush()
+    assert synced == [6, 3]
+    assert log.recovery_point == 3
+
+
+def test_append_that_waited_for_a_close_is_refused(tmp_path: Path) -> None:
+    """Another process may own the folder by then."""
+    log = open_log(tmp_path / "t-0", World())
+    log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+    content = (log.folder / f"{0:020}.log").read_bytes()
+    log.state.lock = InterposingLock(log, before_entry=1, work=log.close)  # type: ignore[assignment]
+    with pytest.raises(KafkaStorageError, match="closed"):
+        log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
+    assert (log.folder / f"{0:020}.log").read_bytes() == content
 
 
 def test_range_goes_to_a_socket(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def append(state: LogState, data: Buffer, request: AppendRequest) -> AppendResul
     if not info.valid_bytes:
         return AppendResult(-1, -1, NO_TIMESTAMP, state.log_start_offset)
     with state.lock:
+        state.check_open()
         batches = _assigned(state, view, info, request) if request.origin.assigns_offsets else _given(state, view, info)
         return _append(state, batches, request)
 

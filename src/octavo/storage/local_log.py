@@ -42,6 +42,7 @@ class LocalLog:
         self.log_end = OffsetMetadata(0, 0, 0)
         self.set_log_end(log_end_offset)
         self.is_changed = False  # since it was loaded
+        self.cuts = 0  # how often its end was cut
 
     @property
     def log_end_offset(self) -> int:
@@ -142,6 +143,7 @@ class LocalLog:
 
     def truncate_to(self, offset: int) -> list[Segment]:
         """Cut the log's end down to an offset that lies in it; returns the segments that went."""
+        self.cuts += 1
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         self.delete_segments(gone)
         if gone:
@@ -153,6 +155,7 @@ class LocalLog:
 
     def truncate_fully(self, offset: int) -> list[Segment]:
         """Drop everything and begin anew at the offset; returns the segments that went."""
+        self.cuts += 1
         gone = list(self.segments)
         self._deleter.delete_segments(gone, self.config.file_delete_delay_ms)
         self.segments.replace(gone, [self.new_segment(offset)])

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from octavo.config import LogConfig
-from octavo.errors import OffsetOutOfRangeError
+from octavo.errors import KafkaStorageError, OffsetOutOfRangeError
 from octavo.storage.environment import Environment
 from octavo.storage.load import Loaded
 from octavo.storage.read import Isolation, Limits, OffsetMetadata, locate
@@ -32,7 +32,7 @@ class LogState:
         self.log_start_offset = loaded.log_start_offset
         self.settings = ValidationSettings.of(config)
         self.last_flush_ms = environment.clock.time_ms()
-        self.is_closed = False  # what is still scheduled does nothing then
+        self.is_closed = False  # what is still scheduled does nothing then, and what waits for the lock is refused
         self.guard: Callable[[str], AbstractContextManager[None]] = lambda action: nullcontext()  # of background work
         self._high_watermark = loaded.log_start_offset
         self._high_watermark_place: OffsetMetadata | None = None
@@ -48,6 +48,11 @@ class LogState:
         with self.lock:
             self.local.config = config
             self.settings = ValidationSettings.of(config)
+
+    def check_open(self) -> None:
+        """Refuse to change a log that was closed while its lock was waited for: another may own its folder by now."""
+        if self.is_closed:
+            raise KafkaStorageError(f"{self.local.folder}: it was closed meanwhile")
 
     @property
     def high_watermark(self) -> int:
@@ -128,11 +133,17 @@ class LogState:
 
     def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
         """Sync everything before an offset to the disk and move the recovery point there."""
-        if up_to > self.local.recovery_point or with_empty_active:
+        while up_to > self.local.recovery_point or with_empty_active:
+            cuts = self.local.cuts
             self.local.flush(up_to + 1 if with_empty_active else up_to, with_folder=with_empty_active)
             with self.lock:
+                if self.local.cuts != cuts:
+                    # What was cut off meanwhile may have been written anew, after its old bytes were synced.
+                    up_to = min(up_to, self.local.log_end_offset)
+                    continue
                 self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
                 self.last_flush_ms = self.environment.clock.time_ms()
+                return
 
     def advance_log_start(self, offset: int) -> bool:
         """Let the log begin at a later offset: readers get nothing before it. No file changes."""

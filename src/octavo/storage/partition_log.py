@@ -164,7 +164,7 @@ class PartitionLog:
         the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
         before the log's start, or files to be removed when the log is loaded.
         """
-        with self._usable("retain"), self.state.lock:
+        with self._usable("retain"), self._locked():
             state, segments = self.state, list(self.segments)
             ends = [*self.segments.base_offsets[1:], self.log_end_offset]
             facts = [
@@ -189,7 +189,7 @@ class PartitionLog:
 
     def delete_records(self, offset: int) -> int:
         """Raise the log start to an offset, -1 for the high watermark; returns the log start. Files go by retention."""
-        with self._usable("delete records"), self.state.lock:
+        with self._usable("delete records"), self._locked():
             if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
                 policy = ",".join(self.config.cleanup_policy)
                 raise PolicyViolationError(f"{self.folder.name}: cleanup.policy is {policy}, expected one with delete")
@@ -201,17 +201,17 @@ class PartitionLog:
 
     def truncate_to(self, offset: int) -> bool:
         """Drop every batch that holds the offset or lies behind it; says whether the log changed."""
-        with self._usable("truncate"):
+        with self._usable("truncate"), self._locked():
             return truncate.truncate_to(self.state, offset)
 
     def truncate_fully(self, offset: int, log_start_offset: int | None = None) -> None:
         """Drop everything and begin anew at the offset."""
-        with self._usable("truncate"):
+        with self._usable("truncate"), self._locked():
             truncate.truncate_fully(self.state, offset, log_start_offset)
 
     def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
         """Put segments that were written beside the log (as `.cleaned`) into the place of others, all or none."""
-        with self._usable("replace segments"), self.state.lock:
+        with self._usable("replace segments"), self._locked():
             world = self.state.environment
             deleter = Deleter(self._filesystem, world.scheduler)
             swap = Swap(self._filesystem, self.folder, self.segments, deleter)
@@ -221,7 +221,7 @@ class PartitionLog:
 
     def roll(self) -> None:
         """Begin a new segment at the log's end."""
-        with self._usable("roll"):
+        with self._usable("roll"), self._locked():
             self.state.roll(self.log_end_offset)
 
     def flush(self) -> None:
@@ -231,7 +231,7 @@ class PartitionLog:
 
     def remove_expired_producers(self) -> None:
         """Forget the producers that were idle for producer.id.expiration.ms."""
-        with self._usable("expire producers"), self.state.lock:
+        with self._usable("expire producers"), self._locked():
             self.state.producers.state.remove_expired(self.state.environment.clock.time_ms())
 
     def set_topic_id(self, topic_id: bytes) -> None:
@@ -249,7 +249,7 @@ class PartitionLog:
         index entry, files trimmed. 3. All synced. The log cannot be used after that. A log that was found in this state
         and not changed is in it still: of thousands most are.
         """
-        with self._usable("close"), self.state.lock:
+        with self._usable("close"), self._locked():
             state, end = self.state, self.log_end_offset
             state.producers.state.map_end_offset = end
             snapshot = state.producers.take_snapshot()
@@ -263,7 +263,7 @@ class PartitionLog:
 
         1. Rename. 2. Sync the parent. After a crash the folder is found under one of the two names.
         """
-        with self._usable("rename"), self.state.lock:
+        with self._usable("rename"), self._locked():
             folder = self.folder.with_name(name)
             self._filesystem.rename(self.folder, folder)
             self._filesystem.fsync_folder(folder.parent)
@@ -274,7 +274,7 @@ class PartitionLog:
 
     def delete(self) -> None:
         """Remove the folder with all that is in it. The log cannot be used after that."""
-        with self._usable("delete"), self.state.lock:
+        with self._usable("delete"), self._locked():
             self.abandon("it is deleted")
             remove_folder(self._filesystem, self.folder)
 
@@ -306,6 +306,12 @@ class PartitionLog:
             return partition_metadata.decode(self._filesystem.read_bytes(self.folder / PARTITION_METADATA)).topic_id
         except FileNotFoundError:
             return None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self.state.lock:
+            self.state.check_open()
+            yield
 
     @contextmanager
     def _usable(self, action: str) -> Iterator[None]:
