@@ -19,11 +19,11 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.accumulate import append_record, close_batch, cut_batches
         from octavo.kernels.compiled.decode import decode_records
         from octavo.kernels.compiled.encode import encode_batches, encode_records
-        from octavo.kernels.compiled.filter import filter_batches
+        from octavo.kernels.compiled.filter import filter_batches, foresee_fates
         from octavo.kernels.compiled.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
         from octavo.kernels.compiled.index import index_batches
         from octavo.kernels.compiled.legacy import decode_messages
-        from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns
+        from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns, settle_marks
         from octavo.kernels.compiled.replay import replay
         from octavo.kernels.compiled.seek import find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
@@ -36,11 +36,11 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.accumulate import append_record, close_batch, cut_batches
     from octavo.kernels.reference.decode import decode_records
     from octavo.kernels.reference.encode import encode_batches, encode_records
-    from octavo.kernels.reference.filter import filter_batches
+    from octavo.kernels.reference.filter import filter_batches, foresee_fates
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
     from octavo.kernels.reference.index import index_batches
     from octavo.kernels.reference.legacy import decode_messages
-    from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns
+    from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns, settle_marks
     from octavo.kernels.reference.replay import replay
     from octavo.kernels.reference.seek import find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
@@ -65,6 +65,7 @@ __all__ = [
     "filter_batches",
     "find_offsets",
     "find_timestamp",
+    "foresee_fates",
     "index_batches",
     "last_slot_up_to",
     "map_batches",
@@ -74,6 +75,7 @@ __all__ = [
     "next_run",
     "record_lines",
     "replay",
+    "settle_marks",
     "stamp_batches",
     "walk",
     "xxh32",

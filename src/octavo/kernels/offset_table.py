@@ -16,8 +16,12 @@ from octavo.kernels.layout import BATCH
 SLOT_BYTES = 24  # the key's hash, 16 bytes, and an offset
 MAX_SLOTS = 2**31 - 1  # Kafka counts them in an int32
 
-# What is known of a table, an int64 each. `latest_offset`: up to where the log's keys are in it.
-TABLE_STATE = ("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset")
+# What is known of a table, an int64 each. `latest_offset`: up to where the log's keys are in it. `marking`: for so many
+# offsets from `marks_from` on marks are being made; `marks`: so many are made (`settle_marks`), all of them or none.
+TABLE_STATE = (
+    *("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset"),
+    *("marks_from", "marking", "marks"),
+)
 _FIRST_SHARE = 256  # of the memory that a table may take, it begins with so small a part
 _FEWEST_SLOTS = 1024
 # What a filter is told, then what it has done so far, an int64 each.
@@ -58,10 +62,18 @@ class Fate(IntEnum):
 
 @dataclass(slots=True)
 class OffsetTable:
-    """Slots in memory that the caller gives. Not thread-safe while it is filled; filled, any thread may look up."""
+    """Slots in memory that the caller gives. Not thread-safe while it is filled; filled, any thread may look up.
+
+    `superseded` and `odd` have a bit for each offset of the part that the keys come from, least significant first:
+    whether a later record has the record's key, and whether the record has no key or no value. With them the fate of
+    a record, and often of a whole batch, is known without a look into it. (Until `settle_marks`, `superseded` has the
+    bits of all records whose keys were put.)
+    """
 
     slots: NDArray[np.uint8]
     state: NDArray[np.int64]  # TABLE_STATE
+    superseded: NDArray[np.uint8]
+    odd: NDArray[np.uint8]
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
@@ -74,7 +86,13 @@ class OffsetTable:
         if key_hash is KeyHash.SIPHASH:
             slots = min(most, max(most // _FIRST_SHARE, _FEWEST_SLOTS))
         key0, key1 = np.frombuffer(secret, "<i8", 2).tolist()
-        return cls(memory, np.array([key_hash, key0, key1, slots, most, int(most * load_factor), 0, -1], np.int64))
+        numbers = [key_hash, key0, key1, slots, most, int(most * load_factor), 0, -1, 0, 0, 0]
+        return cls(memory, np.array(numbers, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.uint8))
+
+    def mark_offsets(self, first: int, end: int) -> None:
+        """Take note, from now on, of what becomes of records at these offsets."""
+        self.superseded, self.odd = (np.zeros((end - first + 7) // 8, np.uint8) for _ in range(2))
+        self.state[TABLE_STATE.index("marks_from")], self.state[TABLE_STATE.index("marking")] = first, end - first
 
     @property
     def slot_count(self) -> int:
@@ -85,6 +103,21 @@ class OffsetTable:
     def most_slots(self) -> int:
         """How many it may come to use."""
         return int(self.state[TABLE_STATE.index("most_slots")])
+
+    @property
+    def marks_from(self) -> int:
+        """The first offset with marks."""
+        return int(self.state[TABLE_STATE.index("marks_from")])
+
+    @property
+    def marks(self) -> int:
+        """How many offsets have marks."""
+        return int(self.state[TABLE_STATE.index("marks")])
+
+    @property
+    def marking(self) -> int:
+        """For how many offsets marks are being made."""
+        return int(self.state[TABLE_STATE.index("marking")])
 
     @property
     def capacity(self) -> int:

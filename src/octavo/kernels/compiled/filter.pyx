@@ -85,9 +85,54 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
     return 0 <= start[0] <= end[0] <= source.records_length
 
 
+cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
+    """Whether the marks say which of the batch's records have been superseded."""
+    cdef int64_t first = batch.base_offset - map.state.marks_from
+    return (not batch.attributes & CONTROL and first >= 0 and batch.last_offset_delta >= 0
+            and first + batch.last_offset_delta < map.state.marks
+            and batch.base_offset + batch.last_offset_delta <= map.state.latest_offset)
+
+
+cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) noexcept nogil:
+    """What becomes of a batch, where that is known without its records: GONE, WHOLE or EMPTIED, else -1."""
+    cdef int64_t first = batch.base_offset - map.state.marks_from, end = first + batch.last_offset_delta + 1
+    if verdict & DISCARD_RECORDS or batch.count == 0:
+        return EMPTIED if verdict & RETAIN_EMPTY else GONE
+    if batch.count < 0 or not is_marked(map, batch) or count_bits(map.odd, first, end):
+        return -1
+    end = count_bits(map.superseded, first, end)
+    if end == 0 and batch.count <= batch.last_offset_delta + 1:
+        return WHOLE
+    return (EMPTIED if verdict & RETAIN_EMPTY else GONE) if end == batch.count else -1
+
+
+def foresee_fates(offset_table, table, verdicts, fates):
+    """What becomes of v2 batches, into `fates` (int8 each), as far as the table's marks tell; -1 where they do not."""
+    cdef Table map
+    cdef Py_buffer views[3]
+    cdef int pinned = 0
+    cdef Py_ssize_t i
+    pin_table(&map, offset_table)
+    try:
+        for buffer, flags in ((table, PyBUF_SIMPLE), (verdicts, PyBUF_SIMPLE), (fates, PyBUF_WRITABLE)):
+            PyObject_GetBuffer(buffer, &views[pinned], flags)
+            pinned += 1
+        if min(views[1].len, views[2].len) < views[0].len // <Py_ssize_t>sizeof(Batch):
+            raise ValueError("a verdict and a fate are needed for each batch")
+        with nogil:
+            for i in range(views[0].len // <Py_ssize_t>sizeof(Batch)):
+                (<int8_t *>views[2].buf)[i] = <int8_t>foreseen(&map, <const Batch *>views[0].buf + i,
+                                                               (<const uint8_t *>views[1].buf)[i])
+    finally:
+        while pinned:
+            pinned -= 1
+            PyBuffer_Release(&views[pinned])
+        unpin_table(&map)
+
+
 cdef int read_batch(const Source *source, Py_ssize_t i, Candidate *candidates, key_ref *keys,
                     Problem *problem) noexcept nogil:
-    """The records of a batch, and their keys."""
+    """The records of a batch, and their keys if they are to be looked up."""
     cdef const Batch *batch = source.batches + i
     cdef const uint8_t *p
     cdef const uint8_t *end
@@ -105,7 +150,8 @@ cdef int read_batch(const Source *source, Py_ssize_t i, Candidate *candidates, k
         if p == NULL:
             return problem.code
         candidates[n].offset = <int64_t>(<uint64_t>batch.base_offset + <uint64_t><int64_t>candidates[n].fields.offset_delta)
-        keys[n].bytes, keys[n].length = candidates[n].fields.key, <size_t>max(candidates[n].fields.key_length, 0)
+        if keys != NULL:
+            keys[n].bytes, keys[n].length = candidates[n].fields.key, <size_t>max(candidates[n].fields.key_length, 0)
     if batch.count and p != end:
         return fail(problem, TRAILING_BYTES, p - source.records, end - p)
     return DONE
@@ -113,7 +159,7 @@ cdef int read_batch(const Source *source, Py_ssize_t i, Candidate *candidates, k
 
 cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, const key_ref *keys,
                    FilterState *state, bint *has_tombstones) noexcept nogil:
-    """Decide on each record; returns how many stay."""
+    """Decide on each record; returns how many stay. Without keys the marks tell."""
     cdef int64_t kept = 0
     cdef int32_t n
     cdef bint keeps_tombstones = not batch.attributes & DELETE_HORIZON or state.now_ms < batch.base_timestamp
@@ -124,9 +170,12 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
         elif candidates[n].fields.key_length < 0:
             candidates[n].keep = False
             state.records_without_key += 1
+        elif not keeps_tombstones and candidates[n].fields.value_length < 0:
+            candidates[n].keep = False
+        elif keys == NULL:
+            candidates[n].keep = not has_mark(map, map.superseded, candidates[n].offset)
         else:
-            candidates[n].keep = (keeps_tombstones or candidates[n].fields.value_length >= 0) and \
-                candidates[n].offset >= find_offset(map, keys[n].hash)
+            candidates[n].keep = candidates[n].offset >= find_offset(map, keys[n].hash)
         if candidates[n].keep:
             kept += 1
             has_tombstones[0] = has_tombstones[0] or candidates[n].fields.value_length < 0
@@ -184,19 +233,24 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
     cdef const Batch *batch = source.batches + i
     cdef FilterState *state = target.state
     cdef uint8_t verdict = source.verdicts[i]
+    cdef int fate = foreseen(map, batch, verdict)
     cdef int64_t kept = 0, horizon_ms = -1, start = 0, stop = 0, needed
     cdef bint has_tombstones = False, needs_horizon
     cdef uint8_t *p = target.out + state.end_position
     cdef Batch *row
     area_of(source, i, &start, &stop)
     needed = BATCH_OVERHEAD + stop - start
-    if not verdict & DISCARD_RECORDS:
+    if fate < 0:
         needed += <int64_t>batch.count * MOST_GROWTH
     needed = max(needed, <int64_t>batch.size)
     if state.batches >= target.rows or needed > target.room - state.end_position or needed > MAX_FILE_BYTES:
         return fail(problem, FULL, 0, 0)
-    if not verdict & DISCARD_RECORDS:
+    if fate < 0:
         kept = judge(map, batch, candidates, keys, state, &has_tombstones)
+    elif not verdict & DISCARD_RECORDS:
+        kept = batch.count if fate == WHOLE else 0
+        state.records_read += batch.count
+        state.records_kept += kept
     row = target.table + state.batches
     row[0] = batch[0]
     row.position = state.end_position
@@ -227,26 +281,33 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candida
                            Problem *problem) noexcept nogil:
     """The first batch that was not filtered."""
     cdef Py_ssize_t i = 0, end
-    cdef int64_t read
+    cdef int64_t read, looked_up
+    cdef bint marked
     cdef Problem damage
     damage.code, damage.position, damage.found = DONE, 0, 0
     while i < source.count and damage.code == DONE:
-        end, read = i, 0
+        end, read, looked_up = i, 0, 0
         while end < source.count and (end == i or read < AHEAD):
-            if not source.verdicts[end] & DISCARD_RECORDS:
+            if foreseen(map, source.batches + end, source.verdicts[end]) < 0:
                 if end > i and read + source.batches[end].count > candidates.room:
                     break
-                if read_batch(source, end, candidates.records + read, candidates.keys + read, &damage) != DONE:
+                marked = is_marked(map, source.batches + end)
+                if read_batch(source, end, candidates.records + read, NULL if marked else candidates.keys + looked_up,
+                              &damage) != DONE:
                     break
                 read += source.batches[end].count
+                looked_up += 0 if marked else source.batches[end].count
             end += 1
-        hash_keys(map, candidates.keys, <size_t>read)
-        read = 0
+        hash_keys(map, candidates.keys, <size_t>looked_up)
+        read, looked_up = 0, 0
         while i < end:  # what comes before a damaged batch is settled all the same
-            if settle(map, source, i, candidates.records + read, candidates.keys + read, target, problem) != DONE:
+            marked = is_marked(map, source.batches + i)
+            if settle(map, source, i, candidates.records + read, NULL if marked else candidates.keys + looked_up,
+                      target, problem) != DONE:
                 return i
-            if not source.verdicts[i] & DISCARD_RECORDS:
+            if foreseen(map, source.batches + i, source.verdicts[i]) < 0:
                 read += source.batches[i].count
+                looked_up += 0 if marked else source.batches[i].count
             i += 1
     problem[0] = damage
     return i

@@ -1,4 +1,4 @@
-/* Hashes of keys, 16 bytes each: SipHash-1-3 with 128 bits, keyed, and MD5. */
+/* Hashes of keys, 16 bytes each: SipHash-1-3 with 128 bits, keyed, and MD5; and what else tables of them need of C. */
 #ifndef OCTAVO_KEY_HASH_H
 #define OCTAVO_KEY_HASH_H
 
@@ -191,5 +191,18 @@ static inline void prefetch(const void *p) {
 static inline void prefetch_ahead(const void *p) {
     prefetch((const uint8_t *)p + 1024);
     prefetch((const uint8_t *)p + 1088);
+}
+
+/* How many bits of start..end are set. */
+static inline int64_t count_bits(const uint8_t *bits, int64_t start, int64_t end) {
+    int64_t count = 0;
+    for (; start < end && start & 7; start++) count += bits[start >> 3] >> (start & 7) & 1;
+    for (; end - start >= 64; start += 64) {
+        uint64_t word;
+        memcpy(&word, bits + (start >> 3), 8);
+        count += __builtin_popcountll(word);
+    }
+    for (; start < end; start++) count += bits[start >> 3] >> (start & 7) & 1;
+    return count;
 }
 #endif

@@ -10,47 +10,67 @@ cdef enum:
     AHEAD = 64  # so many keys are hashed and their slots fetched before the first of them is put
 
 
-cdef struct Ahead:
+cdef struct Block:
     key_ref keys[AHEAD]
     int64_t offsets[AHEAD]
     bint ends_batch[AHEAD]  # no key: all up to this offset is in the table
     int count
 
 
-cdef bint put_ahead(Table *table, Ahead *ahead, int64_t first_offset) noexcept nogil:
-    """Put the keys that wait; False where one does not fit."""
+cdef struct Ahead:
+    Block blocks[2]  # one is filled; the other's slots are on their way into the cache
+    int filling
+
+
+cdef bint put_block(Table *table, Block *block, int64_t first_offset) noexcept nogil:
+    """Put the keys of a block; False where one does not fit."""
     cdef int i
-    hash_keys(table, ahead.keys, <size_t>ahead.count)
-    for i in range(ahead.count):
-        if not ahead.ends_batch[i]:
-            if not put_offset(table, ahead.keys[i].hash, ahead.offsets[i]):
+    for i in range(block.count):
+        if not block.ends_batch[i]:
+            if not put_offset(table, block.keys[i].hash, block.offsets[i]):
                 return False
-        elif ahead.offsets[i] >= first_offset:
-            table.state.latest_offset = ahead.offsets[i]
-    ahead.count = 0
+        elif block.offsets[i] >= first_offset:
+            table.state.latest_offset = block.offsets[i]
+    block.count = 0
     return True
+
+
+cdef bint advance(Table *table, Ahead *ahead, int64_t first_offset) noexcept nogil:
+    """Fetch the slots of the block that was filled, and put the one before it."""
+    cdef Block *filled = &ahead.blocks[ahead.filling]
+    hash_keys(table, filled.keys, <size_t>filled.count)
+    ahead.filling = 1 - ahead.filling
+    return put_block(table, &ahead.blocks[ahead.filling], first_offset)
+
+
+cdef bint finish(Table *table, Ahead *ahead, int64_t first_offset) noexcept nogil:
+    """Put all that is left."""
+    return advance(table, ahead, first_offset) and advance(table, ahead, first_offset)
 
 
 cdef inline bint add_key(Table *table, Ahead *ahead, const uint8_t *key, int64_t length, int64_t offset,
                          int64_t first_offset) noexcept nogil:
-    ahead.keys[ahead.count].bytes, ahead.keys[ahead.count].length = key, <size_t>length
-    ahead.offsets[ahead.count], ahead.ends_batch[ahead.count] = offset, False
-    ahead.count += 1
-    return ahead.count < AHEAD or put_ahead(table, ahead, first_offset)
+    cdef Block *block = &ahead.blocks[ahead.filling]
+    block.keys[block.count].bytes, block.keys[block.count].length = key, <size_t>length
+    block.offsets[block.count], block.ends_batch[block.count] = offset, False
+    block.count += 1
+    return block.count < AHEAD or advance(table, ahead, first_offset)
 
 
 cdef inline bint end_batch(Table *table, Ahead *ahead, int64_t last_offset, int64_t first_offset) noexcept nogil:
-    ahead.keys[ahead.count].bytes, ahead.keys[ahead.count].length = NULL, 0
-    ahead.offsets[ahead.count], ahead.ends_batch[ahead.count] = last_offset, True
-    ahead.count += 1
-    return ahead.count < AHEAD or put_ahead(table, ahead, first_offset)
+    cdef Block *block = &ahead.blocks[ahead.filling]
+    block.keys[block.count].bytes, block.keys[block.count].length = NULL, 0
+    block.offsets[block.count], block.ends_batch[block.count] = last_offset, True
+    block.count += 1
+    return block.count < AHEAD or advance(table, ahead, first_offset)
 
 
 cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint8_t *p, const uint8_t *end,
                      const Batch *batch, int64_t first_offset, Problem *problem) noexcept nogil:
-    """The keys of a batch's records; what follows a key is not looked at."""
+    """The keys of a batch's records; what follows the value's length is not looked at."""
     cdef int64_t timestamp = 0, offset
-    cdef int32_t n, length = 0, delta = 0
+    cdef int32_t n, length = 0, delta = 0, value_length = 0
+    cdef const uint8_t *key
     cdef const uint8_t *q
     cdef const uint8_t *record_end
     if batch.count < 0:
@@ -76,9 +96,16 @@ cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint
             return fail(problem, BROKEN_VARINT, q - base, 0)
         if length > record_end - p:
             return fail(problem, KEY_BEYOND_RECORD, q - base, length)
+        key = p
+        q = p + length if length > 0 else p
+        p = read_varint(q, record_end, &value_length)
+        if p == NULL:
+            return fail(problem, BROKEN_VARINT, q - base, 0)
         offset = <int64_t>(<uint64_t>batch.base_offset + <uint64_t><int64_t>delta)
+        if length < 0 or value_length < 0:
+            mark(table, table.odd, offset)
         if length >= 0 and offset >= first_offset:
-            if not add_key(table, ahead, p, length, offset, first_offset):
+            if not add_key(table, ahead, key, length, offset, first_offset):
                 return fail(problem, FULL, q - base, offset)
         p = record_end
     if p != end and batch.count:
@@ -106,7 +133,7 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
     cdef int pinned = 0
     cdef bint sound = True
     problem.code, problem.position, problem.found = DONE, 0, 0
-    ahead.count = 0
+    ahead.blocks[0].count, ahead.blocks[1].count, ahead.filling = 0, 0, 0
     pin_table(&map, offset_table)
     try:
         for buffer in (data, table, skipped) if starts is None else (data, table, skipped, starts, ends):
@@ -136,7 +163,7 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
                     break
                 i += 1
             # What comes before a damaged batch is in the table.
-            if problem.code != FULL and not put_ahead(&map, &ahead, first_offset):
+            if problem.code != FULL and not finish(&map, &ahead, first_offset):
                 problem.code = FULL
     finally:
         while pinned:
@@ -212,3 +239,19 @@ def find_offsets(offset_table, columns, out):
         unpin_table(&map)
     finally:
         unpin(&arrays)
+
+
+def settle_marks(offset_table):
+    """Leave the marks of superseded records alone: those of each key's last offset go. No key may be put after that."""
+    cdef Table map
+    cdef int64_t i
+    cdef uint64_t place
+    pin_table(&map, offset_table)
+    with nogil:
+        for i in range(map.state.slots if map.state.marking else 0):
+            if map.slots[i].first or map.slots[i].second:
+                place = <uint64_t>offset_in(&map, &map.slots[i]) - <uint64_t>map.state.marks_from
+                if place < <uint64_t>map.state.marking:
+                    map.superseded[place >> 3] &= <uint8_t>~(1 << (place & 7))
+        map.state.marks = map.state.marking
+    unpin_table(&map)

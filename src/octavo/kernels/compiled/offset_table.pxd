@@ -18,6 +18,7 @@ cdef extern from "key_hash.h" nogil:
     uint64_t scaled(uint64_t hash, uint64_t n)
     void prefetch(const void *p)
     void prefetch_ahead(const void *p)
+    int64_t count_bits(const uint8_t *bits, int64_t start, int64_t end)
 
 
 cdef enum:
@@ -40,6 +41,9 @@ cdef struct TableState:
     int64_t capacity
     int64_t size
     int64_t latest_offset
+    int64_t marks_from
+    int64_t marking
+    int64_t marks
 
 
 cdef struct Slot:
@@ -51,27 +55,49 @@ cdef struct Slot:
 cdef struct Table:
     Slot *slots
     TableState *state
-    Py_buffer views[2]
+    uint8_t *superseded
+    uint8_t *odd
+    int pinned
+    Py_buffer views[4]
 
 
 cdef inline int pin_table(Table *table, offset_table) except -1:
-    PyObject_GetBuffer(offset_table.slots, &table.views[0], PyBUF_SIMPLE)
+    table.pinned = 0
     try:
-        PyObject_GetBuffer(offset_table.state, &table.views[1], PyBUF_WRITABLE)
+        for buffer, flags in ((offset_table.slots, PyBUF_SIMPLE), (offset_table.state, PyBUF_WRITABLE),
+                              (offset_table.superseded, PyBUF_SIMPLE), (offset_table.odd, PyBUF_SIMPLE)):
+            PyObject_GetBuffer(buffer, &table.views[table.pinned], flags)
+            table.pinned += 1
+        table.slots, table.state = <Slot *>table.views[0].buf, <TableState *>table.views[1].buf
+        table.superseded, table.odd = <uint8_t *>table.views[2].buf, <uint8_t *>table.views[3].buf
+        if (table.views[1].len != sizeof(TableState) or not 0 < table.state.slots <= table.state.most_slots
+                or table.state.most_slots > table.views[0].len // SLOT_BYTES or <size_t>table.slots % sizeof(uint64_t)
+                or table.state.most_slots > 2147483647
+                or not 0 <= table.state.marks <= table.state.marking
+                or table.state.marking > 8 * min(table.views[2].len, table.views[3].len)):
+            raise ValueError("an offset table needs aligned memory for one slot or more: make it with OffsetTable.empty")
     except BaseException:
-        PyBuffer_Release(&table.views[0])
-        raise
-    table.slots, table.state = <Slot *>table.views[0].buf, <TableState *>table.views[1].buf
-    if (table.views[1].len != sizeof(TableState) or not 0 < table.state.slots <= table.state.most_slots
-            or table.state.most_slots > table.views[0].len // SLOT_BYTES or <size_t>table.slots % sizeof(uint64_t) or table.state.most_slots > 2147483647):
         unpin_table(table)
-        raise ValueError("an offset table needs aligned memory for one slot or more: make it with OffsetTable.empty")
+        raise
     return 0
 
 
 cdef inline void unpin_table(Table *table) noexcept:
-    PyBuffer_Release(&table.views[1])
-    PyBuffer_Release(&table.views[0])
+    while table.pinned:
+        table.pinned -= 1
+        PyBuffer_Release(&table.views[table.pinned])
+
+
+cdef inline void mark(const Table *table, uint8_t *bits, int64_t offset) noexcept nogil:
+    cdef uint64_t place = <uint64_t>offset - <uint64_t>table.state.marks_from
+    if place < <uint64_t>table.state.marking:
+        bits[place >> 3] |= <uint8_t>(1 << (place & 7))
+
+
+cdef inline bint has_mark(const Table *table, const uint8_t *bits, int64_t offset) noexcept nogil:
+    """Whether an offset has the mark; it lies in the part that has marks."""
+    cdef int64_t place = offset - table.state.marks_from
+    return bits[place >> 3] >> (place & 7) & 1
 
 
 cdef inline uint64_t probe_md5(const Table *table, const uint64_t *hash, int64_t attempt) noexcept nogil:
@@ -202,6 +228,7 @@ cdef inline bint put_offset(Table *table, const uint64_t *hash, int64_t offset) 
         store_be64(<uint8_t *>&slot.offset, <uint64_t>offset)
     else:
         slot.offset = <uint64_t>offset
+    mark(table, table.superseded, offset)
     table.state.latest_offset = offset
     return True
 

@@ -26,7 +26,46 @@ _KEPT_ATTRIBUTES = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTRO
 class _Judged(NamedTuple):
     kept: list[int]
     has_tombstones: bool
-    without_key: int
+
+
+_NOTHING = _Judged([], False)
+
+
+def foresee_fates(
+    offset_table: OffsetTable, table: NDArray[np.void], verdicts: NDArray[np.uint8], fates: NDArray[np.int8]
+) -> None:
+    """What becomes of v2 batches, into `fates` (int8 each), as far as the table's marks tell; -1 where they do not."""
+    if min(len(verdicts), len(fates)) < len(table):
+        raise ValueError("a verdict and a fate are needed for each batch")
+    for row, batch in enumerate(table):
+        fates[row] = _foreseen(offset_table, batch, int(verdicts[row]))
+
+
+def _foreseen(offset_table: OffsetTable, batch: np.void, verdict: int) -> int:
+    gone = Fate.EMPTIED if verdict & BatchVerdict.RETAIN_EMPTY else Fate.GONE
+    if verdict & BatchVerdict.DISCARD_RECORDS or batch["count"] == 0:
+        return gone
+    if batch["count"] < 0 or not _is_marked(offset_table, batch):
+        return -1
+    first = int(batch["base_offset"]) - offset_table.marks_from
+    places = np.arange(first, first + int(batch["last_offset_delta"]) + 1)
+    odd, superseded = (
+        int((bits[places >> 3] >> (places & 7).astype(np.uint8) & 1).sum(dtype=np.int64))
+        for bits in (offset_table.odd, offset_table.superseded)
+    )
+    if odd:
+        return -1
+    if superseded == 0 and batch["count"] <= batch["last_offset_delta"] + 1:
+        return Fate.WHOLE
+    return gone if superseded == batch["count"] else -1
+
+
+def _is_marked(offset_table: OffsetTable, batch: np.void) -> bool:
+    """Whether the marks say which of the batch's records have been superseded."""
+    first, delta = int(batch["base_offset"]) - offset_table.marks_from, int(batch["last_offset_delta"])
+    is_inside = first >= 0 and delta >= 0 and first + delta < offset_table.marks
+    is_known = int(batch["base_offset"]) + delta <= offset_table.latest_offset
+    return not batch["attributes"] & layout.CONTROL and is_inside and is_known
 
 
 def filter_batches(
@@ -65,8 +104,8 @@ def filter_batches(
     for row in range(rows):
         batch, verdict, columns = table[row], int(verdicts[row]), RecordColumns.empty(0, 0)
         area, one = int(ends[row] - starts[row]), slice(row, row + 1)
-        needed = layout.BATCH_OVERHEAD + area
-        if not verdict & BatchVerdict.DISCARD_RECORDS:
+        needed, foreseen = layout.BATCH_OVERHEAD + area, _foreseen(offset_table, batch, verdict)
+        if foreseen < 0:
             room = min(max(int(batch["count"]), 0), area)
             columns = RecordColumns.empty(room, area, area // 2, area)
             code, _, position, found = decode_records(
@@ -78,7 +117,12 @@ def filter_batches(
         needed = max(needed, int(batch["size"]))
         if run.batches >= len(run.table) or needed > len(run.out) - run.end_position or needed > layout.MAX_FILE_BYTES:
             return Code.FULL, row, 0, 0
-        judged = _judge(lookup, run, batch, columns)
+        if foreseen < 0:
+            judged = _judge(lookup, run, batch, columns)
+        else:
+            judged = _Judged(list(range(int(batch["count"]))), False) if foreseen == Fate.WHOLE else _NOTHING
+            read = 0 if verdict & BatchVerdict.DISCARD_RECORDS else int(batch["count"])
+            _count(run, read, len(judged.kept), 0)
         fates[row] = _settle(run, view, batch, verdict, columns, judged)
     return Code.DONE, rows, 0, 0
 
@@ -87,6 +131,7 @@ def _judge(lookup: Lookup, run: FilterRun, batch: np.void, columns: RecordColumn
     horizon = int(batch["base_timestamp"]) if batch["attributes"] & layout.DELETE_HORIZON else None
     keeps_tombstones = horizon is None or run.state[FILTER_STATE.index("now_ms")] < horizon
     kept, has_tombstones, without_key = [], False, 0
+    marked = _is_marked(lookup.table, batch)
     for row in range(columns.rows):
         offset, key, value = int(columns.offset[row]), value_at(columns.key, row), value_at(columns.value, row)
         if batch["attributes"] & layout.CONTROL or offset > lookup.table.latest_offset:
@@ -94,15 +139,26 @@ def _judge(lookup: Lookup, run: FilterRun, batch: np.void, columns: RecordColumn
         elif key is None:
             keep = False
             without_key += 1
+        elif value is None and not keeps_tombstones:
+            keep = False
         else:
-            keep = (value is not None or keeps_tombstones) and offset >= lookup.get(key)
+            keep = not _is_superseded(lookup.table, offset) if marked else offset >= lookup.get(key)
         if keep:
             kept.append(row)
             has_tombstones |= value is None
-    run.state[FILTER_STATE.index("records_read")] += columns.rows
-    run.state[FILTER_STATE.index("records_kept")] += len(kept)
+    _count(run, columns.rows, len(kept), without_key)
+    return _Judged(kept, has_tombstones)
+
+
+def _is_superseded(offset_table: OffsetTable, offset: int) -> bool:
+    place = offset - offset_table.marks_from
+    return bool(offset_table.superseded[place >> 3] >> np.uint8(place & 7) & 1)
+
+
+def _count(run: FilterRun, read: int, kept: int, without_key: int) -> None:
+    run.state[FILTER_STATE.index("records_read")] += read
+    run.state[FILTER_STATE.index("records_kept")] += kept
     run.state[FILTER_STATE.index("records_without_key")] += without_key
-    return _Judged(kept, has_tombstones, without_key)
 
 
 def _settle(

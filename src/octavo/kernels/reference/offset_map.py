@@ -50,8 +50,19 @@ class Lookup:
             table.state[TABLE_STATE.index("size")] += 1
         stored = offset.to_bytes(8, self._byte_order, signed=True)
         table.slots[slot + _HASH_BYTES : slot + SLOT_BYTES] = np.frombuffer(stored, np.uint8)
+        self.mark(table.superseded, offset)
         table.latest_offset = offset
         return True
+
+    def settle_marks(self) -> None:
+        """Take the marks of each key's last offset away."""
+        table = self.table
+        for slot in range(0, table.slot_count * SLOT_BYTES, SLOT_BYTES):
+            if table.slots[slot : slot + _HASH_BYTES].any():
+                place = self._offset_in(slot) - table.marks_from
+                if 0 <= place < table.marking:
+                    table.superseded[place >> 3] &= ~np.uint8(1 << (place & 7))
+        table.state[TABLE_STATE.index("marks")] = table.marking
 
     def get(self, key: memoryview) -> int:
         """The key's offset, -1 where it has none."""
@@ -59,10 +70,18 @@ class Lookup:
         slot = self._find(digest)
         if slot is None:
             return -1
-        found = self.table.slots[slot : slot + SLOT_BYTES].tobytes()
-        if found[:_HASH_BYTES] != digest:
-            return -1
-        return int.from_bytes(found[_HASH_BYTES:], self._byte_order, signed=True)
+        found = self.table.slots[slot : slot + _HASH_BYTES].tobytes() == digest
+        return self._offset_in(slot) if found else -1
+
+    def mark(self, bits: NDArray[np.uint8], offset: int) -> None:
+        """Set an offset's bit, if it has one."""
+        place = offset - self.table.marks_from
+        if 0 <= place < self.table.marking:
+            bits[place >> 3] |= np.uint8(1 << (place & 7))
+
+    def _offset_in(self, slot: int) -> int:
+        stored = self.table.slots[slot + _HASH_BYTES : slot + SLOT_BYTES].tobytes()
+        return int.from_bytes(stored, self._byte_order, signed=True)
 
     def _maybe_grow(self) -> None:
         """Spread the keys over more slots, once two thirds are in use."""
@@ -125,13 +144,16 @@ def map_batches(
         batch = table[row]
         if not skipped[row]:
             area = int(batch["size"]) if starts is None or ends is None else int(ends[row] - starts[row])
-            columns = RecordColumns.empty(max(int(batch["count"]), 0), max(area, 0), columns=Column.OFFSET | Column.KEY)
+            wanted = Column.OFFSET | Column.KEY | Column.VALUE
+            columns = RecordColumns.empty(max(int(batch["count"]), 0), max(area, 0), columns=wanted)
             one = slice(row, row + 1)
             span = (None, None) if starts is None or ends is None else (starts[one], ends[one])
-            wanted = Column.OFFSET | Column.KEY
             code, _, position, found = decode_records(data, table[one], 0, columns, wanted, *span)
             if code != Code.DONE:
                 return code, row, position, found
+            for record in range(columns.rows):
+                if value_at(columns.key, record) is None or value_at(columns.value, record) is None:
+                    lookup.mark(offset_table.odd, int(columns.offset[record]))
             if _put_rows(lookup, columns, first_offset) < columns.rows:
                 return Code.FULL, row, 0, 0
         last_offset = int(batch["base_offset"]) + int(batch["last_offset_delta"])
@@ -158,6 +180,11 @@ def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray
     for row in range(columns.rows):
         key = value_at(columns.key, row)
         out[row] = -1 if key is None else lookup.get(key)
+
+
+def settle_marks(offset_table: OffsetTable) -> None:
+    """Leave the marks of superseded records alone: those of each key's last offset go. No key may be put after that."""
+    Lookup(offset_table).settle_marks()
 
 
 def _put_rows(lookup: Lookup, columns: RecordColumns, first_offset: int) -> int:

@@ -50,37 +50,16 @@ def build_map(request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) ->
     Batches of aborted transactions bring no keys, nor do markers. A log without a dirty segment gives an empty map,
     which ends before the first dirty offset.
     """
-    segments, position = request.segments, request.start_position
-    table = request.limits.table(_most_keys(request, filesystem))
+    segments = request.segments
+    table = request.limits.table()
     table.latest_offset = -1 if segments else request.first_dirty_offset - 1
+    end_offset = segments[-1].end_offset if segments else request.first_dirty_offset
+    if end_offset - request.first_dirty_offset <= request.limits.most_marks:
+        table.mark_offsets(request.first_dirty_offset, end_offset)
     mapper = _Mapper(table, request.transactions, request.first_dirty_offset)
-    passed: dict[int, list[NDArray[np.void]]] = {}
-    for segment in segments:
-        path, events = segment.path(request.folder), list[NDArray[np.void]]()
-        for chunk in read_chunks(filesystem, path, segment.size, position):
-            on_bytes(chunk.stop_position - chunk.file_position)
-            with located(path, chunk):
-                events.append(transaction_events(chunk.data, chunk.table))
-                if not mapper.add(chunk, events[-1]):
-                    return BuiltMap(OffsetMap(table), passed)
-        table.latest_offset = segment.end_offset - 1
-        if position == 0:
-            passed[segment.base_offset] = events
-        position = 0
+    passed = mapper.fill(request, filesystem, on_bytes)
+    kernels.settle_marks(table)
     return BuiltMap(OffsetMap(table), passed)
-
-
-def _most_keys(request: MapRequest, filesystem: FileSystem) -> int | None:
-    """How many records the dirty part has; None where counting costs more than the memory that it may save."""
-    if sum(segment.size for segment in request.segments) > request.limits.memory_bytes:
-        return None
-    total = 0
-    for segment in request.segments:
-        for chunk in read_chunks(filesystem, segment.path(request.folder), segment.size):
-            if (chunk.table["count"] < 0).any():
-                return None  # compressed messages do not say how many they hold
-            total += int(chunk.table["count"].sum(dtype=np.int64))
-    return total
 
 
 @dataclass(slots=True)
@@ -92,6 +71,24 @@ class _Mapper:
     first_dirty_offset: int
     _unpacker: Unpacker = field(default_factory=Unpacker)
     _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
+
+    def fill(self, request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) -> dict[int, list[NDArray[np.void]]]:
+        """Read segment after segment until the map is full; returns the events of those that were read whole."""
+        position = request.start_position
+        passed: dict[int, list[NDArray[np.void]]] = {}
+        for segment in request.segments:
+            path, events = segment.path(request.folder), list[NDArray[np.void]]()
+            for chunk in read_chunks(filesystem, path, segment.size, position):
+                on_bytes(chunk.stop_position - chunk.file_position)
+                with located(path, chunk):
+                    events.append(transaction_events(chunk.data, chunk.table))
+                    if not self.add(chunk, events[-1]):
+                        return passed
+            self.table.latest_offset = segment.end_offset - 1
+            if position == 0:
+                passed[segment.base_offset] = events
+            position = 0
+        return passed
 
     def add(self, chunk: Chunk, events: NDArray[np.void]) -> bool:
         """False: the map is full, and some of the chunk is not in it."""

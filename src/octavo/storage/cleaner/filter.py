@@ -16,7 +16,7 @@ from octavo.format.header import BatchHeader
 from octavo.format.problems import problem_of
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code, Kind
-from octavo.kernels.offset_table import FILTER_STATE, BatchVerdict, Fate, FilterRun, OffsetTable
+from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTable
 from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
 from octavo.storage.cleaner.unpack import Unpacker
 
@@ -83,8 +83,13 @@ class ChunkFilter:
             raise problem_of(code, position, found)
 
     def _packed(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> int:
-        """Compressed batches: those that change are compressed again, at the codec's default level, as Kafka does."""
-        unpacked = self._unpacker.unpack(data, table, verdicts & BatchVerdict.DISCARD_RECORDS != 0)
+        """Compressed batches: unpacked only where it is not known already what becomes of them.
+
+        Those that change are compressed again, at the codec's default level, as Kafka does.
+        """
+        foreseen = np.empty(len(table), np.int8)
+        kernels.foresee_fates(self.table, table, verdicts, foreseen)
+        unpacked = self._unpacker.unpack(data, table, foreseen >= 0)
         table, verdicts = table[: unpacked.end], verdicts[: unpacked.end]
         run, fates = self._rebuilt, np.empty(unpacked.end, np.uint8)
         _empty(run)

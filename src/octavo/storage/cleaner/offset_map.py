@@ -13,6 +13,7 @@ from octavo.errors import ConfigError
 from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 
 _MAX_BYTES = 2**31 - 1
+_MARKS_SHARE = 16  # two marks an offset may take so small a part of the map's memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,15 @@ class MapLimits:
         """How many keys a run can take; C10."""
         return int(min(self.memory_bytes // SLOT_BYTES, MAX_SLOTS) * self.load_factor)
 
-    def table(self, most_keys: int | None = None) -> OffsetTable:
-        """An empty table. Where no more keys than this can come, it takes no more memory than they need."""
+    def table(self) -> OffsetTable:
+        """An empty table; of its memory no more is touched than keys need."""
         slots = self.memory_bytes // SLOT_BYTES
-        if most_keys is not None:
-            slots = min(slots, max(int(most_keys / self.load_factor) + 1, 1))
-        table = OffsetTable.empty(np.zeros(slots * SLOT_BYTES, np.uint8), self.load_factor, self.key_hash, self.secret)
-        # How far a run gets follows from the memory that it may take, not from what it needs.
-        table.state[TABLE_STATE.index("capacity")] = min(self.capacity, slots)
-        return table
+        return OffsetTable.empty(np.zeros(slots * SLOT_BYTES, np.uint8), self.load_factor, self.key_hash, self.secret)
+
+    @property
+    def most_marks(self) -> int:
+        """For how many offsets marks are kept."""
+        return 4 * self.memory_bytes // _MARKS_SHARE
 
 
 class OffsetMap:
@@ -71,10 +72,15 @@ class OffsetMap:
 
     def spill(self, path: Path) -> OffsetMap:
         """The same map in a file, which the caller removes."""
-        self.table.slots[: self.table.most_slots * SLOT_BYTES].tofile(path)
-        return _open(path, self.table.state)
+        table = self.table
+        with path.open("wb") as file:
+            for part in (table.slots[: table.most_slots * SLOT_BYTES], table.superseded, table.odd):
+                part.tofile(file)
+        return _open(path, table.state)
 
 
 def _open(path: Path, state: NDArray[np.int64]) -> OffsetMap:
-    slots: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
-    return OffsetMap(OffsetTable(slots, state), path)
+    data: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
+    slots_end = int(state[TABLE_STATE.index("most_slots")]) * SLOT_BYTES
+    marks_end = slots_end + (int(state[TABLE_STATE.index("marks")]) + 7) // 8
+    return OffsetMap(OffsetTable(data[:slots_end], state, data[slots_end:marks_end], data[marks_end:]), path)
