@@ -63,8 +63,9 @@ docs: setup ## write the generated parts of docs/ anew
 	$(BIN)/python -m tests.docs.facts
 	$(BIN)/python -m tests.docs.generated
 
-bench: setup ## measure each job beside its physical limit (BENCH_ARGS=…)
+bench: setup ## measure each job beside its physical limit and its peers (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.reading $(BENCH_ARGS)
 
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

@@ -107,6 +107,11 @@ class Broker:
         self._end(signal.SIGKILL)
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None, "the broker is not running"
+        return self._process.pid
+
+    @property
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 

@@ -1,0 +1,102 @@
+"""Kafka beside us: its command line tools, and a broker over the same bytes with clients of both kinds."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.interop.broker import KAFKA_VERSION, Broker
+from tests.interop.jars import CACHE
+
+from benchmarks.data import FOLDER, DataSet
+from benchmarks.directory import put_segment
+
+# A consumer of librdkafka waits a second by default when its queue is full: with small records that wait is the time.
+_TUNED = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 262144, "fetch.queue.backoff.ms": 5}
+
+
+def java_tool(main: str, *arguments: object) -> list[str] | None:
+    """The command line of one of Kafka's tools; None where there are no jars or no Java."""
+    java, libs = shutil.which("java"), CACHE / f"kafka-{KAFKA_VERSION}" / "libs"
+    if java is None or not libs.is_dir():
+        return None
+    return [java, "-Xmx512m", "-cp", f"{libs}/*", f"org.apache.kafka.tools.{main}", *map(str, arguments)]
+
+
+def dump_log(*arguments: object) -> list[str] | None:
+    return java_tool("DumpLogSegments", *arguments)
+
+
+def run(command: list[str]) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
+    """A broker whose topics hold the data sets; None where it cannot be had."""
+    if java_tool("") is None:
+        yield None
+        return
+    broker = Broker(FOLDER / f"broker-{scale:g}")
+    try:
+        _prepare(broker, scale, sets)
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+def _prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
+    """Let the broker make the topics, and give it the segments while it is not running."""
+    missing = [data for data in sets if not (broker.log_dir / f"{data.name}-0").is_dir()]
+    if missing:
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.cimpl import NewTopic
+
+        print(f"making {broker.log_dir}", file=sys.stderr)
+        broker.start()
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        for future in admin.create_topics([NewTopic(data.name, 1, 1) for data in missing]).values():
+            future.result()
+        broker.stop()
+    for data in sets:
+        put_segment(broker.log_dir / f"{data.name}-0", data.path(scale))
+
+
+def consumer_performance(broker: Broker, data: DataSet, scale: float) -> None:
+    """Kafka's own consumer, in Java, as fast as its tool drives it."""
+    topic = "--bootstrap-server", broker.bootstrap_servers, "--topic", data.name
+    command = java_tool(
+        "ConsumerPerformance", *topic, "--num-records", data.rows(scale), "--timeout", 60000, "--group", uuid.uuid4()
+    )
+    assert command is not None
+    run(command)
+
+
+def confluent_consume(broker: Broker, data: DataSet, scale: float) -> None:
+    """librdkafka through confluent-kafka, a Python object a record."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "bench", "enable.auto.commit": False}
+    consumer = Consumer({**settings, **_TUNED})
+    consumer.assign([TopicPartition(data.name, 0, OFFSET_BEGINNING)])
+    seen = size = 0
+    while seen < data.rows(scale):
+        for message in consumer.consume(10_000, 1.0):
+            size += len(message.value() or b"") + len(message.key() or b"")
+            seen += 1
+    consumer.close()
+
+
+def tiny_log(folder: Path, content: Path, size: int) -> Path:
+    """The first bytes of a log as a log of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / content.name
+    with content.open("rb") as file:
+        path.write_bytes(file.read(size))
+    return path

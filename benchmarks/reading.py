@@ -1,0 +1,211 @@
+"""The reading side beside its peers: `python -m benchmarks.reading [--scale S] [--rounds N] [--only TEXT]`.
+
+Kafka's tools and clients run in the same minute where their jars are (`make kafka`). Where not, and for Spark, what
+they took when they were measured stands in their place, marked `*`: Kafka 4.3.1 and Spark 4.3, 2 vCPU of 2.3 GHz.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from tests.interop.broker import Broker
+
+import octavo
+from benchmarks import clocks, kafka
+from benchmarks.data import D1, D2, DataSet
+from benchmarks.directory import log_directory
+from benchmarks.measure import Contender, measure
+from octavo.jobs import export
+from octavo.jobs.export import ExportRequest
+from octavo.jobs.runner import ThreadRunner
+
+OCTAVO = str(Path(sys.executable).with_name("octavo"))
+FIRST_BATCH_BYTES = 16188  # of d1
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A job and its peer; met when the peer takes `gate` times our seconds, by CPU or by wall time.
+
+    Without a peer that runs here, `quoted` is what it took for the whole data set; 0: a limit in seconds for us alone.
+    """
+
+    name: str
+    ours: Contender
+    peer: Contender
+    gate: float
+    by: Literal["cpu", "wall"] = "cpu"
+    quoted: float = 0.0
+    start: tuple[float, float] = field(default=(0.0, 0.0))  # seconds of start-up to take off: ours, the peer's
+
+
+def command(name: str, *arguments: object) -> Contender:
+    line = [OCTAVO, name, *map(str, arguments)]
+    return Contender(f"octavo {name}", lambda: kafka.run(line), clocks.children)
+
+
+def tool(name: str, line: list[str] | None) -> Contender:
+    """A peer that is a command; one that cannot run takes no time."""
+    return Contender(name, (lambda: kafka.run(line)) if line else _nothing, clocks.children)
+
+
+def _nothing() -> None:
+    """A peer that does not run here."""
+
+
+def start_jobs(root: Path, scale: float) -> Iterator[Versus]:
+    """Commands that are over before a Java machine has started."""
+    tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
+    yield Versus("octavo --help", command("--help"), Contender("limit", _nothing), 1.0, "wall", 0.15)
+    java = tool("kafka-dump-log", kafka.dump_log("--files", tiny))
+    yield Versus(
+        "dump-log, one batch, whole command", command("dump-log", "--files", tiny), java, 1 / 0.3, "wall", 0.54
+    )
+
+
+def dump_jobs(root: Path, scale: float) -> Iterator[Versus]:
+    """Long dumps, without what the start of both takes."""
+    log = root / "d1-0" / f"{0:020}.log"
+    tiny = kafka.tiny_log(root / "tiny-0", log, FIRST_BATCH_BYTES)
+    share = D1.rows(scale) / 4_000_000  # the quoted figures are of one partition of two
+    for name, flags, quoted in (
+        ("deep", ["--deep-iteration"], 7.05 * share),
+        ("print-data", ["--deep-iteration", "--print-data-log"], 17.15 * share),
+    ):
+        start = _starts(command("dump-log", *flags, "--files", tiny), kafka.dump_log(*flags, "--files", tiny))
+        java = kafka.dump_log(*flags, "--files", log)
+        ours = command("dump-log", *flags, "--files", log)
+        yield Versus(f"dump-log {name}, d1", ours, tool("kafka-dump-log", java), 4.0, "cpu", quoted, start)
+        if name == "deep":
+            verify = command("verify", root / "d1-0")
+            yield Versus("verify, d1", verify, tool("kafka-dump-log deep", java), 15.0, "cpu", quoted, start)
+
+
+def _starts(ours: Contender, java: list[str] | None) -> tuple[float, float]:
+    """The CPU seconds that both take for next to nothing."""
+    measure([ours], 2)
+    peer = tool("start", java)
+    measure([peer], 2)
+    return ours.best_cpu, peer.best_cpu
+
+
+def drain(root: Path, topic: str) -> None:
+    for _ in octavo.scan(root, topics=topic).to_reader():
+        pass
+
+
+def iterate(root: Path, topic: str) -> None:
+    size = 0
+    for record in octavo.scan(root, topics=topic):
+        size += len(record.value or b"") + len(record.key or b"")
+
+
+def consumer_jobs(root: Path, scale: float) -> Iterator[Versus]:
+    """Reading a topic beside clients of a broker over the same bytes; its CPU time counts with theirs."""
+    with kafka.broker_over(scale, D1, D2) as broker:
+        clients = Clients(broker, scale)
+        for data, shape, gate, quoted in ((D1, "100 B", 10.0, 9.2), (D2, "1 KB", 8.0, 6.1)):
+            arrow = Contender("scan to Arrow", partial(drain, root, data.name))
+            yield Versus(
+                f"topic into Arrow, {shape}, {data.name}", arrow, clients.java(data), gate, "cpu", quoted * scale
+            )
+        records = Contender("scan's records", partial(iterate, root, "d1"))
+        yield Versus("records as Python objects, d1", records, clients.confluent(D1), 1.0, "cpu", 10.3 * scale)
+        again = Contender("scan's records", partial(iterate, root, "d1"))
+        yield Versus("the same", again, Contender("kafka-python", _nothing), 5.0, "cpu", 56.8 * scale)
+        place = root, "--topic", "d1", "--partition", 0, "--timestamp", 1_700_000_000_000 + D1.rows(scale) // 2
+        yield Versus("offsets, whole command", command("lookup", *place), clients.get_offsets(), 1.0, "wall", 1.22)
+        yield Versus("the same", command("lookup", *place), Contender("limit", _nothing), 1.0, "wall", 0.25)
+
+
+class Clients:
+    """What reads from the broker; without one, nothing that runs."""
+
+    def __init__(self, broker: Broker | None, scale: float) -> None:
+        self._broker = broker
+        self._scale = scale
+
+    def java(self, data: DataSet) -> Contender:
+        return self._client("Java consumer", data, kafka.consumer_performance, clocks.children)
+
+    def confluent(self, data: DataSet) -> Contender:
+        return self._client("confluent-kafka", data, kafka.confluent_consume, clocks.own)
+
+    def get_offsets(self) -> Contender:
+        if self._broker is None:
+            return Contender("kafka-get-offsets", _nothing)
+        place = "--bootstrap-server", self._broker.bootstrap_servers, "--topic", "d1"
+        return tool("kafka-get-offsets", kafka.java_tool("GetOffsetShell", *place))
+
+    def _client(
+        self, name: str, data: DataSet, consume: Callable[[Broker, DataSet, float], None], clock: clocks.Clock
+    ) -> Contender:
+        if self._broker is None:
+            return Contender(name, _nothing)
+        both = clocks.together(clock, partial(clocks.of_process, self._broker.pid))
+        return Contender(name, partial(consume, self._broker, data, self._scale), both)
+
+
+def export_jobs(root: Path, scale: float) -> Iterator[Versus]:
+    """To a folder by all processors, and to one file."""
+    spark = Contender("Spark, Kafka to Parquet", _nothing)
+    for name, into_folder in (("a folder", True), ("one file", False)):
+        ours = Contender("export", partial(export_topic, root, into_folder))
+        yield Versus(f"export to Parquet, {name}, d1", ours, spark, 10.0, "cpu", 29.9 * scale)
+
+
+def export_topic(root: Path, into_folder: bool) -> None:
+    scan = octavo.scan(root, topics="d1")
+    with tempfile.TemporaryDirectory(dir=root.parent) as target:
+        request = ExportRequest(Path(target) / "out", into_folder, "parquet", scan.columns)
+        export.prepare(request)
+        tasks = export.plan(scan.plan(), request)
+        export.commit(tasks, ThreadRunner().run(export.run, tasks))
+
+
+def run(job: Versus, rounds: int, as_json: bool) -> None:
+    """Measure and print a line."""
+    runs_here = job.peer.run is not _nothing
+    measure([job.ours, job.peer] if runs_here else [job.ours], rounds)
+    ours = (job.ours.best_cpu if job.by == "cpu" else job.ours.best_wall) - job.start[0]
+    peer = job.quoted
+    if runs_here:
+        peer = (job.peer.best_cpu if job.by == "cpu" else job.peer.best_wall) - job.start[1]
+    if as_json:
+        figures = {"seconds": ours, "peer": job.peer.name, "peer_seconds": peer, "quoted": not runs_here, "by": job.by}
+        print(json.dumps({"job": job.name, **figures, "ratio": peer / ours, "gate": job.gate}), flush=True)
+        return
+    verdict = "met" if peer / ours >= job.gate else "MISSED"
+    shown = job.peer.name if runs_here else f"{job.peer.name} *"
+    print(
+        f"{job.name:38} {ours:8.3f} {shown:>26} {peer:8.3f} {job.by:>5} {peer / ours:7.2f} {job.gate:6.2f} {verdict}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=(__doc__ or "").splitlines()[0])
+    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
+    words.add_argument("--rounds", type=int, default=2)
+    words.add_argument("--only", default="", help="jobs whose name contains this")
+    words.add_argument("--json", action="store_true", help="one object a line")
+    options = words.parse_args()
+    root = log_directory(options.scale, D1, D2)
+    if not options.json:
+        print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    for group in (start_jobs, dump_jobs, consumer_jobs, export_jobs):
+        for job in group(root, options.scale):
+            if options.only in job.name:
+                run(job, options.rounds, options.json)
+
+
+if __name__ == "__main__":
+    main()
