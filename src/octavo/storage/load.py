@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -12,13 +13,14 @@ from octavo.errors import CorruptionError
 from octavo.format import txn_index
 from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import FileKind, FolderState, PartitionFolder, SegmentFile, Transient
+from octavo.storage.check_ahead import Checkers, check_ahead
 from octavo.storage.delete import Deleter
 from octavo.storage.environment import Environment
 from octavo.storage.epochs import LeaderEpochs
 from octavo.storage.local_log import LocalLog
 from octavo.storage.producer_files import Producers
 from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS
-from octavo.storage.recover import Recovered, recover_segment
+from octavo.storage.recover import Checked, Recovered, recover_segment
 from octavo.storage.segment import Segment, SegmentOffsetOverflowError, Tail
 from octavo.storage.segments import Segments
 from octavo.storage.snapshots import SnapshotFiles
@@ -46,6 +48,7 @@ class LoadRequest:
     recovery_point: int = 0
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
     progress: Progress = field(default=lambda recovered, bytes_left: None)
+    checkers: Checkers | None = None  # who checks segments ahead, where there are several
 
 
 class DroppedSegment(NamedTuple):
@@ -145,12 +148,12 @@ class _Loader:
             return INT64_MAX
         return max((base for base in base_offsets if base <= request.recovery_point), default=0)
 
-    def _recover_segment(self, segment: Segment) -> Recovered:
+    def _recover_segment(self, segment: Segment, checked: Checked | None = None) -> Recovered:
         """Rebuild a segment, with producers as they were at its base offset; a snapshot saves doing that again."""
         producers = self._producers()
         start = self._request.log_start_offset
         producers.rebuild(self._segments, start, segment.base_offset, clean=False)
-        recovered = recover_segment(segment, producers.state, self._epochs)
+        recovered = recover_segment(segment, producers.state, self._epochs, checked)
         producers.take_snapshot()
         self._recovered.append(recovered)
         return recovered
@@ -184,15 +187,16 @@ class _Loader:
 
     def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
         bytes_left = sum(segment.size for segment in unflushed)
-        for number, segment in enumerate(unflushed, 1):
-            bytes_left -= segment.size
-            recovered = self._recover_segment(segment)
-            if recovered.bytes_cut:
-                self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
-                bytes_left = 0
-            self._request.progress(recovered, bytes_left)
-            if recovered.bytes_cut:
-                return
+        with closing(check_ahead(unflushed, self._request.checkers)) as checks:
+            for number, (segment, checked) in enumerate(zip(unflushed, checks, strict=True), 1):
+                bytes_left -= segment.size
+                recovered = self._recover_segment(segment, checked)
+                if recovered.bytes_cut:
+                    self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
+                    bytes_left = 0
+                self._request.progress(recovered, bytes_left)
+                if recovered.bytes_cut:
+                    return
 
     def _unrecovered(self) -> LocalLog:
         """Of a folder that is on its way out nothing is checked or kept."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.storage.check_ahead import Checkers
 from octavo.storage.environment import Environment
 from octavo.storage.load import LoadRequest
 from octavo.storage.log_root import LogRoot
@@ -44,10 +46,12 @@ class PartitionOpener:
         threads = self._broker_config.num_recovery_threads_per_data_dir
         with ExitStack() as pools:
             for root in self._logs.live_roots:
+                checks = pools.enter_context(ThreadPoolExecutor(threads, "octavo-check"))
                 pool = pools.enter_context(ThreadPoolExecutor(threads, "octavo-load"))
+                opens = partial(self.open, root, checkers=Checkers(checks, threads) if threads > 1 else None)
                 with suppress(KafkaStorageError), root.using():
                     root.begin()
-                    loading += [(root, folder, pool.submit(self.open, root, folder)) for folder in root.to_open()]
+                    loading += [(root, folder, pool.submit(opens, folder)) for folder in root.to_open()]
         for root, folder, future in loading:
             try:
                 log = future.result()
@@ -71,7 +75,9 @@ class PartitionOpener:
             log.set_topic_id(topic_id)
             self._logs.add(name, root, log)
 
-    def open(self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None) -> PartitionLog:
+    def open(
+        self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
+    ) -> PartitionLog:
         """The log in a folder, which is created where it is missing."""
         name, progress = folder.topic_partition, self._progress
 
@@ -88,5 +94,6 @@ class PartitionOpener:
             recovery_point=root.recovery_points.get(name, 0),
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
             progress=recovered,
+            checkers=checkers,
         )
         return PartitionLog(request, on_failure=root.take_offline)

@@ -31,8 +31,28 @@ class Recovered(NamedTuple):
     problem: str | None  # what was found where the kept part ends
 
 
-def recover_segment(segment: Segment, producers: ProducerStateManager, epochs: LeaderEpochs) -> Recovered:
-    """Check every batch from the first on, and end the segment before the first that is broken.
+class Checked(NamedTuple):
+    """How far the batches of a segment are sound."""
+
+    end_position: int
+    problem: str | None  # what was found there
+
+
+def check_segment(segment: Segment) -> Checked:
+    """Check every batch from the first on. Nothing changes, so that segments can be checked side by side."""
+    end_position, problem = 0, None
+    for chunk in segment.files.log.chunks(check_crc=True):
+        table, problem = _sound(chunk, segment.base_offset)
+        end_position += int(table["size"].sum(dtype=np.int64))
+        if problem is not None:
+            break
+    return Checked(end_position, problem)
+
+
+def recover_segment(
+    segment: Segment, producers: ProducerStateManager, epochs: LeaderEpochs, checked: Checked | None = None
+) -> Recovered:
+    """Check every batch from the first on, unless that was done, and end the segment before the first broken one.
 
     `producers` is the state at the segment's base offset, and is moved to its end. 1. Empty the indexes. 2. Walk the
     batches, rebuilding offset index, time index, transaction index, epochs and producers as they were first written.
@@ -41,7 +61,8 @@ def recover_segment(segment: Segment, producers: ProducerStateManager, epochs: L
     """
     segment.reset_index()
     valid, problem = 0, None
-    for chunk in segment.files.log.chunks(check_crc=True):
+    end = None if checked is None else checked.end_position
+    for chunk in segment.files.log.chunks(end=end, check_crc=checked is None):
         table, problem = _sound(chunk, segment.base_offset)
         if len(table):
             segment.check_offset(int((table["base_offset"] + table["last_offset_delta"]).max()))
@@ -56,6 +77,8 @@ def recover_segment(segment: Segment, producers: ProducerStateManager, epochs: L
             valid += int(table["size"].sum(dtype=np.int64))
         if problem is not None:
             break
+    if problem is None and checked is not None:
+        problem = checked.problem
     bytes_cut = segment.files.log.truncate_to(valid)
     segment.close_out()
     return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None)
