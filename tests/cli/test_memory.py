@@ -14,7 +14,7 @@ from octavo.format.batch import build_batch
 from octavo.format.record import Record
 from tests.scan.segments import write_segment
 
-SMALL, LARGE = 32 << 20, 256 << 20
+SMALL, LARGE = 32 << 20, 384 << 20
 SEGMENT = 64 << 20
 # What a command may take more for eight times the input: allocators are not exact.
 ROOM = 32 << 20
