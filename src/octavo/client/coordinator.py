@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from octavo.client.identity import MAX_EPOCH
 from octavo.client.producer_ids import ProducerIds
-from octavo.client.transaction_log import TRANSACTION_VERSION, TransactionLog, TransactionMetadata
+from octavo.client.transaction_log import TransactionLog, TransactionMetadata
 from octavo.errors import ConfigError, KafkaError, ProducerFencedError, UnknownTopicOrPartitionError
 from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.messages.transaction_state import TransactionStatus
@@ -18,6 +18,9 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.log_dir import LogDir
 
 CHECK_INTERVAL_MS = 10_000
+# Our markers have the next epoch, with which the next transaction begins, as in version 2. But those of a transaction
+# that a broker has left may have its own, as in versions 0 and 1: by their rule a log takes both.
+TRANSACTION_VERSION = 1
 _log = logging.getLogger(__name__)
 
 # Told of the partitions that a transaction's markers were written to.
@@ -102,10 +105,7 @@ class TransactionCoordinator:
                         _log.error("the transaction of %s cannot be aborted: %s", known.transactional_id, error)
 
     def _end(self, known: TransactionMetadata, status: TransactionStatus) -> TransactionMetadata:
-        next_id = -1 if known.epoch + 1 < MAX_EPOCH else self._ids.allocate()
-        return self._complete(
-            self._note(replace(known, status=status, epoch=known.epoch + 1, next_producer_id=next_id))
-        )
+        return self._complete(self._note(replace(known, status=status, epoch=known.epoch + 1)))
 
     def _complete(self, prepared: TransactionMetadata) -> TransactionMetadata:
         """Steps 2 and 3 for a transaction that is decided."""
@@ -115,8 +115,9 @@ class TransactionCoordinator:
             self._write_marker(prepared, name, ControlType.COMMIT if commit else ControlType.ABORT, coordinator_epoch)
         status = TransactionStatus.COMPLETE_COMMIT if commit else TransactionStatus.COMPLETE_ABORT
         done = replace(prepared, status=status, partitions=frozenset(), next_producer_id=-1)
-        if prepared.next_producer_id >= 0:
-            done = replace(done, producer_id=prepared.next_producer_id, epoch=0)
+        if prepared.next_producer_id >= 0 or prepared.epoch >= MAX_EPOCH:
+            next_id = prepared.next_producer_id if prepared.next_producer_id >= 0 else self._ids.allocate()
+            done = replace(done, producer_id=next_id, epoch=0)
         self._completed(prepared.partitions)
         return self._note(done)
 

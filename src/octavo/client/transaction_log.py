@@ -21,8 +21,8 @@ from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-VALUE_VERSION = 1
-TRANSACTION_VERSION = 2  # the epoch grows with each transaction
+# A broker whose feature transaction.version is 0 can go on from nothing later; one where it is 2 reads this too.
+VALUE_VERSION = 0
 _NO_PRODUCER_ID = -1
 
 
@@ -40,7 +40,7 @@ class TransactionMetadata:
     status: TransactionStatus = TransactionStatus.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
     start_ms: int = -1
-    next_producer_id: int = _NO_PRODUCER_ID  # where epochs have come to their end
+    next_producer_id: int = _NO_PRODUCER_ID  # what a broker chose where epochs have come to their end
 
     @property
     def is_prepared(self) -> bool:
@@ -110,14 +110,10 @@ def _row(metadata: TransactionMetadata, now_ms: int) -> Row:
     named = [{"topic": topic, "partitionIds": numbers} for topic, numbers in topics.items()]
     return {
         "producerId": metadata.producer_id,
-        "previousProducerId": _NO_PRODUCER_ID,
-        "nextProducerId": metadata.next_producer_id,
         "producerEpoch": metadata.epoch,
-        "nextProducerEpoch": -1,
         "transactionTimeoutMs": metadata.timeout_ms,
         "transactionStatus": int(metadata.status),
         "transactionPartitions": None if metadata.status is TransactionStatus.EMPTY else named,
         "transactionLastUpdateTimestampMs": now_ms,
         "transactionStartTimestampMs": metadata.start_ms,
-        "clientTransactionVersion": TRANSACTION_VERSION,
     }
