@@ -68,7 +68,7 @@ def test_a_batch_that_stays_is_copied(kernels: SimpleNamespace) -> None:
 
 
 def test_a_record_stays_if_its_offset_is_its_keys_last(kernels: SimpleNamespace) -> None:
-    """C7: at its old offset."""
+    # C7
     done = filtered(kernels, PAIR + LATER)
     assert done.fates == [Fate.REBUILT, Fate.WHOLE]
     assert offsets(done.data) == [13, 20]
@@ -76,7 +76,7 @@ def test_a_record_stays_if_its_offset_is_its_keys_last(kernels: SimpleNamespace)
 
 
 def test_a_batch_keeps_its_offsets_and_counts_timestamps_anew(kernels: SimpleNamespace) -> None:
-    """F14."""
+    # F14
     done = filtered(kernels, PAIR + LATER)
     header, records = decode_batch(done.data)
     assert (header.base_offset, header.last_offset, header.count) == (10, 14, 1)
@@ -106,7 +106,7 @@ def test_a_batch_of_which_nothing_stays_goes(kernels: SimpleNamespace) -> None:
 
 
 def test_a_batch_may_stay_without_records(kernels: SimpleNamespace) -> None:
-    """F14: it carries a producer's last sequence."""
+    # F14
     old = batch(record(0, b"a", b"4"), 1, base_offset=5, last_offset_delta=2, producer_id=9, producer_epoch=1,
                 base_sequence=77, attributes=TRANSACTIONAL | LOG_APPEND_TIME, max_timestamp=8)  # fmt: skip
     done = filtered(kernels, old + LATER, BatchVerdict.RETAIN_EMPTY)
@@ -123,7 +123,7 @@ def test_records_of_an_aborted_transaction_go(kernels: SimpleNamespace) -> None:
 
 
 def test_records_without_a_key_go(kernels: SimpleNamespace) -> None:
-    """C14."""
+    # C14
     done = filtered(kernels, batch(record(0, None) + record(1), 2, last_offset_delta=1))
     assert (offsets(done.data), done.state[-1]) == ([1], 1)
 
@@ -139,7 +139,7 @@ TOMBSTONE = batch(record(0, b"t", None, delta_ms=3) + record(1, b"v", b"v"), 2, 
 
 
 def test_a_tombstone_gets_a_horizon(kernels: SimpleNamespace) -> None:
-    """C11."""
+    # C11
     header, records = decode_batch(filtered(kernels, TOMBSTONE).data)
     assert (header.delete_horizon_ms, header.max_timestamp) == (HORIZON, 103)
     assert [(r.offset, r.timestamp, r.value) for r in records] == [(40, 103, None), (41, 100, b"v")]
@@ -147,7 +147,7 @@ def test_a_tombstone_gets_a_horizon(kernels: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize(("horizon", "kept"), [(NOW - 1, [41]), (NOW, [41]), (NOW + 1, [40, 41])])
 def test_a_tombstone_goes_past_its_horizon(kernels: SimpleNamespace, horizon: int, kept: list[int]) -> None:
-    """C11."""
+    # C11
     data = batch(record(0, b"t", None) + record(1, b"v", b"v"), 2, base_offset=40, last_offset_delta=1,
                  attributes=DELETE_HORIZON, base_timestamp=horizon, max_timestamp=103)  # fmt: skip
     done = filtered(kernels, data)

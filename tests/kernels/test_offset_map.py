@@ -40,14 +40,14 @@ def offsets_of(kernels: SimpleNamespace, table: OffsetTable, keys: list[bytes | 
 
 
 def test_memory_gives_slots_and_the_load_factor_keys() -> None:
-    """C10: 24 bytes a slot, 5033164 keys in 128 MiB."""
+    # C10
     table = OffsetTable.empty(np.zeros(128 << 20, np.uint8), 0.9, KeyHash.MD5, SECRET)
     assert (table.most_slots, table.capacity) == (5592405, 5033164)
 
 
 @HASHES
 def test_a_key_has_its_last_offset(kernels: SimpleNamespace, key_hash: KeyHash) -> None:
-    """C10."""
+    # C10
     table = table_of(100, key_hash=key_hash)
     keys = [b"a", b"b", None, b"a", b"", b"c", b"a"]
     assert kernels.map_columns(table, columns_of(kernels, keys, 10), 0) == 7
@@ -103,7 +103,7 @@ def test_a_table_takes_more_slots_as_keys_come(kernels: SimpleNamespace) -> None
 
 
 def test_a_table_that_grew_takes_all_that_fits() -> None:
-    """C10: as many keys as the memory is for, however it came to be used."""
+    # C10
     kernels = implementations.load("compiled")
     table = table_of(200_000, 0.9)
     keys: list[bytes | None] = [b"%x" % number for number in range(200_000)]

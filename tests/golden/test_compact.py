@@ -1,0 +1,161 @@
+"""One cleaner round on what a real 4.3.1 found gives what its cleaner left: segments, batches, bytes, checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.clock import ManualClock, SystemClock
+from octavo.config import BrokerConfig
+from octavo.format.batch import decode_batch
+from octavo.format.names import TopicPartition
+from octavo.format.walker import walk
+from octavo.jobs.compact import Candidate, compact
+from octavo.jobs.runner import ThreadRunner
+from octavo.kernels.layout import CODEC_MASK, DELETE_HORIZON
+from octavo.scheduler import EndScheduler
+from octavo.storage.cleaner.offset_map import MapLimits
+from octavo.storage.cleaner.plan import plan_cleaning, range_of
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
+from tests.golden.archives import entry, unpack
+
+LIMITS = MapLimits.of(BrokerConfig.of({"log.cleaner.dedupe.buffer.size": 8388608}), bytes(16))
+INDEXES = ".index", ".timeindex", ".txnindex"
+
+
+def topics(archive: str, known: str) -> list[str]:
+    if "one_round" in entry(archive):
+        return [str(topic) for topic in entry(archive)["one_round"]]
+    folders = {path.name.rsplit("-", 1)[0] for path in unpack(archive).iterdir() if path.is_dir()}
+    return sorted(folders & set(entry(known)["topics"]))
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    for archive, known in (
+        ("v431-compact-pass1", "v431-clean"),
+        ("v431-compact-pass2", "v431-clean"),
+        ("v431-legacy-pass1", "v431-legacy-pass1"),
+        ("v431-legacy-pass2", "v431-legacy-pass1"),
+    ):
+        for topic in topics(archive, known):
+            yield archive, topic
+
+
+def of_topic(folder: Path, topic: str) -> list[Path]:
+    return sorted(path for path in folder.glob(f"{topic}-[0-9]*") if path.name.rsplit("-", 1)[0] == topic)
+
+
+def found_by_cleaner(archive: str, topic: str, root: Path) -> None:
+    """Lay out what the round began with."""
+    if archive == "v431-compact-pass1":
+        for folder in of_topic(unpack("v431-clean"), topic):
+            shutil.copytree(folder, root / folder.name)
+    elif archive == "v431-legacy-pass1":
+        source = unpack(entry(archive)["topics"][topic]["segments_from"])
+        for file in (file for folder in of_topic(source, topic) for file in folder.glob("*.log")):
+            (root / file.parent.name).mkdir(exist_ok=True)
+            shutil.copy2(file, root / file.parent.name)
+        LogDir(root, background=False).close()
+        return
+    else:
+        before_second_pass(archive, topic, root)
+    (root / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+
+
+def before_second_pass(archive: str, topic: str, root: Path) -> None:
+    """The segments that the second round left as .deleted, those that it did not touch, the first one's checkpoint."""
+    done, lines = entry(archive.replace("pass2", "pass1"))["cleaner_offsets"], []
+    for theirs in of_topic(unpack(archive), topic):
+        number = theirs.name.rsplit("-", 1)[1]
+        key = f"{topic} {number}" if f"{topic} {number}" in done["pass1"] else topic
+        mine = root / theirs.name
+        mine.mkdir()
+        for file in theirs.iterdir():
+            if file.suffix == ".deleted":
+                shutil.copy2(file, mine / file.name.removesuffix(".deleted"))
+        for file in theirs.iterdir():
+            is_segment = file.name[0].isdigit() and file.suffix != ".snapshot"
+            untouched = not is_segment or int(file.name.split(".")[0]) >= done["pass2"][key]
+            if file.suffix != ".deleted" and untouched and not (mine / file.name).exists():
+                shutil.copy2(file, mine / file.name)
+        lines.append(f"{topic} {number} {done['pass1'][key]}\n")
+    (root / "cleaner-offset-checkpoint").write_text(f"0\n{len(lines)}\n" + "".join(lines))
+
+
+def horizons(folder: Path) -> list[int]:
+    rows = (row for log in sorted(folder.glob("*.log")) for row in walk(log.read_bytes()).table if row["magic"] == 2)
+    return [int(row["base_timestamp"]) for row in rows if row["attributes"] & DELETE_HORIZON]
+
+
+def clock(root: Path, theirs: Path, topic: str, retention_ms: int) -> ManualClock | SystemClock:
+    """The time of the real round, by a delete horizon that it left; else past all that it found."""
+    before = set(horizons(root / f"{topic}-0"))
+    new = [horizon for horizon in horizons(theirs / f"{topic}-0") if horizon not in before]
+    if new:
+        return ManualClock(new[-1] - retention_ms)
+    return ManualClock(max(before) + 1) if before else SystemClock()
+
+
+def run(root: Path, topic: str, archive: str) -> dict[TopicPartition, int | None]:
+    known = entry("v431-clean" if "compact" in archive else "v431-legacy-pass1")["topics"][topic]["config"]
+    config = {**known, "min.cleanable.dirty.ratio": "0.01", "retention.ms": "-1"}
+    time = clock(root, unpack(archive), topic, int(config.get("delete.retention.ms", 86400000)))
+    environment = Environment(EndScheduler(), time)
+    with LogDir(root, topic_configs={topic: config}, environment=environment, background=False) as logs:
+        candidates = []
+        for name, log in logs.logs.items():
+            cleanable = range_of(log, logs.roots[0].cleaner_offset(name), time.time_ms())
+            if cleanable.is_eligible(log.config):
+                plan = plan_cleaning(log, cleanable, LIMITS, time.time_ms())
+                candidates.append(Candidate(name, log, logs.roots[0], plan))
+        for compacted in compact(candidates, ThreadRunner(2)):
+            assert compacted.error is None
+        return {name: logs.roots[0].cleaner_offset(name) for name in logs.logs}
+
+
+def shapes(log: Path) -> list[tuple[object, ...]]:
+    """The batches without what a compressor may choose, size and CRC; and their records.
+
+    Each partition's round had a time of its own; known is partition 0's, by which horizons can be compared.
+    """
+    data = log.read_bytes()
+    found = []
+    for row in walk(data).table:
+        header, records = decode_batch(data, int(row["position"]))
+        left_out = {"position", "size", "crc"}
+        if header.delete_horizon_ms is not None and not log.parent.name.endswith("-0"):
+            left_out.add("base_timestamp")
+        fields = [getattr(header, name) for name in header.__slots__ if name not in left_out]
+        found.append((*fields, records))
+    return found
+
+
+@pytest.mark.parametrize(("archive", "topic"), list(cases()))
+def test_a_round_leaves_what_kafka_left(archive: str, topic: str, tmp_path: Path) -> None:
+    # F14 C7 C11
+    found_by_cleaner(archive, topic, tmp_path)
+    offsets = run(tmp_path, topic, archive)
+    if archive.endswith("pass1"):
+        stored = entry(archive)["cleaner_offsets"]["pass1"]
+        for partition, offset in offsets.items():
+            assert offset == stored.get(f"{topic} {partition.partition}", stored.get(topic))
+    for theirs in of_topic(unpack(archive), topic):
+        mine = tmp_path / theirs.name
+        names = sorted(path.name for path in theirs.glob("*.log"))
+        assert sorted(path.name for path in mine.glob("*.log")) == names
+        for name in names:
+            assert shapes(mine / name) == shapes(theirs / name)
+            is_plain = not (walk((theirs / name).read_bytes()).table["attributes"] & CODEC_MASK).any()
+            if is_plain and theirs.name.endswith("-0"):  # the time was taken from partition 0
+                assert (mine / name).read_bytes() == (theirs / name).read_bytes()
+                for kind in INDEXES if name != names[-1] else ():  # the last one is never cleaned
+                    assert content(mine / name, kind) == content(theirs / name, kind), kind
+
+
+def content(log: Path, kind: str) -> bytes | None:
+    path = log.with_suffix(kind)
+    return path.read_bytes() if path.exists() else None
