@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from octavo.scan.api import scan
+from octavo.scan.records import ConsumerRecord
 from tests.cli.runs import Run
 
 HOLDER = """
@@ -33,6 +35,13 @@ def rows(run: Run) -> list[dict[str, Any]]:
     """The lines of `--json`, of a run that went well."""
     assert (run.exit, run.stderr) == (0, "")
     return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def records(root: Path, *topics: str) -> list[ConsumerRecord]:
+    """What a client reads of topics (default: all) that wants committed records alone."""
+    found = list(scan(root, topics or None, isolation_level="read_committed").records())
+    assert found
+    return found
 
 
 @contextmanager
