@@ -64,7 +64,8 @@ def _report(arguments: list[str]) -> int:
     except OctavoError as error:
         return _fail(str(error), settings)
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error), settings)
+        problem = str(error.strerror or error)
+        return _fail(f"{error.filename}: {problem}" if error.filename else problem, settings)
     except Exception as error:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
 
