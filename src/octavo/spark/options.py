@@ -10,6 +10,8 @@ from typing import Literal
 
 Scope = Literal["batch", "stream", "both"]
 
+PARTITION_BYTES = 128 << 20
+
 _log = logging.getLogger("octavo.spark")
 
 
@@ -72,7 +74,9 @@ SOURCE_OPTIONS = (
     Option("maxTriggerDelay", "15m", "stream", "but no longer than this"),
     Option("minPartitions", "", "both", "split the largest offset ranges into at least about so many Spark tasks"),
     Option("maxRecordsPerPartition", "", "both", "split offset ranges of more offsets than that"),
-    Option("partitionBytes", str(128 << 20), "both", "the bytes of log that a Spark task reads at most", ours=True),
+    Option(
+        "partitionBytes", str(PARTITION_BYTES), "both", "the bytes of log that a Spark task reads at most", ours=True
+    ),
     Option("includeHeaders", "false", "both", "the column headers"),
     Option(
         "columns", "all", "both", "some columns, with commas between them: what is left out is not built", ours=True

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.errors import ConfigError
-from octavo.scan.plan import SPLIT_BYTES
+from octavo.spark.options import PARTITION_BYTES
 from octavo.spark.schema import columns_of, schema_of
 from octavo.spark.subscription import Subscription
 from octavo.spark.values import boolean, duration_ms, integer, positive
@@ -54,7 +54,7 @@ class Splitting:
 
     min_partitions: int | None = None
     max_records_per_partition: int | None = None
-    partition_bytes: int = SPLIT_BYTES
+    partition_bytes: int = PARTITION_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SourceOptions:
             Splitting(
                 _positive(options, "minPartitions"),
                 _positive(options, "maxRecordsPerPartition"),
-                _positive(options, "partitionBytes") or SPLIT_BYTES,
+                _positive(options, "partitionBytes") or PARTITION_BYTES,
             ),
             _admission(options),
         )
