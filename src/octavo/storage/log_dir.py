@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
 from octavo.scheduler import EndScheduler, ThreadScheduler
 from octavo.storage.background import Background
+from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.close_logs import close_logs
 from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
@@ -52,8 +54,9 @@ class LogDir:
     ) -> None:
         self.broker_config = BrokerConfig.of(configs or {})
         places, selection = as_paths(paths), Selection(only)
-        self.environment = environment or Environment(ThreadScheduler() if background else EndScheduler())
+        self.environment = environment or Environment(self._scheduler() if background else EndScheduler())
         self.roots: list[LogRoot] = []
+        self._closing = threading.Lock()
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
             self.commits = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
@@ -64,15 +67,21 @@ class LogDir:
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all()
             finish(self.commits, self._open.logs)
+            self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             if background:
                 work = Background(self._open, self.environment, self.broker_config)
                 work.remove_folders(self._configs.defaults.file_delete_delay_ms)
                 work.start()
+                self.cleaner.start()
         except BaseException:
             self.environment.scheduler.shutdown()
             for root in self.roots:
                 root.unlock()
             raise
+
+    def _scheduler(self) -> ThreadScheduler:
+        """Two threads for short work, and those that the cleaner may keep busy."""
+        return ThreadScheduler(2 + self.broker_config.log_cleaner_threads)
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +143,9 @@ class LogDir:
 
     def delete_topic(self, topic: str) -> None:
         """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms."""
-        self._admin.delete(topic)
+        names = [TopicPartition(topic, partition) for partition in self.topics.get(topic, ())]
+        with self.cleaner.states.paused(names):
+            self._admin.delete(topic)
 
     def retain(self, *, dry_run: bool = False) -> dict[TopicPartition, list[Verdict]]:
         """One round of retention over all partitions; says what becomes of each segment and why."""
@@ -142,8 +153,8 @@ class LogDir:
 
     def truncate(self, topic: str, partition: int, offset: int) -> bool:
         """Drop every batch of a partition that holds the offset or lies behind it; says whether the log changed."""
-        with self._open.usable():
-            log, name = self.log(topic, partition), TopicPartition(topic, partition)
+        log, name = self.log(topic, partition), TopicPartition(topic, partition)
+        with self.cleaner.states.paused([name]), self._open.usable():
             changed = log.truncate_to(offset)
             root = self._open.home(name)
             with root.using():
@@ -165,7 +176,11 @@ class LogDir:
 
     def close(self) -> None:
         """A clean stop: all logs are flushed and closed, the checkpoints written, the directories unlocked."""
-        with self._open.lock:
-            if not self._open.is_closed:
+        with self._closing:
+            with self._open.lock:
+                if self._open.is_closed:
+                    return
                 self._open.is_closed = True
-                close_logs(self._open, self.environment.scheduler)
+            # Not under that lock: background work may be waiting for it, and is waited for.
+            self.cleaner.stop()
+            close_logs(self._open, self.environment.scheduler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -59,6 +60,7 @@ class LogRoot:
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.on_offline: Callable[[], None] = lambda: None
         self._lock: DirectoryLock | None = None
+        self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
 
     def lock(self, *, create: bool) -> None:
         """Take the directory's lock; a directory that is missing is made, or refused."""
@@ -160,26 +162,32 @@ class LogRoot:
 
     def cleaner_offset(self, name: TopicPartition) -> int | None:
         """Up to where a partition is clean, as far as it was noted."""
-        return read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT).get(name)
+        return self.cleaner_offsets().get(name)
+
+    def cleaner_offsets(self) -> dict[TopicPartition, int]:
+        """Up to where partitions are clean."""
+        return read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
 
     def write_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
         """Note up to where a partition is clean; lines of partitions that are gone are dropped."""
-        offsets = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
-        kept = {other: known for other, known in offsets.items() if other in self.partitions}
-        self._write(CLEANER_OFFSET_CHECKPOINT, {**kept, name: offset})
+        with self._cleaner_lock:
+            kept = {other: known for other, known in self.cleaner_offsets().items() if other in self.partitions}
+            self._write(CLEANER_OFFSET_CHECKPOINT, {**kept, name: offset})
 
-    def limit_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
+    def limit_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
         """Let the cleaner begin no later than at the offset."""
-        offsets = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
-        if offsets.get(topic_partition, offset) > offset:
-            self._write(CLEANER_OFFSET_CHECKPOINT, {**offsets, topic_partition: offset})
+        with self._cleaner_lock:
+            offsets = self.cleaner_offsets()
+            if offsets.get(name, offset) > offset:
+                self._write(CLEANER_OFFSET_CHECKPOINT, {**offsets, name: offset})
 
     def forget_cleaner_offsets(self, gone: Iterable[TopicPartition]) -> None:
         """Drop the cleaner's lines of partitions that were deleted."""
-        offsets, names = read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT), set(gone)
-        if names & offsets.keys():
-            kept = {name: offset for name, offset in offsets.items() if name not in names}
-            self._write(CLEANER_OFFSET_CHECKPOINT, kept)
+        with self._cleaner_lock:
+            offsets, names = self.cleaner_offsets(), set(gone)
+            if names & offsets.keys():
+                kept = {name: offset for name, offset in offsets.items() if name not in names}
+                self._write(CLEANER_OFFSET_CHECKPOINT, kept)
 
     def mark_clean(self) -> None:
         """Write that all logs were closed, unless there are some that were not opened and that a crash had left."""

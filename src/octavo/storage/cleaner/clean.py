@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from octavo.errors import OctavoError
 from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group, open_cleaned, remove_cleaned
 from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.source import OnBytes
+from octavo.storage.cleaner.states import CleaningAborted
 from octavo.storage.cleaner.tasks import MappedLog, ignore_bytes, map_keys
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment import Segment
-
-
-class CleaningAborted(OctavoError):
-    """The run was ended from outside, or the log has changed under it: nothing of it was taken over."""
 
 
 @dataclass(frozen=True, slots=True)
