@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -96,20 +97,26 @@ class CleanerManager:
             finally:
                 self.states.end(name)
 
-    def _candidates(self) -> Iterable[Filthy]:
-        now_ms = self._environment.clock.time_ms()
+    def _candidates(self) -> list[Filthy]:
+        found: list[Filthy] = []
         for root in self._logs.live_roots:
-            offsets = root.cleaner_offsets()
-            with self._logs.lock:
-                logs = self._logs.of(root)
-            for name, log in logs.items():
-                if "compact" not in log.config.cleanup_policy or name in self.states.uncleanable:
-                    continue
-                cleanable = range_of(log, offsets.get(name), now_ms)
-                if cleanable.is_checkpoint_invalid:
-                    _log.warning("the checkpoint of the cleaner for %s lies outside of its log: all is dirty", name)
-                    root.write_cleaner_offset(name, cleanable.first_dirty_offset)
-                yield Filthy(name, log, root, cleanable)
+            with suppress(KafkaStorageError), root.using():  # offline then, which is said
+                found += self._compacted(root)
+        return found
+
+    def _compacted(self, root: LogRoot) -> Iterator[Filthy]:
+        """The compacted logs of a directory; a checkpoint that lies outside its log is corrected."""
+        offsets, now_ms = root.cleaner_offsets(), self._environment.clock.time_ms()
+        with self._logs.lock:
+            logs = self._logs.of(root)
+        for name, log in logs.items():
+            if "compact" not in log.config.cleanup_policy or name in self.states.uncleanable:
+                continue
+            cleanable = range_of(log, offsets.get(name), now_ms)
+            if cleanable.is_checkpoint_invalid:
+                _log.warning("the checkpoint of the cleaner for %s lies outside of its log: all is dirty", name)
+                root.write_cleaner_offset(name, cleanable.first_dirty_offset)
+            yield Filthy(name, log, root, cleanable)
 
     def _clean(self, chosen: Filthy) -> Cleaned | None:
         """1. The run, which puts new segments into the log. 2. The checkpoint. A crash between them repeats work."""
