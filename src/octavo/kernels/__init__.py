@@ -27,6 +27,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.replay import replay
         from octavo.kernels.compiled.seek import find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
+        from octavo.kernels.compiled.summary import summarize_batches
         from octavo.kernels.compiled.text import record_lines
         from octavo.kernels.compiled.walk import next_run, walk
     except ModuleNotFoundError:  # not built; one that is built but broken is an error that should be seen
@@ -44,6 +45,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.replay import replay
     from octavo.kernels.reference.seek import find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
+    from octavo.kernels.reference.summary import summarize_batches
     from octavo.kernels.reference.text import record_lines
     from octavo.kernels.reference.walk import next_run, walk
 
@@ -77,6 +79,7 @@ __all__ = [
     "replay",
     "settle_marks",
     "stamp_batches",
+    "summarize_batches",
     "walk",
     "xxh32",
 ]

@@ -122,6 +122,21 @@ def __getattr__(name: str) -> object:
     return dtype
 
 
+# What a summary says of all batches of a table: bits that any has, extremes, and what holds for all.
+BATCH_SUMMARY = (
+    "flaws",
+    "attributes",
+    "max_codec",
+    "max_size",
+    "max_timestamp",
+    "min_epoch",
+    "max_epoch",
+    "min_magic",
+    "from_zero",  # base offsets are 0
+    "ascending",  # last offsets are 0 or more, each above the one before
+    "produced",  # headers are such as a producer may write
+)
+
 # What the counting rule of index entries remembers of a segment, an int64 each. "Entry" is the last in an index file.
 INDEX_COUNTERS = (
     "base_offset",

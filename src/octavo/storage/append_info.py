@@ -22,7 +22,7 @@ from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.batch_row import all_attributes, batch_row, batch_rows, largest_timestamp
+from octavo.storage.batch_row import batch_row, batch_rows, summarize
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -89,7 +89,7 @@ def analyze(
 
 def source_codec(table: NDArray[np.void]) -> Codec:
     """The codec of the last compressed batch."""
-    if not all_attributes(table) & layout.CODEC_MASK:
+    if not summarize(table).max_codec:
         return Codec.NONE
     codecs = table["attributes"] & layout.CODEC_MASK
     return Codec(int(codecs[codecs.nonzero()[0][-1]]))
@@ -112,22 +112,19 @@ def check_batches(table: NDArray[np.void], limits: Limits) -> None:
 
 def clearly_sound(table: NDArray[np.void], limits: Limits) -> bool:
     """Whether `check_batches` refuses none of them: the same for all batches at once. False may be wrong."""
-    flaws = int(np.bitwise_or.reduce(table["flaws"]))
-    if flaws & (_UNKNOWN_MAGIC | _DAMAGED) or (table["attributes"] & layout.CODEC_MASK).max() > _LARGEST_CODEC:
+    found = summarize(table)
+    if found.flaws & (_UNKNOWN_MAGIC | _DAMAGED) or found.max_codec > _LARGEST_CODEC:
         return False
     match limits.origin:
         case AppendOrigin.RAFT_LEADER:
-            sound = bool((table["partition_leader_epoch"] == limits.leader_epoch).all())
+            sound = found.min_epoch == found.max_epoch == limits.leader_epoch
         case AppendOrigin.CLIENT:
-            sound = limits.trusted or not table["base_offset"].any()
+            sound = limits.trusted or found.from_zero
         case _:
             sound = True
     if limits.origin is not AppendOrigin.REPLICATION:
-        sound = sound and int(table["size"].max()) <= limits.max_message_bytes
-    if not limits.origin.assigns_offsets:
-        last_offsets = table["base_offset"] + table["last_offset_delta"]
-        sound = sound and last_offsets[0] >= 0 and bool((last_offsets[1:] > last_offsets[:-1]).all())
-    return sound
+        sound = sound and found.max_size <= limits.max_message_bytes
+    return sound and (limits.origin.assigns_offsets or found.ascending)
 
 
 def check_size(batch: BatchRow, max_message_bytes: int) -> None:
@@ -139,7 +136,7 @@ def check_size(batch: BatchRow, max_message_bytes: int) -> None:
 def _info(table: NDArray[np.void]) -> AppendInfo:
     if not len(table):
         return AppendInfo(table, 0, None, -1, -1, None, layout.NO_TIMESTAMP, Codec.NONE)
-    first = batch_row(table, 0)
+    found, first = summarize(table), batch_row(table, 0)
     last = first if len(table) == 1 else batch_row(table, -1)
     return AppendInfo(
         table,
@@ -150,8 +147,8 @@ def _info(table: NDArray[np.void]) -> AppendInfo:
         last_leader_epoch=None
         if last.partition_leader_epoch == layout.NO_LEADER_EPOCH
         else last.partition_leader_epoch,
-        max_timestamp=max(largest_timestamp(table), layout.NO_TIMESTAMP),
-        source_codec=source_codec(table),
+        max_timestamp=max(found.max_timestamp, layout.NO_TIMESTAMP),
+        source_codec=source_codec(table) if found.max_codec else Codec.NONE,
     )
 
 
@@ -160,6 +157,8 @@ def _before_later_epochs(table: NDArray[np.void], leader_epoch: int) -> NDArray[
 
     A leader that was replaced while it sent an answer may have put batches of its successor into it (KAFKA-18723).
     """
+    if summarize(table).max_epoch <= leader_epoch:
+        return table
     epochs = table["partition_leader_epoch"]
     later = ((epochs != layout.NO_LEADER_EPOCH) & (epochs > leader_epoch)).nonzero()[0]
     return table[: later[0]] if len(later) else table

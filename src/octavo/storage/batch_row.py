@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo import kernels
 from octavo.format.batch_row import BatchRow
 
 
@@ -18,12 +20,25 @@ def batch_rows(table: NDArray[np.void]) -> Iterator[BatchRow]:
     return map(BatchRow._make, table.tolist())
 
 
-def all_attributes(table: NDArray[np.void]) -> int:
-    """The attribute bits that any of the batches has."""
-    attributes = table["attributes"]
-    return int(attributes.item(0) if len(table) == 1 else np.bitwise_or.reduce(attributes))
+class Summary(NamedTuple):
+    """`layout.BATCH_SUMMARY` of a set."""
+
+    flaws: int
+    attributes: int
+    max_codec: int
+    max_size: int
+    max_timestamp: int
+    min_epoch: int
+    max_epoch: int
+    min_magic: int
+    from_zero: bool
+    ascending: bool
+    produced: bool
+
+
+def summarize(table: NDArray[np.void]) -> Summary:
+    return Summary._make(kernels.summarize_batches(table))
 
 
 def largest_timestamp(table: NDArray[np.void]) -> int:
-    timestamps = table["max_timestamp"]
-    return int(timestamps.item(0) if len(table) == 1 else timestamps.max())
+    return summarize(table).max_timestamp

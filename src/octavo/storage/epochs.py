@@ -15,6 +15,7 @@ from octavo.filesystem import FileSystem
 from octavo.format import leader_epochs
 from octavo.format.leader_epochs import EpochEntry
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT
+from octavo.storage.batch_row import summarize
 from octavo.storage.small_file import replace_file
 
 
@@ -118,7 +119,8 @@ def _assigned(entries: tuple[EpochEntry, ...], epoch: int, start_offset: int) ->
 
 def _continues(table: NDArray[np.void], epoch: int) -> bool:
     """Whether all batches are of the latest epoch, as they nearly always are."""
-    return bool((table["partition_leader_epoch"] == epoch).all() and (table["magic"] >= 2).all())
+    found = summarize(table)
+    return found.min_epoch == found.max_epoch == epoch and found.min_magic >= 2
 
 
 def _changes(table: NDArray[np.void]) -> Iterable[tuple[int, int, int]]:

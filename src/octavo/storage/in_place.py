@@ -11,7 +11,7 @@ from octavo.format.record import TimestampType
 from octavo.kernels import layout
 from octavo.kernels.layout import Column
 from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.batch_row import all_attributes, batch_rows, largest_timestamp
+from octavo.storage.batch_row import batch_rows, largest_timestamp, summarize
 from octavo.storage.record_checks import Timestamps, check_records
 from octavo.storage.record_reader import read_batch
 from octavo.storage.validation_settings import ValidationSettings
@@ -38,12 +38,12 @@ def keeps_codec(table: NDArray[np.void], settings: ValidationSettings) -> bool:
 
 def headers_suffice(table: NDArray[np.void], assignment: Assignment) -> bool:
     """Whether headers that tell the truth show that the topic takes all records."""
-    settings = assignment.settings
-    if settings.is_compacted or all_attributes(table) & layout.LOG_APPEND_TIME:
+    settings, found = assignment.settings, summarize(table)
+    if settings.is_compacted or found.attributes & layout.LOG_APPEND_TIME:
         return False
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True
-    in_time = largest_timestamp(table) - assignment.now_ms <= settings.timestamp_after_max_ms
+    in_time = found.max_timestamp - assignment.now_ms <= settings.timestamp_after_max_ms
     return in_time and settings.timestamp_before_max_ms == _NO_LIMIT
 
 

@@ -18,7 +18,7 @@ from octavo.kernels import layout
 from octavo.storage.append_info import source_codec
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.batch_row import batch_row, batch_rows
+from octavo.storage.batch_row import batch_row, batch_rows, summarize
 from octavo.storage.in_place import assign_in_place, check_in_place, headers_suffice, keeps_codec
 from octavo.storage.old_formats import convert
 from octavo.storage.rebuild import rebuild
@@ -60,7 +60,7 @@ def assign_offsets(
     target = source if settings.codec is None else settings.codec
     if first.magic < 2:
         return convert(view, table, target, assignment)
-    if origin is AppendOrigin.CLIENT and (len(table) == 1 or not headers_clearly_sound(table)):
+    if origin is AppendOrigin.CLIENT and (len(table) == 1 or not summarize(table).produced):
         for batch in batch_rows(table):
             check_header(batch)
     if not keeps_codec(table, settings):
@@ -86,11 +86,3 @@ def check_header(batch: BatchRow) -> None:
     if batch.producer_id > layout.NO_PRODUCER_ID and batch.base_sequence < 0:
         found = f"base sequence {batch.base_sequence} of producer id {batch.producer_id}"
         raise InvalidBatchError(f"{batch} has {found}, expected 0 or more")
-
-
-def headers_clearly_sound(table: NDArray[np.void]) -> bool:
-    """Whether `check_header` refuses none of them: the same for all batches at once."""
-    counts, is_control = table["count"], table["attributes"] & layout.CONTROL != 0
-    unnumbered = (table["producer_id"] > layout.NO_PRODUCER_ID) & (table["base_sequence"] < 0)
-    miscounted = (counts <= 0) | (counts - 1 != table["last_offset_delta"])
-    return not (miscounted | is_control | unnumbered).any()
