@@ -66,6 +66,7 @@ docs: setup ## write the generated parts of docs/ anew
 bench: setup ## measure each job beside its physical limit and its peers (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.reading $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.producing $(BENCH_ARGS)
 
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

@@ -54,17 +54,17 @@ def command(name: str, *arguments: object) -> Contender:
 
 def tool(name: str, line: list[str] | None) -> Contender:
     """A peer that is a command; one that cannot run takes no time."""
-    return Contender(name, (lambda: kafka.run(line)) if line else _nothing, clocks.children)
+    return Contender(name, (lambda: kafka.run(line)) if line else nothing, clocks.children)
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """A peer that does not run here."""
 
 
 def start_jobs(root: Path, scale: float) -> Iterator[Versus]:
     """Commands that are over before a Java machine has started."""
     tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
-    yield Versus("octavo --help", command("--help"), Contender("limit", _nothing), 1.0, "wall", 0.15)
+    yield Versus("octavo --help", command("--help"), Contender("limit", nothing), 1.0, "wall", 0.15)
     java = tool("kafka-dump-log", kafka.dump_log("--files", tiny))
     yield Versus(
         "dump-log, one batch, whole command", command("dump-log", "--files", tiny), java, 1 / 0.3, "wall", 0.54
@@ -120,10 +120,10 @@ def consumer_jobs(root: Path, scale: float) -> Iterator[Versus]:
         records = Contender("scan's records", partial(iterate, root, "d1"))
         yield Versus("records as Python objects, d1", records, clients.confluent(D1), 1.0, "cpu", 10.3 * scale)
         again = Contender("scan's records", partial(iterate, root, "d1"))
-        yield Versus("the same", again, Contender("kafka-python", _nothing), 5.0, "cpu", 56.8 * scale)
+        yield Versus("the same", again, Contender("kafka-python", nothing), 5.0, "cpu", 56.8 * scale)
         place = root, "--topic", "d1", "--partition", 0, "--timestamp", 1_700_000_000_000 + D1.rows(scale) // 2
         yield Versus("offsets, whole command", command("lookup", *place), clients.get_offsets(), 1.0, "wall", 1.22)
-        yield Versus("the same", command("lookup", *place), Contender("limit", _nothing), 1.0, "wall", 0.25)
+        yield Versus("the same", command("lookup", *place), Contender("limit", nothing), 1.0, "wall", 0.25)
 
 
 class Clients:
@@ -141,7 +141,7 @@ class Clients:
 
     def get_offsets(self) -> Contender:
         if self._broker is None:
-            return Contender("kafka-get-offsets", _nothing)
+            return Contender("kafka-get-offsets", nothing)
         place = "--bootstrap-server", self._broker.bootstrap_servers, "--topic", "d1"
         return tool("kafka-get-offsets", kafka.java_tool("GetOffsetShell", *place))
 
@@ -149,14 +149,14 @@ class Clients:
         self, name: str, data: DataSet, consume: Callable[[Broker, DataSet, float], None], clock: clocks.Clock
     ) -> Contender:
         if self._broker is None:
-            return Contender(name, _nothing)
+            return Contender(name, nothing)
         both = clocks.together(clock, partial(clocks.of_process, self._broker.pid))
         return Contender(name, partial(consume, self._broker, data, self._scale), both)
 
 
 def export_jobs(root: Path, scale: float) -> Iterator[Versus]:
     """To a folder by all processors, and to one file."""
-    spark = Contender("Spark, Kafka to Parquet", _nothing)
+    spark = Contender("Spark, Kafka to Parquet", nothing)
     for name, into_folder in (("a folder", True), ("one file", False)):
         ours = Contender("export", partial(export_topic, root, into_folder))
         yield Versus(f"export to Parquet, {name}, d1", ours, spark, 10.0, "cpu", 29.9 * scale)
@@ -173,7 +173,7 @@ def export_topic(root: Path, into_folder: bool) -> None:
 
 def run(job: Versus, rounds: int, as_json: bool) -> None:
     """Measure and print a line."""
-    runs_here = job.peer.run is not _nothing
+    runs_here = job.peer.run is not nothing
     measure([job.ours, job.peer] if runs_here else [job.ours], rounds)
     ours = (job.ours.best_cpu if job.by == "cpu" else job.ours.best_wall) - job.start[0]
     peer = job.quoted
