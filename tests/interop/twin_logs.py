@@ -139,7 +139,8 @@ class Twins:
             if kind.getSimpleName() == "RecordValidationException":
                 kind = error.invalidException().getClass()
             return str(kind.getSimpleName())
-        return int(info.firstOffset()), int(info.lastOffset())
+        first, last = int(info.firstOffset()), int(info.lastOffset())
+        return (first, last) if first >= 0 else (last, last)  # of old formats a follower does not know it
 
     def _ours(self, append: Callable[[], Any]) -> tuple[int, int] | str:
         try:
