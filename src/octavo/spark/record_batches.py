@@ -51,8 +51,8 @@ class _Maker:
         whole = pa.RecordBatch.from_arrays(
             [self._column(task, field, batch.column(field.name)) for field in self._schema], schema=self._schema
         )
-        number = -(-whole.nbytes // BATCH_BYTES)
-        rows = -(-whole.num_rows // max(number, 1))
+        number = max(round(whole.nbytes / BATCH_BYTES), 1)
+        rows = -(-whole.num_rows // number)
         for start in range(0, whole.num_rows, rows):
             yield whole.slice(start, rows)
 
