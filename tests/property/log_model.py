@@ -58,10 +58,6 @@ class LogModel:
         sent = [one for one in self.batches if one.producer_id == producer_id and one.marker is None]
         return sent[-1] if sent else None
 
-    def next_sequence(self, producer_id: int) -> int:
-        last = self.last_of(producer_id)
-        return 0 if last is None else last.sequence + last.size
-
     def ongoing(self) -> dict[int, list[ModelBatch]]:
         """The batches of each producer's transaction that has no marker."""
         return self._transactions()[0]
