@@ -1,0 +1,184 @@
+"""The storage engine: `python -m benchmarks.storing [--scale S] [--rounds N] [--only TEXT]`.
+
+Appends beside write(), recovery beside the broker's as it was measured (`*`), lookups and thousands of partitions
+beside a limit in seconds, memory beside a limit in bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+import octavo
+from benchmarks import memory
+from benchmarks.data import D1, D4, EPOCH_MS, FOLDER, DataSet
+from benchmarks.measure import Contender
+from benchmarks.reading import Versus, nothing, run
+from octavo.config import LogConfig
+from octavo.format.names import FileKind, SegmentFile
+from octavo.format.walker import walk
+from octavo.scheduler import EndScheduler
+from octavo.storage.environment import Environment
+from octavo.storage.load import LoadRequest
+from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
+
+SET_BYTES = 1 << 20
+APPENDED_BYTES = 256 << 20
+LOOKUPS, LOOKUP_LIMIT_S = 5000, 20e-6
+# The broker's recovery, a thread, on an idle machine: 0.8 to 1.2 GB/s, 0.6 M batches/s.
+QUOTED_BYTES_A_SECOND, QUOTED_BATCHES_A_SECOND = 1.2e9, 0.6e6
+PARTITIONS, PARTITION_LIMIT_S = 10_000, 1e-3
+CONFIG = {"retention.ms": -1, "message.timestamp.after.max.ms": 1 << 60}
+
+
+@contextmanager
+def new_log() -> Iterator[PartitionLog]:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder, LogDir(folder, background=False) as logs:
+        logs.create_topic("t", 1, CONFIG)
+        yield logs.log("t", 0)
+
+
+def sets(scale: float) -> list[bytearray]:
+    """d1's batches, about 1 MB of them in each."""
+    with D1.path(scale).open("rb") as file:
+        found = walk(file.read(APPENDED_BYTES), check_crc=False)
+    starts = found.table["position"]
+    ends = starts + found.table["size"]
+    firsts = np.flatnonzero(np.diff(starts // SET_BYTES, prepend=-1))
+    lasts = np.append(firsts[1:], len(ends)) - 1
+    return [bytearray(found.data[starts[first] : ends[last]]) for first, last in zip(firsts, lasts, strict=True)]
+
+
+def append(log: PartitionLog, data: list[bytearray], *, trusted: bool) -> None:
+    for batches in data:
+        if trusted:
+            log.append_as_leader(batches, leader_epoch=0, trusted=True)
+        else:
+            log.append_as_follower(batches)
+    log.truncate_to(0)
+
+
+def write(path: Path, data: list[bytearray]) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    for batches in data:
+        os.write(descriptor, batches)
+    os.ftruncate(descriptor, 0)
+    os.close(descriptor)
+
+
+def append_jobs(scale: float) -> Iterator[Versus]:
+    data = sets(scale)
+    with new_log() as log:
+        for name, trusted in (("a leader's, own batches", True), ("a follower's, CRCs checked", False)):
+            ours = Contender("append", partial(append, log, data, trusted=trusted))
+            peer = Contender("write() of the same", partial(write, log.folder.parent / "written", data))
+            yield Versus(f"append of 1 MB, {name}", ours, peer, 1 / 1.5, "cpu")
+
+
+def lookup_jobs(scale: float) -> Iterator[Versus]:
+    data, random = sets(scale), Random(1)
+    with new_log() as log:
+        for batches in data:
+            log.append_as_follower(batches)
+        wanted = [EPOCH_MS + random.randrange(log.log_end_offset) for _ in range(LOOKUPS)]
+
+        def look_up() -> None:
+            for timestamp in wanted:
+                log.offset_for_timestamp(timestamp)
+
+        limit = Contender("20 µs each", nothing)
+        yield Versus(
+            f"offsets for {LOOKUPS} times", Contender("lookup", look_up), limit, 1.0, "wall", LOOKUPS * LOOKUP_LIMIT_S
+        )
+
+
+def recover(folder: Path) -> None:
+    """What the next start does with a segment that was not flushed, in one thread."""
+    environment = Environment(EndScheduler())
+    log = PartitionLog(LoadRequest(folder=folder, config=LogConfig.of(), environment=environment, clean=False))
+    log.abandon("it is read no more")
+
+
+def recovery_jobs(scale: float) -> Iterator[Versus]:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as root:
+        for data, gate in ((D1, 2.5), (D4, 15.0)):
+            folder = Path(root, f"{data.name}-0")
+            folder.mkdir()
+            path = folder / SegmentFile(0, FileKind.LOG).name
+            os.link(data.path(scale), path)
+            yield Versus(
+                f"recovery of a segment, {data.name}",
+                Contender("recovery", partial(recover, folder)),
+                Contender("a broker's thread", nothing),
+                gate,
+                "wall",
+                _quoted(data, scale, path.stat().st_size),
+            )
+
+
+def _quoted(data: DataSet, scale: float, size: int) -> float:
+    if data.records_a_batch == 1:
+        return data.rows(scale) / QUOTED_BATCHES_A_SECOND
+    return size / QUOTED_BYTES_A_SECOND
+
+
+def many_partitions(scale: float) -> Path:
+    """A directory of empty partitions that was stopped cleanly."""
+    root, count = FOLDER / f"partitions-{scale:g}", int(PARTITIONS * scale)
+    if not (root / ".kafka_cleanshutdown").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        for number in range(count):
+            folder = root / f"t-{number}"
+            folder.mkdir(parents=True)
+            for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+                (folder / SegmentFile(0, kind).name).touch()
+        (root / ".kafka_cleanshutdown").touch()
+    return root
+
+
+def open_and_close(root: Path) -> None:
+    with LogDir(root, background=False) as logs:
+        assert len(logs.topics["t"]) == len(logs.logs)
+
+
+def list_and_plan(root: Path) -> None:
+    assert octavo.scan(root, topics=["t"]).to_table().num_rows == 0
+
+
+def partition_jobs(scale: float) -> Iterator[Versus]:
+    root, count = many_partitions(scale), int(PARTITIONS * scale)
+    for name, work in (("opened and closed", open_and_close), ("listed, planned and read", list_and_plan)):
+        limit = Contender("1 ms each", nothing)
+        ours = Contender(name, partial(work, root))
+        yield Versus(f"{count} partitions {name}", ours, limit, 1.0, "wall", count * PARTITION_LIMIT_S)
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(prog="python -m benchmarks.storing", description=(__doc__ or "").splitlines()[0])
+    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets and of 10,000 partitions")
+    words.add_argument("--rounds", type=int, default=3)
+    words.add_argument("--only", default="", help="jobs whose name contains this")
+    words.add_argument("--json", action="store_true", help="one object a line")
+    options = words.parse_args()
+    if not options.json:
+        print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    for jobs in (append_jobs, lookup_jobs, recovery_jobs, partition_jobs):
+        for job in jobs(options.scale):
+            if options.only in job.name:
+                run(job, options.rounds, options.json)
+    memory.report(options.scale, options.only, as_json=options.json)
+
+
+if __name__ == "__main__":
+    main()
