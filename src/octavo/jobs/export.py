@@ -11,7 +11,6 @@ Steps; a crash after any of them leaves whole files, and hidden ones that reader
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -90,17 +89,14 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     """Write a task's records to a hidden file; `advance` is told of the bytes of each scan's task that was read."""
-    from octavo.scan.arrow import WRITERS, first_rows, read_tasks, schema_of  # pyarrow takes long to import
+    from octavo.scan.arrow import first_rows, read_tasks, schema_of, write_file  # pyarrow takes long to import
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
     findings = Findings("skip")
     batches = read_tasks(task.reads if advance is None else _told(task.reads, advance), task.columns, findings)
     if len(task.reads) > 1:  # one file is written by one thread: let another one read
         batches = read_ahead(batches)
-    with staged.open("xb") as sink:
-        rows = WRITERS[task.form](schema_of(task.columns), first_rows(batches, task.limit), sink)
-        sink.flush()
-        os.fsync(sink.fileno())
+    rows = write_file(task.form, staged, schema_of(task.columns), first_rows(batches, task.limit))
     return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damages)
 
 
