@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from octavo.format import checkpoint, leader_epochs, producer_snapshot
@@ -213,3 +214,16 @@ def test_the_experiment_of_the_documents(tmp_path: Path) -> None:
     line = ("lookup", str(target), "--topic", "log-format", "--partition", "1", "--offset", "80", "--json")
     found = rows(octavo(*line))[0]
     assert (found["segment"], found["batchPosition"], found["offset"]) == (f"{0:020}.log", 4384, 80)
+
+
+def test_a_source_elsewhere_and_a_segment_alone(tmp_path: Path) -> None:
+    log = write_segment(tmp_path / "source" / "t-0", 0, batch(0, 3), batch(3))
+    memory = fsspec.filesystem("memory")
+    memory.put(str(tmp_path / "source"), "/copied", recursive=True)
+    try:
+        for number, source in enumerate(("memory://copied", str(log))):
+            target = tmp_path / str(number)
+            assert rows(octavo("copy", source, str(target), "--topic", "t", "--json"))[0]["batches"] == 2
+            assert log_bytes(target / "t-0") == log.read_bytes()
+    finally:
+        memory.rm("/copied", recursive=True)

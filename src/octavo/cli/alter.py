@@ -43,9 +43,8 @@ def command(
     names = [*configs, *deleted]
     with owned(logdirs, Terms(only=[topic])) as logs:
         say_recoveries(logs)
-        count = len(logs.topics[topic])
-        if partitions is not None and partitions <= count:
-            raise InvalidPartitionsError(f"topic {topic} has {count} partitions, expected a larger total")
+        if partitions is not None:
+            _check_total(partitions, topic, logs.topics[topic])
         before = _values(names, logs.config(topic))
         after = _values(names, logs.alter_configs(topic, {**configs, **dict.fromkeys(deleted)})) if names else {}
         if partitions is not None:
@@ -58,6 +57,15 @@ def command(
         click.echo(f"{topic}: {name}={value} (was {before[name]})")
     if partitions is not None:
         click.echo(f"{topic}: {many(count, 'partition')}")
+
+
+def _check_total(total: int, topic: str, known: list[int]) -> None:
+    missing = next(iter(set(range(known[-1])) - set(known)), None)
+    if missing is not None:
+        problem = f"partition {missing} of topic {topic} is in none of the log directories"
+        raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
+    if total <= len(known):
+        raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions, expected a larger total")
 
 
 def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:
