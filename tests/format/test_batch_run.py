@@ -1,0 +1,71 @@
+"""Runs of batches from columns: what a producer would cut, every codec, the facts that a commit relies on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from octavo.format.batch import decode_batch
+from octavo.format.batch_run import BatchSettings, RunEncoder, RunFacts, cut
+from octavo.format.compression import Codec
+from octavo.format.record import Header, Record
+from octavo.format.row_columns import from_records
+from octavo.format.walker import walk
+
+
+def records(count: int, *, size: int = 100, headers: bool = False) -> list[Record]:
+    some = (Header("h", b"1"), Header("h", None)) if headers else ()
+    return [
+        Record(7 * n, 1000 + n % 5, None if n % 7 == 3 else b"k%d" % n, bytes(size) + b"%d" % n, some if n % 3 else ())
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_records_come_back_numbered_from_0_in_each_batch(codec: Codec) -> None:
+    given = records(500, headers=True)
+    data, facts = RunEncoder(BatchSettings(4096, codec)).encode(from_records(given))
+    found, walked = [], walk(data)
+    assert walked.next_position == len(data) == facts.size
+    assert not walked.table["flaws"].any()
+    for row in walked.table:
+        header, some = decode_batch(data, int(row["position"]))
+        assert [record.offset for record in some] == list(range(header.count))
+        assert (header.base_offset, header.last_offset_delta, header.producer_id) == (0, header.count - 1, -1)
+        assert header.max_timestamp == max(record.timestamp for record in some)
+        found += some
+    assert [(r.timestamp, r.key, r.value, r.headers) for r in found] == [
+        (r.timestamp, r.key, r.value, r.headers) for r in given
+    ]
+    largest = int(walked.table["size"].max())
+    assert facts == RunFacts(len(data), 500, largest, 1004, codec, has_null_keys=True)
+
+
+def test_batches_are_filled_and_not_larger_than_asked_for() -> None:
+    data, facts = RunEncoder(BatchSettings(4096)).encode(from_records(records(1000)))
+    sizes = walk(data).table["size"]
+    assert facts.largest_batch == sizes.max() <= 4096
+    assert sizes[:-1].min() > 3500
+
+
+def test_a_record_that_is_larger_has_a_batch_of_its_own() -> None:
+    given = [*records(2), Record(0, 0, b"k", bytes(9000)), *records(2)]
+    data, _ = RunEncoder(BatchSettings(1000)).encode(from_records(given))
+    assert walk(data).table["count"].tolist() == [2, 1, 2]
+
+
+def test_an_encoder_is_used_again() -> None:
+    encoder = RunEncoder(BatchSettings())
+    first = bytes(encoder.encode(from_records(records(300)))[0])
+    encoder.encode(from_records(records(10)))
+    assert bytes(encoder.encode(from_records(records(300)))[0]) == first
+
+
+def test_facts_of_two_runs() -> None:
+    one, two = RunFacts(10, 2, 6, 5, 0, has_null_keys=False), RunFacts(20, 3, 4, 9, 0, has_null_keys=True)
+    assert one + two == RunFacts(30, 5, 6, 9, 0, has_null_keys=True)
+
+
+def test_cut_takes_one_row_at_least() -> None:
+    assert cut(np.array([0, 5, 10, 40, 45]), 10).tolist() == [2, 3, 4]
+    assert cut(np.array([0]), 10).tolist() == []

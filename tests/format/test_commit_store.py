@@ -1,0 +1,51 @@
+"""The file of commits: round trip, what it answers, and what cannot be understood."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from octavo.errors import CorruptionError
+from octavo.format.commit_store import CommitStore, PendingCommit, PendingFile, PendingPart, decode, encode
+from octavo.format.names import StagedFile, TopicPartition
+
+PARTS = (PendingPart("t", 0, 5, (PendingFile("f", 10, 3), PendingFile("g", 20, 4))), PendingPart("u", 1, 0, ()))
+STORE = CommitStore({"query": 3}, PendingCommit("query", 4, PARTS), 7)
+
+
+@pytest.mark.parametrize("store", [STORE, CommitStore(), CommitStore(pending=PendingCommit("once", None, PARTS))])
+def test_round_trip(store: CommitStore) -> None:
+    assert decode(encode(store)) == store
+
+
+def test_answers() -> None:
+    assert [STORE.has_done("query", batch_id) for batch_id in (0, 3, 4, None)] == [True, True, False, False]
+    assert not STORE.has_done("other", 0)
+    assert STORE.start_offsets() == {TopicPartition("t", 0): 5, TopicPartition("u", 1): 0}
+    assert PARTS[0].end_offset == 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"version": 1}, {"done": []}, {"done": {"q": -1}}, {"done": {"q": True}}, {"sweptMs": None}, {"pending": 5},
+     {"pending": {"writer": 1, "batchId": 1, "parts": []}}, {"pending": {"writer": "q", "parts": [{"topic": "t"}]}}],
+)  # fmt: skip
+def test_what_cannot_be_understood_is_an_error(change: dict[str, object]) -> None:
+    content = {**json.loads(encode(CommitStore())), **change}
+    with pytest.raises(CorruptionError, match="expected"):
+        decode(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b"[" * 100_000])
+def test_no_json_is_an_error(data: bytes) -> None:
+    with pytest.raises(CorruptionError, match="expected a JSON object"):
+        decode(data)
+
+
+def test_names_of_staged_files() -> None:
+    file = StagedFile("0123456789abcdef", "0" * 32, 12)
+    assert StagedFile.parse(file.name) == file
+    assert not file.name[0].isdigit()
+    for other in ("00000000000000000000.log", "octavo-topics.json", file.name + ".tmp", file.name[1:]):
+        assert StagedFile.parse(other) is None

@@ -1,0 +1,22 @@
+"""A driver that copies the topic `input` to `output` with a stream of small micro-batches: `python -m … FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.spark.conftest import start_session
+from tests.spark.test_sink import copy_stream
+
+MOST = 60
+
+
+def main(folder: str) -> None:
+    session = start_session("local[2]", folder + "/spark")
+    print("started", flush=True)
+    copy_stream(session, Path(folder), most=MOST).awaitTermination()
+    session.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
