@@ -87,6 +87,20 @@ def test_new_partitions_are_shared_too(store: Store) -> None:
     assert polled(*members) == [partitions("t", 0, 1), partitions("t", 2, 3)]
 
 
+def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
+    store.logs.create_topic("t", 2)
+    with store.logs.producer() as producer:
+        for number in range(4):
+            producer.send("t", b"%d" % number, partition=number % 2)
+    read = []
+    for _ in range(3):
+        for record in store.logs.consumer("t", group="g"):
+            read.append(record.value)
+            if len(read) == 3:
+                break
+    assert sorted(value or b"" for value in read) == [b"0", b"1", b"2", b"3"]
+
+
 MEMBERS = st.dictionaries(
     st.sampled_from("abcde"), st.frozensets(st.sampled_from(["t", "u", "v"]), min_size=1), min_size=1
 )

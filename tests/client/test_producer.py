@@ -124,6 +124,20 @@ def test_new_partitions_are_noticed(store: Store) -> None:
     assert producer.send("t", b"v", partition=2).result().partition == 2
 
 
+def test_a_topic_that_was_made_anew_is_written_to(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer()
+    producer.send("t", b"old").result()
+    store.logs.delete_topic("t")
+    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic t"):
+        producer.send("t", b"nowhere")
+    store.logs.create_topic("t", 2)
+    assert producer.send("t", b"new", partition=0).offset == 0
+    waiting = producer.send("t", b"waits", partition=1)
+    store.logs.delete_topic("t")
+    assert waiting.exception() is not None
+
+
 def test_callbacks(store: Store) -> None:
     store.logs.create_topic("t", 1, {"max.message.bytes": 200})
     called: list[object] = []

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Self
 
 from octavo.client.consumer_config import ConsumerConfig
@@ -57,6 +58,11 @@ class Consumer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        """A consumer that nobody has any more leaves its group: its partitions would else wait for it."""
+        with suppress(Exception):
+            self.close()
 
     def subscribe(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from functools import cached_property
 
 from octavo.client.consumer import Consumer
@@ -36,7 +38,7 @@ class LogDir(StoredLogDir):
             opened = self._coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
             session = Session(self._coordinator, self._offsets, opened)
         producer = Producer(self, config, self._producer_ids, session)
-        self._keep(producer)
+        self._producers[:] = [*(other for other in self._producers if not other.is_closed), producer]
         return producer
 
     def consumer(
@@ -54,30 +56,35 @@ class LogDir(StoredLogDir):
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._complete_transactions()
         consumer = Consumer(self, config, self._groups, self._offsets)
-        self._keep(consumer)
+        self._consumers.add(consumer)
         if topics:
             consumer.subscribe(topics)
         return consumer
 
     def close(self) -> None:
         """Close producers and consumers, then stop cleanly."""
-        if not self._open.is_closed:
-            for client in self._clients:
-                client.close()
-        super().close()
+        with ExitStack() as stack:  # whatever fails, the directories are unlocked at the end
+            stack.callback(super().close)
+            if not self._open.is_closed:
+                for consumer in list(self._consumers):
+                    stack.callback(consumer.close)
+                for producer in self._producers:
+                    stack.callback(producer.close)
 
     def _complete_transactions(self) -> None:
         """Finish what a crash interrupted, before anybody reads or writes."""
         if any(name.topic == TRANSACTION_STATE for name in list(self.logs)):
             self._coordinator.abort_late()
 
-    def _keep(self, client: Producer | Consumer) -> None:
-        """Remember a client until it is closed."""
-        self._clients[:] = [*(other for other in self._clients if not other.is_closed), client]
+    @cached_property
+    def _producers(self) -> list[Producer]:
+        """Those that are not closed: they may hold records, whoever has forgotten them."""
+        return []
 
     @cached_property
-    def _clients(self) -> list[Producer | Consumer]:
-        return []
+    def _consumers(self) -> weakref.WeakSet[Consumer]:
+        """Those that somebody still has: one that is forgotten closes itself."""
+        return weakref.WeakSet()
 
     @cached_property
     def _producer_ids(self) -> ProducerIds:

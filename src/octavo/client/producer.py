@@ -24,7 +24,13 @@ from octavo.client.table import AppendedRecords
 from octavo.client.table_sender import TableSender
 from octavo.client.topic_queues import TopicQueues
 from octavo.client.transaction import NO_TRANSACTION, ProducerTransaction, Session
-from octavo.errors import IllegalStateError, InvalidTimestampError, ProducerFencedError, TransactionAbortedError
+from octavo.errors import (
+    IllegalStateError,
+    InvalidTimestampError,
+    ProducerFencedError,
+    TransactionAbortedError,
+    UnknownTopicOrPartitionError,
+)
 from octavo.format.names import TopicPartition
 from octavo.storage.log_dir import LogDir
 
@@ -211,8 +217,16 @@ class Producer:
         """Begin another batch with the record."""
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
-        queues.refresh()
-        return self._accumulator.append(queue, record)
+        if queue.is_current:
+            queues.refresh()
+            return self._accumulator.append(queue, record)
+        with self._lock:
+            self._topics.pop(queue.topic, None)
+        gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
+        for old in queues:
+            self._accumulator.abandon(old, gone)
+        again = self._queues(queue.topic)
+        return self._append(again, again.queue(queue.partition), record)
 
     def _send_sticky(self, queues: TopicQueues, record: Sent) -> RecordFuture:
         """A record whose partition nothing decides, to the one that such records stick to."""

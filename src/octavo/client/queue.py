@@ -7,6 +7,8 @@ from collections import deque
 
 from octavo.client.batch import BatchLimits, ProducerBatch
 from octavo.format import sequence
+from octavo.format.names import TopicPartition
+from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 
 # Stands where no batch is open: nothing can be added to it.
@@ -21,18 +23,36 @@ class PartitionQueue:
     has not used it up.
     """
 
-    __slots__ = ("closed", "epoch", "is_retry_due", "lock", "log", "next_sequence", "open", "partition", "topic")
+    __slots__ = (
+        "_logs",
+        "closed",
+        "epoch",
+        "is_retry_due",
+        "lock",
+        "log",
+        "name",
+        "next_sequence",
+        "open",
+        "partition",
+        "topic",
+    )
 
-    def __init__(self, topic: str, partition: int, log: PartitionLog) -> None:
-        self.topic = topic
-        self.partition = partition
+    def __init__(self, name: TopicPartition, log: PartitionLog, logs: LogDir) -> None:
+        self.name = name
+        self.topic, self.partition = name
         self.log = log
+        self._logs = logs
         self.lock = threading.Lock()
         self.open = NO_BATCH
         self.closed: deque[ProducerBatch] = deque()
         self.epoch = (-1, -1)  # producer id and epoch that the sequence is of
         self.next_sequence = 0
         self.is_retry_due = False  # a retry is scheduled
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the partition is still there, not deleted and perhaps made anew."""
+        return self._logs.logs.get(self.name) is self.log
 
     def close_open(self) -> None:
         """Let the open batch wait for its append; `lock` is held."""

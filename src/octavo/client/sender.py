@@ -18,6 +18,7 @@ from octavo.errors import (
     ProducerFencedError,
     RecordBatchTooLargeError,
     RecordTooLargeError,
+    UnknownTopicOrPartitionError,
 )
 from octavo.format.compression import Codec
 from octavo.kernels.layout import BATCH_OVERHEAD
@@ -63,6 +64,8 @@ class Sender:
 
     def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> list[Callback] | None:
         """What is to be called when the batch is done; None if it waits for a retry."""
+        if not queue.is_current:
+            return batch.fail(UnknownTopicOrPartitionError(f"there is no partition {queue.name} any more"))
         count = batch.count
         if batch.encoded is None:
             batch.encoded = self._encode(queue, batch)

@@ -25,8 +25,9 @@ from octavo.kernels.layout import BATCH, Code
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BATCHES_AT_ONCE = 4096
+_BATCHES_AT_ONCE = 512
 _RECORD_OVERHEAD = 10  # about what length, attributes, deltas and lengths take
+_RADIX_PARTITIONS = 1 << 16
 _SLACK = 64  # the encoder wants room for the longest length before a record
 
 
@@ -71,13 +72,15 @@ def rows_by_partition(
         yield queues.queue(0), RowRange(columns, 0, columns.rows)
         return
     chosen = _partitions(columns, named, queues, ignore_keys=ignore_keys)
-    order = np.argsort(chosen, kind="stable")
-    numbers, starts = np.unique(chosen[order], return_index=True)
-    if len(numbers) > 1:
-        columns = arrow.columns_of(arrow.in_order(batch, order), now_ms)
-    ends = [*starts[1:].tolist(), columns.rows]
-    for number, start, end in zip(numbers.tolist(), starts.tolist(), ends, strict=True):
-        yield queues.queue(number), RowRange(columns, start, end)
+    if queues.count <= _RADIX_PARTITIONS:
+        chosen = chosen.astype(np.uint16)  # which numpy sorts by radix
+    counts = np.bincount(chosen)
+    if counts.max() < columns.rows:
+        columns = arrow.columns_of(arrow.in_order(batch, np.argsort(chosen, kind="stable")), now_ms)
+    ends = np.cumsum(counts)
+    for number in np.flatnonzero(counts).tolist():
+        end = int(ends[number])
+        yield queues.queue(number), RowRange(columns, end - int(counts[number]), end)
 
 
 def _partitions(

@@ -34,7 +34,7 @@ class TopicQueues:
         """Take notice of partitions that were added."""
         name = TopicPartition(self.topic, len(self.queues))
         while (log := self._logs.logs.get(name)) is not None:
-            self.queues.append(PartitionQueue(*name, log))
+            self.queues.append(PartitionQueue(name, log, self._logs))
             name = TopicPartition(self.topic, len(self.queues))
 
     def queue(self, partition: int) -> PartitionQueue:
