@@ -12,16 +12,21 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from octavo.clock import ManualClock
 from octavo.errors import CorruptionError, OffsetOutOfRangeError
 from octavo.format.compression import Codec
-from octavo.jobs import count, upgrade
+from octavo.jobs import compact, count, upgrade
+from octavo.jobs.choose_compaction import judge
 from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.scan.api import scan
 from octavo.scan.log_dirs import open_log_dirs
+from octavo.scheduler import EndScheduler
 from octavo.spark import jobs
 from octavo.spark.runner import SparkRunner
+from octavo.storage.cleaner.offset_map import MapLimits
+from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from tests.golden.archives import unpack
 
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Cluster = Callable[..., Any]
+NOW_MS = 1_800_000_000_000
 
 
 @dataclass(frozen=True)
@@ -112,3 +118,28 @@ def test_export_writes_what_a_scan_reads(spark: SparkSession, tmp_path: Path) ->
     assert sum(result.rows for result in results) == found.num_rows == expected.num_rows
     order = [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
     assert found.sort_by(order).to_pylist() == expected.sort_by(order).to_pylist()
+
+
+def test_compaction_gives_the_same_bytes_on_both_kinds_of_session(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
+) -> None:
+    here, local, far = (
+        Path(shutil.copytree(unpack("v431-clean"), tmp_path / name)) for name in ("here", "local", "far")
+    )
+    environment = Environment(EndScheduler(), ManualClock(NOW_MS))
+    with LogDir(here, background=False, environment=environment) as logs:
+        judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
+        candidates = [each.candidate for each in judged if each.candidate is not None]
+        assert sum(done.cleaned is not None for done in compact.compact(candidates, ThreadRunner())) > 5
+    assert not any(done.error for done in jobs.compact(spark, local, force=True, now_ms=NOW_MS))
+    assert cluster(compacted_on, far) > 5
+    compared = 0
+    for path in sorted(here.rglob("*.log")) + sorted(here.rglob("*.*index")):
+        for other in (local, far):
+            assert (other / path.relative_to(here)).read_bytes() == path.read_bytes(), path
+        compared += path.stat().st_size
+    assert compared > 100_000
+
+
+def compacted_on(session: SparkSession, root: Path) -> int:
+    return sum(done.cleaned is not None for done in jobs.compact(session, root, force=True, now_ms=NOW_MS))

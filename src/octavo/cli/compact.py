@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import click
 
@@ -17,23 +16,11 @@ from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.config import BROKER_CONFIGS, BrokerConfig
 from octavo.errors import ConfigError
-from octavo.format.names import TopicPartition
-from octavo.jobs.compact import Candidate, compact
+from octavo.jobs.choose_compaction import Judged, judge
+from octavo.jobs.compact import compact
 from octavo.kernels.offset_table import KeyHash
-from octavo.storage.cleaner.explain import Explanation, explain, open_transaction
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.cleaner.plan import dirty_log, plan_cleaning
-from octavo.storage.cleaner.range import cleanable_range
 from octavo.storage.log_dir import LogDir
-from octavo.storage.partition_log import PartitionLog
-
-
-class _Judged(NamedTuple):
-    """A partition, what is to be said of it, and its run if there is to be one."""
-
-    name: TopicPartition
-    explanation: Explanation
-    candidate: Candidate | None
 
 
 @declare("compact", SparkCommand)
@@ -80,8 +67,7 @@ def command(
     failed = 0
     with owned(logdirs, terms) as logs:
         say_recoveries(logs)
-        judged = [_judge(name, log, logs, limits, force) for name, log in sorted(logs.logs.items())]
-        judged = [each for each in judged if topics or each.explanation.is_compacted]
+        judged = [each for each in judge(logs, limits, force=force) if topics or each.explanation.is_compacted]
         for row in _rows(judged, logs, master, dry_run):
             failed += row.error is not None or not row.explanation.is_compacted
             print_row(row, as_json=as_json)
@@ -97,19 +83,7 @@ def _split(configs: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     return {name: value for name, value in configs.items() if name not in of_broker}, of_broker
 
 
-def _judge(name: TopicPartition, log: PartitionLog, logs: LogDir, limits: MapLimits, force: bool) -> _Judged:
-    root = next(root for root in logs.roots if root.path == log.folder.parent)
-    now_ms = logs.environment.clock.time_ms()
-    facts = dirty_log(log, root.cleaner_offset(name))
-    cleanable = cleanable_range(facts, log.config, now_ms)
-    explanation = explain(facts, cleanable, log.config, open_transaction(log, now_ms), now_ms)
-    has_something = cleanable.first_uncleanable_offset > log.segments.first.base_offset
-    if not explanation.is_eligible and not (force and explanation.is_compacted and has_something):
-        return _Judged(name, explanation, None)
-    return _Judged(name, explanation, Candidate(name, log, root, plan_cleaning(log, cleanable, limits, now_ms)))
-
-
-def _rows(judged: list[_Judged], logs: LogDir, master: str | None, dry_run: bool) -> Iterator[Row]:
+def _rows(judged: list[Judged], logs: LogDir, master: str | None, dry_run: bool) -> Iterator[Row]:
     """What became of each partition, in their order."""
     candidates = [each.candidate for each in judged if each.candidate is not None]
     total = sum(each.plan.size + sum(segment.size for segment in each.plan.segments) for each in candidates)

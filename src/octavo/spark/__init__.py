@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.spark.arrow_scan import scan
+    from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
     from octavo.spark.registration import register
 
-__all__ = ["register", "scan"]
+__all__ = ["compact", "export", "register", "reindex", "scan", "topics", "upgrade", "verify"]
 
 _HOMES = {
+    **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
     "register": "octavo.spark.registration",
     "scan": "octavo.spark.arrow_scan",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,12 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from octavo.clock import ManualClock, SystemClock
 from octavo.config import Given
 from octavo.format.compression.codec import codec_named
+from octavo.jobs import compact as compacting
 from octavo.jobs import count
 from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
 from octavo.jobs import upgrade as upgrading
+from octavo.jobs.choose_compaction import judge
+from octavo.jobs.compact import Compacted
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.directories import directories
 from octavo.jobs.export import ExportRequest, ExportResult, Form
@@ -28,6 +33,7 @@ from octavo.scan.location import Location
 from octavo.scan.log_dirs import Place, open_log_dirs
 from octavo.scheduler import EndScheduler
 from octavo.spark.runner import SparkRunner
+from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 
@@ -105,14 +111,39 @@ def upgrade(
         return list(upgrading.upgrade(upgrading.plan(logs, codec), SparkRunner(spark)))
 
 
+def compact(
+    spark: SparkSession,
+    paths: Place | Sequence[Place],
+    names: Sequence[str] = (),
+    configs: Mapping[str, Given] | None = None,
+    *,
+    force: bool = False,
+    now_ms: int | None = None,
+) -> list[Compacted]:
+    """One cleaner round on the named topics' partitions that are due, or on all; `configs` are a broker's.
+
+    With `force` the dirty ratio does not count. `now_ms` is the time to judge by, if not the present.
+    """
+    with _owned(paths, names, configs, now_ms) as logs:
+        limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16))
+        judged = judge(logs, limits, force=force)
+        candidates = [each.candidate for each in judged if each.candidate is not None]
+        return list(compacting.compact(candidates, SparkRunner(spark)))
+
+
 @contextmanager
-def _owned(paths: Place | Sequence[Place], names: Sequence[str]) -> Iterator[LogDir]:
+def _owned(
+    paths: Place | Sequence[Place],
+    names: Sequence[str],
+    configs: Mapping[str, Given] | None = None,
+    now_ms: int | None = None,
+) -> Iterator[LogDir]:
     """The directories, with the partitions of the named topics or of all, without background work."""
-    scheduler = EndScheduler()
     places = [Path(str(place)) for place in _places(paths)]
-    environment = Environment(scheduler)
-    with LogDir(places, only=names or None, background=False, environment=environment, create=False) as logs:
-        scheduler.forget()
+    environment = Environment(EndScheduler(), SystemClock() if now_ms is None else ManualClock(now_ms))
+    with LogDir(
+        places, configs=configs, only=names or None, environment=environment, background=False, create=False
+    ) as logs:
         yield logs
 
 
