@@ -290,7 +290,7 @@ class PartitionLog:
         return self.high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.log_end_offset
 
     def _reading(self, read_once: Callable[[], Result]) -> Result:
-        """Read; once more if a segment's file went away between its choice and its opening."""
+        """Read; once more, while no segment can go, if one's file went away between its choice and its opening."""
         if self._failure is None:
             try:
                 return read_once()
@@ -298,7 +298,7 @@ class PartitionLog:
                 pass
             except OSError as error:
                 self._fail(error)
-        with self._usable("read"):
+        with self._usable("read"), self.state.lock:
             return read_once()
 
     def _read_topic_id(self) -> bytes | None:
