@@ -60,6 +60,8 @@ class Driver:
             (self.roll, 3),
             (self.twins.flush, 4),
             (self.restart, 3),
+            (self.lose_files, 2),
+            (self.tear, 2),
             (self.expire_producers, 1),
         ]
 
@@ -175,6 +177,32 @@ class Driver:
 
     def restart(self) -> None:
         self.twins.restart(clean=self.draw.random() < 0.5)
+
+    def lose_files(self) -> None:
+        """Without an index a segment is rebuilt. (After a crash ours waits with that for the segments before it.)"""
+        clean = self.draw.random() < 0.5
+        kinds = (".index", ".txnindex", ".snapshot") if clean else (".txnindex", ".snapshot")
+        slot = self.draw.randrange(len(self.twins.ours.segments))
+
+        def lose(folder: Path) -> None:
+            for kind in kinds:
+                found = sorted(folder.glob(f"*{kind}"))
+                if slot < len(found):
+                    found[slot].unlink()
+
+        self.twins.restart(clean=clean, damage=lose)
+
+    def tear(self) -> None:
+        """The end of the last segment is cut, or something else is there."""
+        part, rest = self.draw.random(), self.draw.choice((b"", bytes(300), self.draw.randbytes(80)))
+
+        def cut(folder: Path) -> None:
+            path = max(folder.glob("*.log"))
+            data = path.read_bytes()
+            path.write_bytes(data[: int(len(data) * part)] + rest)
+
+        self.twins.flush()
+        self.twins.restart(clean=False, damage=cut)
 
     def _offset(self) -> int:
         log = self.twins.ours

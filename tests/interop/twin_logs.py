@@ -171,6 +171,8 @@ class Twins:
         self.ours.flush()
 
     def truncate(self, offset: int) -> None:
+        for segment in self.theirs.logSegments():
+            segment.maxTimestampSoFar()  # else Kafka may forget it: it reads it from the cut time index then
         assert self.ours.truncate_to(offset) == bool(self.theirs.truncateTo(offset))
         # Kafka notices only with the next change of the watermark that other transactions are ongoing now.
         self.update_high_watermark(self.ours.high_watermark)
@@ -183,16 +185,19 @@ class Twins:
         self.theirs.removeExpiredProducers(self.world.clock.time_ms())
         self.ours.remove_expired_producers()
 
-    def restart(self, *, clean: bool) -> None:
-        """Close both, or leave them as they are; then open them with what the checkpoints would say."""
+    def restart(self, *, clean: bool, damage: Callable[[Path], None] = lambda folder: None) -> None:
+        """Close both, or leave them as they are; damage both alike, then open them with what checkpoints would say."""
         start, recovery_point = self.ours.log_start_offset, self.ours.recovery_point
         if clean:
+            self.theirs.flush(True)
             self.theirs.close()
             self.ours.close()
             assert files(self.our_folder, trimmed=True) == files(self.their_folder, trimmed=True)
         else:
             self.theirs.closeHandlers()
             self.ours.abandon("it is left as it is")
+        for folder in (self.our_folder, self.their_folder):
+            damage(folder)
         self.open(clean=clean, log_start_offset=start, recovery_point=recovery_point)
 
     def read(self, offset: int, max_bytes: int, isolation: Isolation, *, min_one_batch: bool) -> None:

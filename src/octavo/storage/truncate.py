@@ -40,4 +40,5 @@ def truncate_fully(state: LogState, offset: int, log_start_offset: int | None = 
         state.epochs.clear()
         state.producers.start_at(offset)
         state.log_start_offset = offset if log_start_offset is None else log_start_offset
+        state.producers.rebuild(state.local.segments, state.log_start_offset, offset, clean=False)
         state.update_high_watermark(offset)
