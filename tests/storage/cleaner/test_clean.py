@@ -1,0 +1,279 @@
+"""Whole cleaning runs against a naive model, round after round; what ends a run; runs whose tasks go elsewhere."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.config import BrokerConfig, Given, LogConfig
+from octavo.errors import ConfigError, CorruptionError
+from octavo.format.batch import Origin, build_batch, decode_batch
+from octavo.format.compression import Codec
+from octavo.format.header import BatchHeader
+from octavo.format.record import Record
+from octavo.format.walker import walk
+from octavo.jobs.compact import MapTask, run_map
+from octavo.kernels.layout import DELETE_HORIZON
+from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
+from octavo.storage.cleaner.clean import clean, commit
+from octavo.storage.cleaner.clean_group import clean_group
+from octavo.storage.cleaner.offset_map import MapLimits
+from octavo.storage.cleaner.plan import CleanPlan, plan_cleaning, range_of
+from octavo.storage.cleaner.states import CleaningAborted
+from octavo.storage.cleaner.tasks import map_keys
+from octavo.storage.load import LoadRequest
+from octavo.storage.partition_log import PartitionLog
+from tests.storage.worlds import NOW_MS, World
+
+Model = dict[int, tuple[bytes | None, bytes | None]]  # offset to key and value
+CONFIG: dict[str, Given] = {
+    "cleanup.policy": "compact",
+    "segment.bytes": 2000,
+    "index.interval.bytes": 100,
+    "file.delete.delay.ms": 0,
+}
+CONFIG |= {"delete.retention.ms": 1000}
+
+
+def limits(slots: int = 1000, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
+    return MapLimits(slots * SLOT_BYTES, 0.9, key_hash, bytes(range(16)))
+
+
+class Store:
+    """A log, and what a naive reader would say is in it."""
+
+    def __init__(self, folder: Path, seed: int = 0) -> None:
+        self.world, self.draw, self.model = World(), random.Random(seed), Model()
+        config = LogConfig.of(CONFIG)
+        request = LoadRequest(folder=folder, config=config, environment=self.world.environment, clean=True)
+        self.log = PartitionLog(request)
+        self.checkpoint: int | None = None
+
+    def write(self, batches: int = 30, keys: int = 10) -> None:
+        draw = self.draw
+        for _ in range(batches):
+            offset = self.log.log_end_offset
+            records = [
+                Record(
+                    offset + number,
+                    NOW_MS + draw.randrange(9),
+                    b"k%d" % draw.randrange(keys) if draw.random() < 0.95 else None,
+                    draw.randbytes(draw.randrange(40)) if draw.random() < 0.8 else None,
+                )
+                for number in range(draw.choice([1, 2, 7]))
+            ]
+            codec = draw.choice([Codec.NONE, Codec.NONE, Codec.LZ4, Codec.ZSTD])
+            self.log.append_as_follower(build_batch(records, codec=codec, partition_leader_epoch=0))
+            self.model |= {record.offset: (record.key, record.value) for record in records}
+        self.log.roll()
+
+    def plan(self, limits: MapLimits) -> CleanPlan:
+        now_ms = self.world.clock.time_ms()
+        return plan_cleaning(self.log, range_of(self.log, self.checkpoint, now_ms), limits, now_ms)
+
+    def clean(self, limits: MapLimits) -> None:
+        done = clean(self.log, self.plan(limits))
+        self.checkpoint = done.end_offset
+        self.world.scheduler.run_due()
+
+    def records(self) -> Model:
+        return {record.offset: (record.key, record.value) for _, record in self._batches()}
+
+    def horizons(self) -> dict[int, int]:
+        """Tombstones by offset, with the delete horizons of their batches."""
+        return {
+            record.offset: int(header.base_timestamp)
+            for header, record in self._batches()
+            if record.value is None and header.attributes & DELETE_HORIZON
+        }
+
+    def _batches(self) -> Iterator[tuple[BatchHeader, Record]]:
+        for segment in self.log.segments:
+            data = segment.files.log.path.read_bytes()
+            for row in walk(data).table:
+                assert not row["flaws"]
+                header, records = decode_batch(data, int(row["position"]))
+                yield from ((header, record) for record in records)
+
+
+def expected(store: Store, before: Model, horizons: dict[int, int], first_dirty: int, end: int, now_ms: int) -> Model:
+    """C7: of each key the last record up to the end, unless it is a tombstone past its horizon; all behind the end."""
+    last = {key: offset for offset, (key, _) in sorted(before.items()) if first_dirty <= offset < end}
+    kept = Model()
+    for offset, (key, value) in before.items():
+        is_due = value is None and horizons.get(offset, now_ms + 1) <= now_ms
+        is_last = key is not None and offset >= last.get(key, -1)
+        if offset >= end or (is_last and not is_due):
+            kept[offset] = key, value
+    return kept
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rounds_leave_what_a_naive_model_says(tmp_path: Path, seed: int) -> None:
+    # C7 C11 C14
+    store = Store(tmp_path / "t-0", seed)
+    given = limits(random.Random(seed).choice([8, 15, 1000]), list(KeyHash)[seed % 2])
+    for _ in range(4):
+        store.write()
+        store.world.clock.advance(store.draw.choice([1, 999, 1000, 5000]))
+        end, now_ms = store.log.log_end_offset, store.world.clock.time_ms()
+        for _ in range(2):
+            before, horizons, first_dirty = store.records(), store.horizons(), store.checkpoint or 0
+            store.clean(given)
+            assert store.checkpoint is not None
+            model = expected(store, before, horizons, first_dirty, store.checkpoint, now_ms)
+            assert store.records() == model
+            assert store.log.log_end_offset == end
+    store.log.close()
+
+
+def test_a_log_that_does_not_fit_the_map_is_cleaned_in_rounds(tmp_path: Path) -> None:
+    # C10
+    store = Store(tmp_path / "t-0")
+    store.write(60, keys=40)
+    ends = []
+    for _ in range(20):
+        store.clean(limits(20))
+        ends.append(store.checkpoint)
+        if store.checkpoint == store.log.segments.active.base_offset:
+            break
+    assert len(ends) > 2 and ends == sorted(set(ends))  # type: ignore[type-var]
+    keys = [key for key, _ in store.records().values() if key is not None]
+    assert len(set(keys)) <= 40
+
+
+def test_segments_merge_and_keep_their_ages(tmp_path: Path) -> None:
+    # C12 C13
+    store = Store(tmp_path / "t-0")
+    store.write(100)
+    plan = store.plan(limits())
+    ages = {segment.base_offset: NOW_MS + number for number, segment in enumerate(plan.segments)}
+    for base, age in ages.items():
+        os.utime(tmp_path / "t-0" / f"{base:020}.log", ns=(age * 10**6, age * 10**6))
+    store.clean(limits())
+    store.clean(limits())
+    assert len(store.log.segments) < len(plan.segments)
+    inactive = list(store.log.segments)[:-1]
+    assert inactive[-1].files.log.mtime_ms == max(ages.values())
+    assert not [path for path in (tmp_path / "t-0").iterdir() if path.suffix in (".cleaned", ".swap", ".deleted")]
+
+
+def test_tasks_go_elsewhere_and_give_the_same_bytes(tmp_path: Path) -> None:
+    stores = [Store(tmp_path / name, 3) for name in ("a-0", "b-0")]
+    for store in stores:
+        store.write(60)
+        for segment in store.log.segments:
+            os.utime(segment.files.log.path, ns=(NOW_MS * 10**6, NOW_MS * 10**6))
+    here, there = stores
+    clean(here.log, here.plan(limits()))
+    task = pickle.loads(pickle.dumps(MapTask(there.plan(limits()), tmp_path / "octavo-offset-map")))
+    mapped = pickle.loads(pickle.dumps(run_map(task)))
+    assert len(mapped.groups) > 1
+    groups = [pickle.loads(pickle.dumps(clean_group(group))) for group in reversed(mapped.groups)]
+    commit(there.log, task.plan, groups[::-1])
+    ours, theirs = (
+        {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".log", ".index", ".timeindex")}
+        for folder in (tmp_path / "a-0", tmp_path / "b-0")
+    )
+    names = {name for name in ours if not name.endswith(".deleted")}
+    assert {name: ours[name] for name in names} == {name: theirs[name] for name in names}
+
+
+def test_a_map_in_memory_is_not_pickled(tmp_path: Path) -> None:
+    store = Store(tmp_path / "t-0")
+    store.write()
+    with pytest.raises(TypeError, match="spill it"):
+        pickle.dumps(map_keys(store.plan(limits())))
+
+
+def test_a_run_that_is_ended_leaves_all_as_it_was(tmp_path: Path) -> None:
+    store = Store(tmp_path / "t-0")
+    store.write(60)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "t-0").iterdir()}
+    seen = 0
+
+    def end_late(count: int) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 12:
+            raise CleaningAborted("ended from outside")
+
+    with pytest.raises(CleaningAborted):
+        clean(store.log, store.plan(limits()), end_late)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "t-0").iterdir()} == before
+
+
+def test_a_log_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path / "t-0")
+    store.write(60)
+    plan = store.plan(limits())
+    groups = [clean_group(task) for task in map_keys(plan).groups]
+    store.log.truncate_to(plan.segments[1].base_offset)
+    with pytest.raises(CleaningAborted, match="has changed meanwhile"):
+        commit(store.log, plan, groups)
+    assert not list((tmp_path / "t-0").glob("*.cleaned"))
+
+
+def test_a_run_is_safe_to_repeat(tmp_path: Path) -> None:
+    # C13
+    store = Store(tmp_path / "t-0")
+    store.write(60)
+    plan = store.plan(limits())
+    for task in map_keys(plan).groups:
+        clean_group(task)  # and then the machine stopped
+    assert list((tmp_path / "t-0").glob("*.cleaned"))
+    before, now_ms = store.records(), store.world.clock.time_ms()
+    store.clean(limits())
+    assert store.records() == expected(store, before, {}, 0, store.checkpoint or 0, now_ms)
+    assert not list((tmp_path / "t-0").glob("*.cleaned"))
+
+
+def test_a_damaged_batch_is_not_given_a_new_checksum(tmp_path: Path) -> None:
+    store = Store(tmp_path / "t-0")
+    store.write(40)
+    path = next(iter(store.log.segments)).files.log.path
+    data = bytearray(path.read_bytes())
+    row = walk(data).table[2]
+    data[int(row["position"]) + 30] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CorruptionError) as caught:
+        clean(store.log, store.plan(limits()))
+    assert (caught.value.path, caught.value.position) == (str(path), int(row["position"]))
+    assert path.read_bytes() == data
+
+
+def test_the_last_batch_and_a_producers_last_stay_without_records(tmp_path: Path) -> None:
+    # F14
+    store = Store(tmp_path / "t-0")
+    origin = Origin(producer_id=4, producer_epoch=0, base_sequence=0)
+    now_ms = NOW_MS
+    for offset, value in enumerate([b"1", b"2", None, b"3"]):
+        key = b"same" if offset != 2 else None
+        producer = origin if offset == 0 else Origin()
+        record = Record(offset, now_ms, key, value)
+        store.log.append_as_follower(build_batch([record], origin=producer, partition_leader_epoch=0))
+    store.log.append_as_follower(build_batch([Record(4, now_ms, None, b"x")], partition_leader_epoch=0))
+    store.log.roll()
+    store.clean(limits())
+    data = next(iter(store.log.segments)).files.log.path.read_bytes()
+    found = [decode_batch(data, int(row["position"])) for row in walk(data).table]
+    shapes = [(header.base_offset, header.last_offset, header.base_sequence, len(rows)) for header, rows in found]
+    assert shapes == [(0, 0, 0, 0), (3, 3, -1, 1), (4, 4, -1, 0)]
+
+
+def test_memory_for_no_key_is_refused() -> None:
+    config = BrokerConfig.of({"log.cleaner.dedupe.buffer.size": 2 << 20, "log.cleaner.io.buffer.load.factor": 0.00001})
+    with pytest.raises(ConfigError, match="holds no key"):
+        MapLimits.of(config, bytes(16))
+
+
+def test_threads_share_the_memory() -> None:
+    # C10
+    config = BrokerConfig.of({"log.cleaner.threads": 2})
+    assert MapLimits.of(config, bytes(16)).memory_bytes == 64 << 20
+    assert MapLimits.of(BrokerConfig.of({}), bytes(16)).capacity == 5033164
