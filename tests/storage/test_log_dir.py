@@ -244,3 +244,13 @@ def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
 
 def test_it_is_public() -> None:
     assert issubclass(octavo.LogDir, LogDir)
+
+
+def test_a_partition_that_a_crash_left_without_its_id_gets_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        topic_id = logs.create_topic("t", 2)
+    for partition in (0, 1):
+        (tmp_path / f"t-{partition}" / "partition.metadata").unlink()
+    with opened(tmp_path) as logs:
+        assert [logs.log("t", partition).topic_id for partition in (0, 1)] == [topic_id, topic_id]
+    assert "partition.metadata" in names(tmp_path / "t-1")

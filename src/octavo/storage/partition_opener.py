@@ -59,6 +59,11 @@ class PartitionOpener:
                 root.take_offline(error)
                 continue
             if folder.state is FolderState.CURRENT:
+                stored = self._configs.stored.get(folder.topic)
+                if log.topic_id is None and stored is not None:
+                    # A crash came between the folder and its partition.metadata; a broker would take it for a stray.
+                    with suppress(KafkaStorageError):
+                        log.set_topic_id(stored.topic_id)
                 self._logs.add(folder.topic_partition, root, log)
             else:
                 self._logs.unserved.append((root, log))
