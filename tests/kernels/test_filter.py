@@ -238,3 +238,54 @@ def _random_batch(rng: random.Random, base: int) -> bytes:
     attributes = rng.choice([0, LOG_APPEND_TIME, TRANSACTIONAL, DELETE_HORIZON])
     return batch(records, count, base_offset=base, last_offset_delta=2 * count, attributes=attributes,
                  base_timestamp=rng.choice([50, NOW - 1, NOW + 1]), max_timestamp=100_050)  # fmt: skip
+
+
+def marked(kernels: SimpleNamespace, data: bytes, end: int) -> OffsetTable:
+    """A table of the keys in the data, with marks for their offsets."""
+    table = OffsetTable.empty(np.zeros(4096 * SLOT_BYTES, np.uint8), 0.9, KeyHash.SIPHASH, bytes(16))
+    table.mark_offsets(0, end)
+    found = walk(data)
+    kernels.map_batches(table, found.data, found.table, np.zeros(len(found.table), np.uint8), 0)
+    kernels.settle_marks(table)
+    return table
+
+
+def foreseen(kernels: SimpleNamespace, table: OffsetTable, data: bytes, verdict: int = 0) -> list[int]:
+    found = walk(data).table
+    fates = np.empty(len(found), np.int8)
+    kernels.foresee_fates(table, found, np.full(len(found), verdict, np.uint8), fates)
+    return [int(fate) for fate in fates]
+
+
+def test_marks_tell_what_becomes_of_batches(kernels: SimpleNamespace) -> None:
+    data = (
+        batch(record(0, b"a") + record(1, b"b"), 2, base_offset=0, last_offset_delta=1)  # both come again
+        + batch(record(0, b"c") + record(1, b"a"), 2, base_offset=10, last_offset_delta=1)  # one of them
+        + batch(record(0, b"a") + record(1, b"b"), 2, base_offset=20, last_offset_delta=4)
+        + batch(record(0, b"t", None), 1, base_offset=30)
+        + batch(record(0, None), 1, base_offset=40)
+        + batch(b"", 0, base_offset=50)
+        + MARKER
+    )
+    table = marked(kernels, data, 60)
+    assert foreseen(kernels, table, data) == [Fate.GONE, -1, Fate.WHOLE, -1, -1, Fate.GONE, -1]
+    assert foreseen(kernels, table, data, BatchVerdict.RETAIN_EMPTY)[0] == Fate.EMPTIED
+    assert foreseen(kernels, table, data, BatchVerdict.DISCARD_RECORDS) == [Fate.GONE] * 7
+    assert foreseen(kernels, latest(kernels, data), data) == [-1, -1, -1, -1, -1, Fate.GONE, -1]
+    assert filtered(kernels, data, table=table)[:3] == filtered(kernels, data)[:3]
+    table.latest_offset = 21  # what lies behind the last known offset is not judged by its marks
+    assert foreseen(kernels, table, data)[2] == -1
+
+
+def test_marks_do_not_change_what_stays(both: tuple[SimpleNamespace, SimpleNamespace]) -> None:
+    rng = random.Random(11)
+    for _ in range(60):
+        data, base = b"", 0
+        for _ in range(rng.randrange(1, 12)):
+            data += (made := _random_batch(rng, base))
+            base += 1 + int(walk(made).table[0]["last_offset_delta"])
+        verdict = rng.choice([0, 0, 1, 2, 3])
+        results = [filtered(kernels, data, verdict, marked(kernels, data, base)) for kernels in both]
+        without = filtered(both[0], data, verdict)
+        for result in results:
+            assert (result.data, result.fates, result.state[4:]) == (without.data, without.fates, without.state[4:])
