@@ -1,0 +1,148 @@
+"""`octavo compact`: what it does, what it says, and why it does nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.format.walker import walk
+from octavo.storage.lock import DirectoryLock
+from tests.cli.runs import octavo
+from tests.golden.archives import unpack
+
+RATIO = "--config", "min.cleanable.dirty.ratio=0.01"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Two compacted topics of a real broker, and one that is not."""
+    for name in ("compact.plain-0", "compact.txn-open-0", "codec.none-0"):
+        shutil.copytree(unpack("v431-clean") / name, tmp_path / name)
+    shutil.copytree(unpack("v431-clean") / "__cluster_metadata-0", tmp_path / "__cluster_metadata-0")
+    (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    return tmp_path
+
+
+def rows(stdout: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stdout.splitlines()]
+
+
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.log"))
+
+
+def test_a_round_and_what_it_says(logs: Path) -> None:
+    before = size(logs / "compact.plain-0")
+    run = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--json")
+    (row,) = rows(run.stdout)
+    assert (run.exit, row["cleaned"], row["endOffset"], row["mapFull"]) == (0, True, 292, False)
+    assert (row["recordsRead"], row["recordsKept"], row["keys"]) == (292, 26, 26)
+    assert row["bytesBefore"] - row["bytesAfter"] == before - size(logs / "compact.plain-0")
+    assert not list((logs / "compact.plain-0").glob("*.deleted"))
+    assert "compact.plain 0 292" in (logs / "cleaner-offset-checkpoint").read_text().splitlines()
+    again = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO)
+    assert again.exit == 0 and "not cleaned: 0 of" in again.stdout
+    assert octavo("verify", str(logs)).exit == 0
+
+
+def test_a_dry_run_changes_nothing_and_tells_the_gain(logs: Path) -> None:
+    before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
+    lock = DirectoryLock(logs)  # a broker's: a dry run takes none
+    try:
+        run = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run", "--json")
+        words = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run").stdout
+    finally:
+        lock.release()
+    (row,) = rows(run.stdout)
+    after = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert after == before and not row["cleaned"] and "would become" in words
+    (done,) = rows(octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--json").stdout)
+    assert {**row, "cleaned": True} == done
+
+
+def test_what_holds_the_cleaner_back(logs: Path) -> None:
+    run = octavo("compact", str(logs), "--topic", "compact.txn-open", "--dry-run", "--json", "--now", "1700000009999")
+    (row,) = rows(run.stdout)
+    assert (row["heldBy"], row["holdOffset"]) == ("the last stable offset", 120)
+    assert row["openTransaction"]["producerId"] == 1008 and row["openTransaction"]["ageMs"] > 0
+    lag = "--config", "min.compaction.lag.ms=100000", "--now", "1700000050000"
+    (row,) = rows(octavo("compact", str(logs), "--topic", "compact.plain", *lag, "--dry-run", "--json").stdout)
+    assert (row["heldBy"], row["firstUncleanableOffset"], row["cleaned"]) == ("min.compaction.lag.ms", 0, False)
+
+
+def test_the_ratio_decides_unless_it_is_forced(logs: Path) -> None:
+    # C9
+    kept = octavo("compact", str(logs), "--topic", "compact.plain")  # the topic's own least ratio is 1.0
+    assert kept.exit == 0 and "expected more than min.cleanable.dirty.ratio 1.0" in kept.stdout
+    assert (
+        octavo("compact", str(logs), "--topic", "compact.plain", "--force", "--json").stdout.count('"cleaned":true')
+        == 1
+    )
+    again = octavo("compact", str(logs), "--topic", "compact.plain", "--force", "--json")
+    (row,) = rows(again.stdout)
+    assert (row["cleaned"], row["endOffset"], row["recordsKept"]) == (True, 292, 26)
+
+
+def test_without_a_topic_all_compacted_ones_are_cleaned(logs: Path) -> None:
+    found = rows(octavo("compact", str(logs), *RATIO, "--json").stdout)
+    assert [(row["topic"], row["cleaned"]) for row in found] == [("compact.plain", True), ("compact.txn-open", True)]
+
+
+def test_a_small_map_needs_several_rounds(logs: Path) -> None:
+    # C10
+    small = "--config", "log.cleaner.dedupe.buffer.size=1048600", "--config", "log.cleaner.io.buffer.load.factor=0.0003"
+    ends = []
+    for _ in range(30):
+        (row,) = rows(octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, *small, "--json").stdout)
+        ends.append(row["endOffset"])
+        if not row["mapFull"]:
+            break
+    assert len(ends) > 1 and ends == sorted(ends) and ends[-1] == 292
+
+
+def test_both_hashes_leave_the_same(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("md5") / "logs"
+    shutil.copytree(logs, other)
+    found = []
+    for place, words in ((logs, ()), (other, ("--key-hash", "md5"))):
+        octavo("compact", str(place), "--topic", "compact.plain", *RATIO, "--now", "1800000000000", *words)
+        found.append({path.name: path.read_bytes() for path in sorted((place / "compact.plain-0").glob("*.log"))})
+    assert found[0] == found[1]
+
+
+def test_a_damaged_batch_leaves_the_partition_as_it_is(logs: Path) -> None:
+    path = sorted((logs / "compact.plain-0").glob("*.log"))[1]
+    data = bytearray(path.read_bytes())
+    data[int(walk(data).table[1]["position"]) + 40] ^= 1
+    path.write_bytes(data)
+    run = octavo("compact", str(logs), *RATIO)
+    assert run.exit == 1 and f"compact.plain-0: not cleaned: {path}, position" in run.stdout
+    assert path.read_bytes() == data and "compact.txn-open-0: 2 segments" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("--topic", "codec.none"), 1, "cleanup.policy is delete, expected one with compact"),
+        (("--topic", "compact.plan"), 1, "is 'compact.plain' meant?"),
+        (("--topic", "compact.plain", "--config", "log.cleaner.size=1"), 1, "log.cleaner.size"),
+        (("--topic", "compact.plain", "--dry-run", "--spark"), 2, "--dry-run runs here"),
+        (("--now", "then"), 2, "is not a valid integer"),
+    ],
+)
+def test_what_is_refused(logs: Path, words: tuple[str, ...], code: int, text: str) -> None:
+    run = octavo("compact", str(logs), *words)
+    assert run.exit == code and text in run.stdout + run.stderr
+
+
+def test_a_locked_directory_is_refused(logs: Path) -> None:
+    lock = DirectoryLock(logs)
+    try:
+        run = octavo("compact", str(logs), *RATIO)
+    finally:
+        lock.release()
+    assert run.exit == 1 and "lock" in run.stderr
