@@ -12,8 +12,8 @@ from octavo.cli.cat.output import is_folder, is_replaceable, opened
 from octavo.cli.cat.text import write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument
+from octavo.cli.runner import SparkCommand, job_runner
 from octavo.jobs.export import Form
-from octavo.jobs.runner import ThreadRunner
 from octavo.scan.api import IsolationLevel, Scan, scan
 from octavo.scan.bounds import Offset
 
@@ -21,7 +21,7 @@ TextForm = Literal["json", "raw", "csv"]
 TEXT_FORMS: tuple[TextForm, ...] = ("json", "raw", "csv")
 
 
-@declare("cat")
+@declare("cat", SparkCommand)
 @logdirs_argument
 @cat_options
 def command(
@@ -37,6 +37,7 @@ def command(
     form: TextForm | Form,
     output: str | None,
     shown: str,
+    master: str | None,
 ) -> int:
     """Print the records of LOGDIR, partition by partition, each from its earliest on.
 
@@ -48,6 +49,8 @@ def command(
         raise UsageError(f"{form} is not for a terminal; give --output FILE or a pipe")
     if output is not None and form in TEXT_FORMS and is_folder(output):
         raise UsageError(f"{output} is a folder, expected a file for {form}")
+    if master is not None and (output is None or form in TEXT_FORMS or not is_folder(output)):
+        raise UsageError("--spark writes arrow or parquet into a folder, expected --format and --output FOLDER/")
     records = scan(
         logdirs,
         topics or None,
@@ -64,7 +67,8 @@ def command(
     if output is not None and form not in TEXT_FORMS and is_replaceable(output):
         from octavo.cli.cat.export import export_records
 
-        damages = export_records(records, output, cast("Form", form), max_messages, ThreadRunner())
+        with job_runner(master) as runner:
+            damages = export_records(records, output, cast("Form", form), max_messages, runner)
     else:
         with opened(output) as sink:
             _write(records, sink, form, shown, max_messages)

@@ -8,6 +8,7 @@ import click
 
 from octavo.cli.cat.text import SHOWN
 from octavo.cli.options import Function, isolation_option
+from octavo.cli.runner import spark_option
 from octavo.errors import ScanError
 from octavo.scan.timestamps import to_milliseconds
 
@@ -71,6 +72,7 @@ _OPTIONS = (
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
         help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',
     ),
+    spark_option,
 )  # fmt: skip
 
 
