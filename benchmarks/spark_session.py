@@ -1,0 +1,86 @@
+"""A Spark session to measure in, the CPU seconds of all its processes, and the transport that every source pays for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+from tests.spark.conftest import CONNECTOR
+
+from benchmarks import clocks
+
+
+def session() -> SparkSession:
+    """local[2]; with Spark's Kafka source where `make kafka` has fetched it."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.memory", "2g").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.jars", ",".join(map(str, CONNECTOR.glob("*.jar"))))
+    spark: SparkSession = builder.config("spark.log.level", "ERROR").getOrCreate()
+    spark.dataSource.register(Transport)
+    return spark
+
+
+def cpu_of(spark: SparkSession) -> clocks.Clock:
+    """The CPU seconds of the JVM and of all that it started, whether it still runs or has ended."""
+    jvm: Any = spark.sparkContext._jvm
+    pid = int(jvm.java.lang.ProcessHandle.current().pid())
+
+    def used() -> float:
+        ticks, todo = 0, [pid]
+        while todo:
+            each = todo.pop()
+            try:
+                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15]))  # utime and stime; cutime and cstime of those that have ended
+                for task in Path(f"/proc/{each}/task").iterdir():
+                    todo += map(int, (task / "children").read_text().split())
+            except OSError:
+                continue  # it ended meanwhile
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    return used
+
+
+class Transport(DataSource):
+    """Rows out of nothing: the first record batch of a log, as often as the log would have it."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "transport"
+
+    def schema(self) -> StructType:
+        from octavo.spark.source_options import SourceOptions
+
+        return SourceOptions.of(self.options).schema()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return TransportReader(dict(self.options), schema)
+
+
+class TransportReader(DataSourceReader):
+    """Two tasks, each with half of the `rows`."""
+
+    def __init__(self, options: dict[str, str], schema: StructType) -> None:
+        self._rows = int(options.pop("rows"))
+        self._options = options
+        self._schema = schema
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(number) for number in range(2)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        from octavo.spark.batch_reader import batch_reader
+
+        source: Any = batch_reader(self._options, self._schema)
+        batch = next(source.read(source.partitions()[0]))
+        rows = self._rows // 2
+        while rows > 0:
+            yield batch.slice(0, rows)
+            rows -= batch.num_rows

@@ -1,0 +1,167 @@
+"""The Spark source beside the transport alone and Spark's own Kafka source: `python -m benchmarks.spark_source`.
+
+The transport: a Python data source that hands out one and the same record batch again and again. What it takes is what
+any source in Python takes at least. CPU seconds count the JVM, the Python processes that it started and, for the Kafka
+source, the broker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from tests.interop.broker import Broker
+from tests.scan.segments import write_segment
+from tests.storage.batches import batch
+
+from benchmarks import clocks
+from benchmarks.data import D1, D2, D3_RECORDS, DataSet, json_path
+from benchmarks.directory import log_directory
+from benchmarks.kafka import broker_over
+from benchmarks.measure import Contender, measure
+from benchmarks.spark_session import cpu_of, session
+from octavo.format.compression import Codec
+
+SEVEN = "key,value,topic,partition,offset,timestamp,timestampType"
+TWO = "value,offset"
+
+
+class Json(DataSet):
+    """d3 packed with zstd."""
+
+    def path(self, scale: float) -> Path:
+        return json_path(Codec.ZSTD, scale)
+
+
+D3 = Json("d3_zstd", D3_RECORDS, 0, 0)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A job to compare, and the least ratios to the transport and to Spark's Kafka source, by CPU time."""
+
+    name: str
+    data: DataSet
+    columns: str = SEVEN
+    of_transport: float = 0.0
+    of_kafka: float = 0.0
+    stream: bool = False
+
+
+QUERIES = (
+    Query("read d1, 7 columns", D1, of_transport=0.8, of_kafka=2.7),
+    Query("read d1, value + offset", D1, TWO, of_kafka=4.5),
+    Query("read d2, 7 columns", D2, of_transport=0.8, of_kafka=1.9),
+    Query("read d3 (JSON, zstd), 7 columns", D3, of_kafka=2.4),
+    Query("stream d1, availableNow", D1, of_kafka=3.0, stream=True),
+)
+
+
+def noop(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def noop_stream(frame: DataFrame) -> None:
+    with tempfile.TemporaryDirectory() as checkpoint:
+        writer = frame.writeStream.format("noop").option("checkpointLocation", checkpoint)
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+
+class Comparison:
+    """Runs queries in one session over one directory, whose bytes a broker has too."""
+
+    def __init__(self, spark: SparkSession, root: Path, broker: Broker | None, scale: float) -> None:
+        self._spark = spark
+        self._root = str(root.resolve())
+        self._broker = broker
+        self._scale = scale
+
+    def run(self, query: Query, rounds: int) -> None:
+        contenders = {name: Contender(name, *job) for name, job in self._jobs(query).items()}
+        measure(list(contenders.values()), rounds)
+        ours, rows = contenders["octavo"], query.data.rows(self._scale)
+        for name, contender in contenders.items():
+            ratio, gate = contender.best_cpu / ours.best_cpu, 0.0
+            if name == "transport":
+                gate = query.of_transport
+            elif name == "kafka":
+                gate = query.of_kafka
+            told = "" if not gate else f"  octavo {ratio:.2f} x, gate {gate:.1f} {'met' if ratio >= gate else 'MISSED'}"
+            speed = f"{rows / contender.best_cpu / 1e6:6.2f} M rows a CPU s {contender.best_wall:6.2f} s"
+            print(f"{query.name:32} {name:18} {speed}{told}", flush=True)
+
+    def _jobs(self, query: Query) -> dict[str, tuple[Callable[[], None], clocks.Clock]]:
+        from octavo.spark import scan
+
+        spark, data = self._spark, query.data
+        reader = spark.readStream if query.stream else spark.read
+        act, clock = noop_stream if query.stream else noop, cpu_of(spark)
+        options = {"subscribe": data.name, "startingOffsets": "earliest"}
+        ours = {**options, "columns": query.columns, "path": self._root}
+        jobs = {"octavo": (lambda: act(reader.format("octavo").options(**ours).load()), clock)}
+        if not query.stream:
+            rows = str(data.rows(self._scale))
+            jobs["transport"] = lambda: act(reader.format("transport").options(**ours, rows=rows).load()), clock
+            columns = query.columns
+            jobs["octavo.spark.scan"] = (
+                lambda: act(scan(spark, self._root, subscribe=data.name, columns=columns)),
+                clock,
+            )
+        if self._broker is not None:
+            servers, broker = {"kafka.bootstrap.servers": self._broker.bootstrap_servers}, self._broker.pid
+            chosen = query.columns.split(",")
+            jobs["kafka"] = (
+                lambda: act(reader.format("kafka").options(**options, **servers).load().select(*chosen)),
+                clocks.together(clock, lambda: clocks.of_process(broker)),
+            )
+        return jobs
+
+
+def plan_many(folder: Path, partitions: int) -> None:
+    """How long it takes to plan a query over a directory of many partitions, and the memory that it takes."""
+    from octavo.spark.batch_reader import batch_reader
+    from octavo.spark.source_options import SourceOptions
+
+    content = batch(0, 3)
+    for number in range(partitions):
+        if not (folder / f"many-{number}").is_dir():
+            write_segment(folder / f"many-{number}", 0, content)
+    options = {"path": str(folder), "subscribe": "many"}
+    reader = batch_reader(options, SourceOptions.of(options).schema())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wall, cpu = time.perf_counter(), time.process_time()
+    tasks = reader.partitions()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"plan {partitions} partitions: {wall:.2f} s, {cpu:.2f} CPU s, {grown >> 10} MB more, {len(tasks)} tasks")
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(prog="python -m benchmarks.spark_source", description=__doc__)
+    words.add_argument("--scale", type=float, default=0.25, help="share of the full data sets (1.0: 1 GB each)")
+    words.add_argument("--rounds", type=int, default=3)
+    words.add_argument("--only", default="", help="queries whose name contains this")
+    options = words.parse_args()
+    if options.only in "plan":
+        plan_many(Path(".cache/bench/many"), 10_000)
+    chosen = [query for query in QUERIES if options.only in query.name]
+    sets = list(dict.fromkeys(query.data for query in chosen))
+    if not sets:
+        return
+    root = log_directory(options.scale, *sets)
+    with broker_over(options.scale, *sets) as broker:
+        spark = session()
+        comparison = Comparison(spark, root, broker, options.scale)
+        for query in chosen:
+            comparison.run(query, options.rounds)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()
