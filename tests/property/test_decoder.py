@@ -120,7 +120,7 @@ DAMAGED: dict[str, tuple[bytes, type[CorruptionError]]] = {
     "message": (raw_message(9, 1, 0, b"\0" * 12), InvalidRecordError),
     "message with a long key": (raw_message(9, 0, 0, b"\0\0\1\0" + b"\0" * 9), InvalidRecordError),
     "wrapper": (raw_message(9, 1, 1, b"\0" * 8 + b"\xff" * 8), InvalidRecordError),
-    "unknown magic": (batch(b"", 0, magic=4), InvalidRecordError),
+    "unknown magic": (batch(b"", 0, magic=4), CorruptRecordError),
     "too short": (batch(b"", 0, size=20)[:32], CorruptRecordError),
 }
 

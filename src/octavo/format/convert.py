@@ -20,7 +20,7 @@ from octavo.format.compression import DEFAULT_LIMIT, Codec
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
 from octavo.format.message_set import encode_message_set
-from octavo.format.problems import crc_mismatch
+from octavo.format.problems import crc_mismatch, unreadable
 from octavo.format.record import Record, TimestampType
 from octavo.format.row_columns import to_records
 from octavo.format.walker import walk
@@ -104,11 +104,9 @@ def _batches(data: Buffer) -> Iterator[_Batch]:
     found = walk(data)
     for at in range(len(found.table)):
         batch = _Batch(found.data, found.table[at : at + 1], BatchHeader.from_row(found.table[at]))
-        if batch.header.flaws & Flaw.UNKNOWN_MAGIC:
-            raise CorruptRecordError(f"magic {batch.header.magic}, expected 0, 1 or 2", position=batch.header.position)
-        if batch.header.flaws & Flaw.TOO_SHORT:
-            sentence = f"a v2 batch of {batch.header.size} bytes, expected at least {layout.BATCH_OVERHEAD}"
-            raise CorruptRecordError(sentence, position=batch.header.position)
+        header = batch.header
+        if header.flaws & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT):
+            raise unreadable(header.magic, header.size, header.flaws, header.position)
         yield batch
     if found.stop is Stop.SIZE_TOO_SMALL:
         _, size = layout.ENTRY_PREFIX.unpack_from(found.data, found.next_position)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
+from octavo.errors import CorruptionError
 from octavo.format.compression import DEFAULT_LIMIT, Scratch, decompress_into
 from octavo.format.message_set import wrapped_value
-from octavo.format.problems import problem_of
+from octavo.format.problems import problem_of, unreadable
 from octavo.kernels import layout
 from octavo.kernels.columns import MAX_COLUMN_BYTES, RecordColumns
-from octavo.kernels.layout import Code, Column, Flaw, Kind
+from octavo.kernels.layout import Code, Column, Kind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -195,8 +195,4 @@ class Decoder:
 
 
 def _unreadable(batch: np.void) -> CorruptionError:
-    position = int(batch["position"])
-    if int(batch["flaws"]) & Flaw.UNKNOWN_MAGIC:
-        return InvalidRecordError(f"magic {batch['magic']}, expected 0, 1 or 2", position=position)
-    sentence = f"a batch of {batch['size']} bytes, expected at least the {layout.BATCH_OVERHEAD} of its header"
-    return CorruptRecordError(sentence, position=position)
+    return unreadable(int(batch["magic"]), int(batch["size"]), int(batch["flaws"]), int(batch["position"]))

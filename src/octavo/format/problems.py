@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from octavo import kernels
 from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
-from octavo.kernels.layout import ATTRIBUTES_POSITION, MESSAGE_MAGIC_POSITION, MIN_MESSAGE_SIZE, Code
+from octavo.kernels.layout import (
+    ATTRIBUTES_POSITION,
+    BATCH_OVERHEAD,
+    MESSAGE_MAGIC_POSITION,
+    MIN_MESSAGE_SIZE,
+    Code,
+    Flaw,
+)
 
 if TYPE_CHECKING:
     from octavo.format.header import BatchHeader
@@ -43,6 +50,14 @@ def problem_of(code: int, position: int, found: int, unpacked_from: int | None =
     if unpacked_from is None:
         return kind(sentence, position=position)
     return kind(f"{sentence}, at byte {position} of what the batch unpacks to", position=unpacked_from)
+
+
+def unreadable(magic: int, size: int, flaws: int, position: int) -> CorruptRecordError:
+    """The error for a batch whose flaws leave no way to its records: what Kafka's CorruptRecordException stands for."""
+    if flaws & Flaw.UNKNOWN_MAGIC:
+        return CorruptRecordError(f"magic {magic}, expected 0, 1 or 2", position=position)
+    sentence = f"a batch of {size} bytes, expected at least the {BATCH_OVERHEAD} of its header"
+    return CorruptRecordError(sentence, position=position)
 
 
 def crc_mismatch(data: memoryview, header: BatchHeader) -> CorruptRecordError:

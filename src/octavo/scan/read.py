@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
+from octavo.errors import CorruptionError, CorruptRecordError
 from octavo.format.decoder import Decoder
 from octavo.format.record import TimestampType
 from octavo.kernels.columns import RecordColumns
@@ -138,7 +138,7 @@ def _flaw(row: np.void) -> CorruptionError:
     flaws = Flaw(int(row["flaws"]))
     offset = int(row["base_offset"])
     if flaws & Flaw.UNKNOWN_MAGIC:
-        return InvalidRecordError(f"a batch of magic {row['magic']} at offset {offset}, expected 0, 1 or 2")
+        return CorruptRecordError(f"a batch of magic {row['magic']} at offset {offset}, expected 0, 1 or 2")
     if flaws & Flaw.TOO_SHORT:
         return CorruptRecordError(f"a batch of {row['size']} bytes at offset {offset}, too short for its header")
     return CorruptRecordError(f"a batch at offset {offset} whose CRC is not the stored {row['crc']}")
