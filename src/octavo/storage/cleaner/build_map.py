@@ -19,7 +19,7 @@ from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
 from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.offset_map import MapLimits, OffsetMap
-from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
+from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, view_chunks
 from octavo.storage.cleaner.transactions import CleanedTransactions
 from octavo.storage.cleaner.unpack import Unpacker
 from octavo.storage.cleaner.verdicts import last_offsets
@@ -78,8 +78,8 @@ class _Mapper:
         passed: dict[int, list[NDArray[np.void]]] = {}
         for segment in request.segments:
             path, events = segment.path(request.folder), list[NDArray[np.void]]()
-            for chunk in read_chunks(filesystem, path, segment.size, position):
-                on_bytes(chunk.stop_position - chunk.file_position)
+            for chunk in view_chunks(filesystem, path, segment.size, position):
+                on_bytes(int(chunk.table["size"].sum(dtype=np.int64)))
                 with located(path, chunk):
                     events.append(transaction_events(chunk.data, chunk.table))
                     if not self.add(chunk, events[-1]):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import mmap
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from octavo import kernels
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.filesystem import FileSystem
+from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format.header import BatchHeader
 from octavo.format.names import FileKind, SegmentFile
 from octavo.format.problems import crc_mismatch
 from octavo.format.walker import Chunk
-from octavo.kernels.layout import Flaw, Stop
+from octavo.kernels.layout import BATCH, Flaw, Stop
 from octavo.storage.log_file import LogFile
+
+_WINDOW_BYTES = 32 << 20
+_WINDOW_ROWS = 1 << 13
+_MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # Linux has it
 
 # Told of bytes that were read or written, before the run goes on; it may wait, or raise to end the run.
 OnBytes = Callable[[int], None]
@@ -40,7 +46,43 @@ def read_chunks(
     filesystem: FileSystem, path: Path, size: int, position: int = 0, *, check_crc: bool = False
 ) -> Iterator[Chunk]:
     """The batches of a segment's log from a position on; CorruptRecordError where they cannot be followed."""
-    for chunk in LogFile(filesystem, path).chunks(position, size, check_crc=check_crc):
+    return _checked(LogFile(filesystem, path).chunks(position, size, check_crc=check_crc), path, size)
+
+
+def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0) -> Iterator[Chunk]:
+    """`read_chunks` without a copy, for a pass that looks at little of each record; CRCs are not checked.
+
+    A fifth less work than with one (measured on records of 100 B). A file that shrinks under a mapping would be a
+    fault, so this is for closed segments of a directory that this process owns: those are replaced, never cut.
+    """
+    if not isinstance(filesystem, LocalFileSystem):
+        return read_chunks(filesystem, path, size, position)
+    return _checked(_windows(path, size, position), path, size)
+
+
+def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
+    """Whole batches of one window of the file after the other."""
+    table, length = np.empty(_WINDOW_ROWS, BATCH), _WINDOW_BYTES
+    with path.open("rb") as file:
+        while position < size:
+            start = position - position % mmap.ALLOCATIONGRANULARITY
+            window, stop = min(length, size - start), Stop.TABLE_FULL
+            # Populated at once: a fault for each page costs more than all of them together.
+            view = memoryview(mmap.mmap(file.fileno(), window, flags=_MAP_FLAGS, prot=mmap.PROT_READ, offset=start))
+            first = position
+            while stop == Stop.TABLE_FULL:
+                rows, end, code = kernels.walk(view, position - start, window, table, False)
+                stop, position = Stop(code), start + end
+                is_last = stop == Stop.SIZE_TOO_SMALL or (start + window == size and stop != Stop.TABLE_FULL)
+                if rows or is_last:
+                    yield Chunk(view, table[:rows], start, stop if is_last else None, position)
+                if is_last:
+                    return
+            length = _WINDOW_BYTES if position > first else 2 * length  # a batch larger than the window
+
+
+def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
+    for chunk in chunks:
         flawed = np.flatnonzero(chunk.table["flaws"] & ~np.uint8(Flaw.UNCHECKED))
         if len(flawed):
             raise _problem(chunk, int(flawed[0])).at(path=str(path))
