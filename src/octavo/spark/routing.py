@@ -43,14 +43,14 @@ class Router:
             records = _with_timestamps(records, now_ms)
             partitions = self._partitions(destination, rows, records)
             if partitions is None:
-                yield destination, 0, from_arrow(records)
+                yield destination, 0, _columns(records, now_ms)
                 continue
             order = np.argsort(partitions, kind="stable")
             found, starts = np.unique(partitions[order], return_index=True)
             ends = [*starts[1:].tolist(), len(order)]
             sorted_records = records.take(pa.array(order))
             for partition, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
-                yield destination, partition, from_arrow(sorted_records.slice(start, end - start))
+                yield destination, partition, _columns(sorted_records.slice(start, end - start), now_ms)
 
     @property
     def partition_count(self) -> int:
@@ -104,10 +104,16 @@ class Router:
         return sticky
 
 
+def _columns(records: pa.RecordBatch, now_ms: int) -> RecordColumns:
+    columns = from_arrow(records)
+    if "timestamp" not in records.schema.names:
+        columns.timestamp = np.full(columns.rows, now_ms)
+    return columns
+
+
 def _with_timestamps(records: pa.RecordBatch, now_ms: int) -> pa.RecordBatch:
     if "timestamp" not in records.schema.names:
-        now = pa.array(np.full(records.num_rows, now_ms), _MILLISECONDS)
-        return records.append_column("timestamp", now)
+        return records
     given = records.column("timestamp")
     if pa.types.is_floating(given.type):  # seconds, as Spark casts a double
         given = pc.cast(pc.multiply(given, 1000.0), pa.int64(), safe=False)
