@@ -9,7 +9,6 @@ from octavo.client.queue import PartitionQueue
 from octavo.client.split import split_batch
 from octavo.errors import (
     AppendRejected,
-    CorruptBatchError,
     DeliveryTimeoutError,
     InvalidProducerEpochError,
     KafkaError,
@@ -22,9 +21,6 @@ from octavo.errors import (
 )
 from octavo.format.compression import Codec
 from octavo.kernels.layout import BATCH_OVERHEAD
-
-# After these the batch may be in the log or not: the same batch with the same sequence is appended again.
-_RETRIABLE = (KafkaStorageError, CorruptBatchError)
 
 
 class Sender:
@@ -80,7 +76,7 @@ class Sender:
             return self._begin_epoch(queue, batch, error)
         except InvalidProducerEpochError as error:
             return batch.fail(ProducerFencedError(str(error)) if self._transaction else error)
-        except _RETRIABLE as error:
+        except KafkaStorageError as error:  # the log may have the batch or not: it is tried again with its sequence
             return self._retry(queue, batch, error)
         except AppendRejected as error:
             return batch.fail(error)
