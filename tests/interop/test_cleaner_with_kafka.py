@@ -32,6 +32,7 @@ from tests.storage.worlds import NOW_MS, World
 pytestmark = pytest.mark.kafka
 
 SEEDS = int(os.environ.get("OCTAVO_CLEANER_SEEDS", "12"))
+SEEN = 40, 60  # a committed batch that Kafka takes for aborted, while it reads keys from the middle of a segment
 ROUNDS, BATCHES = 4, 40
 RETENTION_MS = 10_000
 CONFIGS = {
@@ -190,7 +191,7 @@ def _aborted(log: Path) -> list[txn_index.AbortedTxn]:
     return txn_index.decode(path.read_bytes()).aborted if path.exists() else []
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", sorted({*range(SEEDS), *SEEN}))
 def test_both_leave_the_same(jvm: ModuleType, tmp_path: Path, seed: int) -> None:
     # F14 C7 C8 C10 C11
     draw, world = random.Random(seed), World()

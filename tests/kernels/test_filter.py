@@ -277,6 +277,18 @@ def test_marks_tell_what_becomes_of_batches(kernels: SimpleNamespace) -> None:
     assert foreseen(kernels, table, data)[2] == -1
 
 
+def test_a_batch_that_brought_no_keys_is_looked_up(kernels: SimpleNamespace) -> None:
+    first = batch(record(0, b"a") + record(1, b"x") + record(2, b"b"), 3, base_offset=0, last_offset_delta=2)
+    later = batch(record(0, b"a") + record(1, b"b"), 2, base_offset=10, last_offset_delta=1)
+    table = OffsetTable.empty(np.zeros(99 * SLOT_BYTES, np.uint8), 0.9, KeyHash.SIPHASH, bytes(16))
+    table.mark_offsets(0, 12)
+    found = walk(first + later)
+    kernels.map_batches(table, found.data, found.table, np.array([1, 0], np.uint8), 0)
+    kernels.settle_marks(table)
+    assert foreseen(kernels, table, first + later) == [-1, Fate.WHOLE]
+    assert offsets(filtered(kernels, first + later, table=table).data) == [1, 10, 11]
+
+
 def test_marks_do_not_change_what_stays(both: tuple[SimpleNamespace, SimpleNamespace]) -> None:
     rng = random.Random(11)
     for _ in range(60):

@@ -86,11 +86,14 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
 
 
 cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
-    """Whether the marks say which of the batch's records have been superseded."""
-    cdef int64_t first = batch.base_offset - map.state.marks_from
+    """Whether the marks say which of the batch's records have been superseded.
+
+    Those of a batch that brought no keys do not: it is odd at both ends. (So are some others, which are looked up.)
+    """
+    cdef int64_t first = batch.base_offset - map.state.marks_from, last = batch.base_offset + batch.last_offset_delta
     return (not batch.attributes & CONTROL and first >= 0 and batch.last_offset_delta >= 0
-            and first + batch.last_offset_delta < map.state.marks
-            and batch.base_offset + batch.last_offset_delta <= map.state.latest_offset)
+            and first + batch.last_offset_delta < map.state.marks and last <= map.state.latest_offset
+            and not (has_mark(map, map.odd, batch.base_offset) and has_mark(map, map.odd, last)))
 
 
 cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) noexcept nogil:

@@ -128,7 +128,7 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
     cdef const uint8_t *skip
     cdef const int64_t *starts_at = NULL
     cdef const int64_t *ends_at = NULL
-    cdef int64_t start, end, length
+    cdef int64_t start, end, length, last_offset
     cdef Py_ssize_t i = 0, count
     cdef int pinned = 0
     cdef bint sound = True
@@ -157,8 +157,11 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
                     if not sound or map_records(&map, &ahead, base, base + start, base + end, &batches[i],
                                                 first_offset, &problem) != DONE:
                         break
-                if not end_batch(&map, &ahead, <int64_t>(<uint64_t>batches[i].base_offset
-                                 + <uint64_t><int64_t>batches[i].last_offset_delta), first_offset):
+                last_offset = <int64_t>(<uint64_t>batches[i].base_offset + <uint64_t><int64_t>batches[i].last_offset_delta)
+                if skip[i]:  # marks at both ends of a batch say that there are none inside
+                    mark(&map, map.odd, batches[i].base_offset)
+                    mark(&map, map.odd, last_offset)
+                if not end_batch(&map, &ahead, last_offset, first_offset):
                     problem.code = FULL
                     break
                 i += 1

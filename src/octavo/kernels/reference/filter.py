@@ -61,11 +61,22 @@ def _foreseen(offset_table: OffsetTable, batch: np.void, verdict: int) -> int:
 
 
 def _is_marked(offset_table: OffsetTable, batch: np.void) -> bool:
-    """Whether the marks say which of the batch's records have been superseded."""
-    first, delta = int(batch["base_offset"]) - offset_table.marks_from, int(batch["last_offset_delta"])
-    is_inside = first >= 0 and delta >= 0 and first + delta < offset_table.marks
-    is_known = int(batch["base_offset"]) + delta <= offset_table.latest_offset
-    return not batch["attributes"] & layout.CONTROL and is_inside and is_known
+    """Whether the marks say which of the batch's records have been superseded.
+
+    Those of a batch that brought no keys do not: it is odd at both ends. (So are some others, which are looked up.)
+    """
+    base, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
+    first, is_known = base - offset_table.marks_from, base + delta <= offset_table.latest_offset
+    if batch["attributes"] & layout.CONTROL or not is_known:
+        return False
+    if first < 0 or delta < 0 or first + delta >= offset_table.marks:
+        return False
+    return not all(_has_mark(offset_table, offset_table.odd, offset) for offset in (base, base + delta))
+
+
+def _has_mark(offset_table: OffsetTable, bits: NDArray[np.uint8], offset: int) -> bool:
+    place = offset - offset_table.marks_from
+    return bool(bits[place >> 3] >> np.uint8(place & 7) & 1)
 
 
 def filter_batches(
@@ -142,17 +153,12 @@ def _judge(lookup: Lookup, run: FilterRun, batch: np.void, columns: RecordColumn
         elif value is None and not keeps_tombstones:
             keep = False
         else:
-            keep = not _is_superseded(lookup.table, offset) if marked else offset >= lookup.get(key)
+            keep = not _has_mark(lookup.table, lookup.table.superseded, offset) if marked else offset >= lookup.get(key)
         if keep:
             kept.append(row)
             has_tombstones |= value is None
     _count(run, columns.rows, len(kept), without_key)
     return _Judged(kept, has_tombstones)
-
-
-def _is_superseded(offset_table: OffsetTable, offset: int) -> bool:
-    place = offset - offset_table.marks_from
-    return bool(offset_table.superseded[place >> 3] >> np.uint8(place & 7) & 1)
 
 
 def _count(run: FilterRun, read: int, kept: int, without_key: int) -> None:

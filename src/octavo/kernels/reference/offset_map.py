@@ -157,6 +157,9 @@ def map_batches(
             if _put_rows(lookup, columns, first_offset) < columns.rows:
                 return Code.FULL, row, 0, 0
         last_offset = int(batch["base_offset"]) + int(batch["last_offset_delta"])
+        if skipped[row]:  # marks at both ends of a batch say that there are none inside
+            lookup.mark(offset_table.odd, int(batch["base_offset"]))
+            lookup.mark(offset_table.odd, last_offset)
         if last_offset >= first_offset:
             offset_table.latest_offset = last_offset
     return Code.DONE, len(table), 0, 0
