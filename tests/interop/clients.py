@@ -58,6 +58,16 @@ class Admin:
         new.configs(_map(self._jvm, {name.replace("_", "."): value for name, value in configs.items()}))
         self._admin.createTopics(self._jvm.java.util.List.of(new)).all().get()
 
+    def alter(self, topic: str, name: str, value: str) -> None:
+        """Set one config of a topic."""
+        jvm, configs = self._jvm, "org.apache.kafka.common.config.ConfigResource"
+        resource = jvm.JClass(configs)(jvm.JClass(f"{configs}$Type").TOPIC, topic)
+        set_it = jvm.JClass(f"{_CLIENTS}.admin.AlterConfigOp$OpType").SET
+        entry = jvm.JClass(f"{_CLIENTS}.admin.ConfigEntry")(name, value)
+        change = jvm.JClass(f"{_CLIENTS}.admin.AlterConfigOp")(entry, set_it)
+        changes = jvm.java.util.Map.of(resource, jvm.java.util.List.of(change))
+        self._admin.incrementalAlterConfigs(changes).all().get()
+
     def delete(self, topic: str) -> None:
         self._admin.deleteTopics(self._jvm.java.util.List.of(self._jvm.JString(topic))).all().get()
 
