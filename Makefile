@@ -75,7 +75,8 @@ fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 soak: setup ## flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_INPUTS=)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py
-	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py
+	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py tests/spark/test_live_stream.py
+	OCTAVO_SPARK_ARCHIVES=all $(PYTEST) tests/spark/test_source.py
 	OCTAVO_CRASH_STRIDE=1 OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/storage/staging tests/spark/test_sink_kills.py
 	$(BIN)/python -m tests.fuzz --inputs $(SOAK_INPUTS) --seed $$(date +%s)
 

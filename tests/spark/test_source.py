@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections import defaultdict
 from functools import reduce
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]
+# One of each kind; `make soak` takes all (OCTAVO_SPARK_ARCHIVES=all), and test_golden_readers does without a session.
+SAMPLE = ("v431-clean", "v431-two-dirs", "v431-killed", "v0821", "v282-compacted", "upgrade-mixed-compacted")
+ARCHIVES = WITH_RECORDS if os.environ.get("OCTAVO_SPARK_ARCHIVES") == "all" else SAMPLE
 KINDS = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 Read = dict[tuple[str, str, str, int], list[Row]]  # archive, isolation, topic, partition
@@ -77,9 +81,9 @@ def isolations(archive: str) -> list[str]:
 
 
 def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:
-    """All archives at once: to plan and start a query costs more than to read them."""
+    """Archives at once: to plan and start a query costs more than to read them."""
     frames, rows = [], {}
-    for archive in WITH_RECORDS:
+    for archive in ARCHIVES:
         frames += [load(spark.read, archive, isolation) for isolation in isolations(archive)]
         rows |= wanted(archive, *isolations(archive))
     found = collected(reduce(lambda one, two: one.union(two), frames))
@@ -87,10 +91,10 @@ def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:
     assert [place for place in rows if found[place] != rows[place]] == []
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_a_stream_gives_what_a_real_client_read(spark: SparkSession, part: int) -> None:
     frames, rows = [], {}
-    for archive in WITH_RECORDS[part::4]:
+    for archive in ARCHIVES[part::2]:
         isolation = isolations(archive)[0]  # read_committed where there are transactions
         frames.append(load(spark.readStream, archive, isolation))
         rows |= wanted(archive, isolation)
