@@ -1,0 +1,67 @@
+"""Directories of which only a part was copied: what the logs hold is read as from the whole ones."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import octavo
+from octavo.scan.api import IsolationLevel
+from tests.cli.runs import octavo as run
+from tests.golden.archives import unpack
+
+BESIDE_THE_LOG = (".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint", "partition.metadata")
+ARCHIVES = ["v431-clean", "v282", "v01103", "upgrade-mixed"]
+
+
+def copy_without(archive: str, target: Path, *endings: str) -> Path:
+    def left_out(_: str, names: list[str]) -> list[str]:
+        return [name for name in names if name.endswith(endings)]
+
+    shutil.copytree(unpack(archive), target, ignore=left_out)
+    return target
+
+
+@pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
+@pytest.mark.parametrize("archive", ARCHIVES)
+@pytest.mark.parametrize("endings", [BESIDE_THE_LOG, (".txnindex",), (".snapshot", ".index")], ids="-".join)
+def test_the_logs_alone_give_the_same_records(
+    archive: str, isolation_level: IsolationLevel, endings: tuple[str, ...], tmp_path: Path
+) -> None:
+    part = copy_without(archive, tmp_path / "part", *endings)
+    expected = octavo.scan(unpack(archive), isolation_level=isolation_level, on_damage="skip")
+    found = octavo.scan(part, isolation_level=isolation_level, on_damage="skip")
+    assert found.to_table().equals(expected.to_table())
+    assert found.damages == expected.damages
+
+
+def test_what_was_lost_is_said(tmp_path: Path) -> None:
+    part = copy_without("v431-clean", tmp_path / "part", ".txnindex")
+    read = run("cat", str(part), "--isolation-level", "read_committed", "--output", str(tmp_path / "records"))
+    assert read.exit == 0
+    assert "aborted transactions that no transaction index names" in read.stderr
+    checked = run("verify", str(part))
+    assert checked.exit == 1
+    assert ".txnindex: missing-entry" in checked.stdout
+
+
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_every_command_reads_the_logs_alone(archive: str, tmp_path: Path) -> None:
+    part = copy_without(archive, tmp_path / "part", *BESIDE_THE_LOG)
+    for folder in sorted(path for path in part.iterdir() if path.is_dir()):
+        topic, _, partition = folder.name.rpartition("-")
+        if partition == "delete":
+            continue
+        place = str(part), "--topic", topic, "--partition", partition
+        for line in (
+            ("lookup", *place, "--timestamp", "-1"),
+            ("lookup", *place, "--timestamp", "0", "--isolation-level", "read_committed"),
+            ("explain", str(min(folder.glob("*.log"))), "--json"),
+        ):
+            done = run(*line)
+            assert (done.exit, done.stderr) == (0, ""), line
+    assert run("topics", str(part), "--json").exit == 0
+    assert run("verify", str(part), "--json").exit in (0, 1)
+    assert run("reindex", str(part), "--dry-run").exit == 0
