@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
-from octavo import kernels
 from octavo.client.accumulator import Accumulator, Sent
 from octavo.client.batch import ProducerBatch
 from octavo.client.encode import NO_HEADERS, Header, as_bytes, encode_headers
@@ -32,6 +31,7 @@ from octavo.errors import (
     UnknownTopicOrPartitionError,
 )
 from octavo.format.names import TopicPartition
+from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
 
 
@@ -91,13 +91,13 @@ class Producer:
         if partition is not None:
             queue = queues.queue(partition)
         elif name is not None and not self._ignores_keys:
-            queue = queues.queues[(kernels.murmur2(name) & 0x7FFFFFFF) % len(queues.queues)]
+            queue = queues.queues[(murmur2(name) & 0x7FFFFFFF) % len(queues.queues)]
         elif len(queues.queues) > 1:
             return self._send_sticky(queues, (timestamp, name, content, encoded_headers))
         else:
             queue = queues.queues[0]
         batch = queue.open
-        place = kernels.append_record(
+        place = append_record(
             batch.data, timestamp, name, content, encoded_headers, batch.write_limit, batch.ratio, self._max_bytes
         )
         if place < 0:
@@ -235,7 +235,7 @@ class Producer:
             batch = queue.open
             size = batch.estimated_size if batch.count else 0
             limits = batch.write_limit, batch.ratio, self._max_bytes
-            place = kernels.append_record(batch.data, *record, *limits)
+            place = append_record(batch.data, *record, *limits)
             if place < 0:
                 size = 0
                 batch, place = self._append(queues, queue, record)
