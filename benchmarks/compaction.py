@@ -49,7 +49,10 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=1.0, help="share of the records and keys")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--key-hash", choices=[each.name.lower() for each in KeyHash], default="siphash")
-    options = words.parse_args()
+    words.add_argument("--only", default="", help="run only if the name `compaction` contains this")
+    options, _ = words.parse_known_args()
+    if options.only not in "compaction":
+        return
     limits = MapLimits(MAP_BYTES, LOAD_FACTOR, KeyHash[options.key_hash.upper()], bytes(range(16)))
     records = int(RECORDS * options.scale)
     source = made(options.scale)
