@@ -12,6 +12,8 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from benchmarks import clocks
 from benchmarks.measure import Contender, measure
 
 PARTITIONS = 4
+_SAMPLE_SECONDS = 0.05
 
 
 class Dropped(DataSource):
@@ -51,23 +53,37 @@ def session() -> SparkSession:
     return builder.config("spark.log.level", "ERROR").getOrCreate()
 
 
-def tree(pid: int) -> clocks.Clock:
-    """The CPU seconds of a process and of all that it started, whether they still run or were waited for."""
+class TreeClock:
+    """The CPU seconds of a process and of all that it starts, sampled: what a process used counts on when it has ended.
 
-    def used() -> float:
-        ticks, todo = 0, [pid]
+    (Spark's Python workers come and go, and their parent does not wait for them, so the system's sums lose them.)
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._used: dict[tuple[int, str], int] = {}  # ticks by process id and start time
+        threading.Thread(target=self._sample_on, daemon=True).start()
+
+    def __call__(self) -> float:
+        self._sample()
+        return sum(self._used.values()) / os.sysconf("SC_CLK_TCK")
+
+    def _sample_on(self) -> None:
+        while True:
+            self._sample()
+            time.sleep(_SAMPLE_SECONDS)
+
+    def _sample(self) -> None:
+        todo = [self._pid]
         while todo:
             each = todo.pop()
             try:
                 fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-                ticks += sum(map(int, fields[11:15]))  # utime, stime, cutime, cstime
+                self._used[each, fields[19]] = int(fields[11]) + int(fields[12])
                 for task in Path(f"/proc/{each}/task").iterdir():
                     todo += map(int, (task / "children").read_text().split())
             except OSError:
                 continue
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    return used
 
 
 def main() -> None:
@@ -100,7 +116,8 @@ def main() -> None:
         "octavo": save("octavo"),
         "octavo, zstd": save("octavo", **{"kafka.compression.type": "zstd"}),
     }
-    contenders = [Contender(name, run, tree(pid)) for name, run in runs.items()]
+    clock = TreeClock(pid)
+    contenders = [Contender(name, run, clock) for name, run in runs.items()]
     try:
         measure(contenders, options.rounds)
     finally:
