@@ -14,6 +14,7 @@ if sys.platform == "win32":
     raise ImportError("octavo runs on Linux and macOS; Windows is not supported")
 
 if TYPE_CHECKING:
+    from octavo.client.log_dir import LogDir
     from octavo.errors import (
         ConfigError,
         CorruptionError,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         UnsupportedCompressionTypeError,
     )
     from octavo.scan.api import scan
-    from octavo.client.log_dir import LogDir
 
 __version__ = "0.1.0"
 
