@@ -18,6 +18,7 @@ SMALL, LARGE = 32 << 20, 384 << 20
 SEGMENT = 64 << 20
 # What a command may take more for eight times the input: allocators are not exact.
 ROOM = 32 << 20
+COMPACT = ("compact", "{logs}", "--topic", "orders", "--config", "cleanup.policy=compact", "--dry-run", "--force")
 RUN = """
 import sys
 from pathlib import Path
@@ -71,6 +72,7 @@ def peak(*arguments: str) -> int:
         ("cat", "{logs}", "--format", "arrow"),
         ("cat", "{logs}", "--format", "arrow", "--output", "{out}"),
         ("dump-log", "--print-data-log", "--files", "{logs}/orders-0/00000000000000000000.log"),
+        (*COMPACT, "--config", "log.cleaner.dedupe.buffer.size=8388608"),
     ],
     ids=lambda line: " ".join(line),
 )
