@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
+from octavo.format.names import LOG_START_OFFSET_CHECKPOINT
 from tests.interop.broker import Broker
 from tests.interop.conftest import jvm  # noqa: F401 - a fixture
 from tests.spark.conftest import CONNECTOR
@@ -22,6 +24,7 @@ from tests.spark.queries import run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PATIENCE_SECONDS = 60
 ASKED = [(case, mode) for case in CASES for mode in case.modes]
 
 
@@ -57,9 +60,13 @@ def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A broker with the topics of the cases."""
     if not any(CONNECTOR.glob("*.jar")):
         pytest.skip(f"Spark's Kafka source is not in {CONNECTOR}: `make kafka` fetches it")
-    running = Broker(tmp_path_factory.mktemp("kafka"))
+    running = Broker(tmp_path_factory.mktemp("kafka"), {"log.flush.start.offset.checkpoint.interval.ms": "100"})
     running.start()
     fill(jvm, running.bootstrap_servers)
+    # A broker notes now and then where its logs start; a reader of its files knows no sooner.
+    starts, end = running.log_dir / LOG_START_OFFSET_CHECKPOINT, time.monotonic() + PATIENCE_SECONDS
+    while not starts.exists() or "trimmed 0 5" not in starts.read_text():
+        assert time.monotonic() < end
     yield running
     running.kill()
 
