@@ -69,9 +69,9 @@ class LogModel:
         """
         ongoing, aborted = self._transactions()
         firsts = [
-            max(batches[0].base_offset, self.start)
+            max(known[0].base_offset, self.start)
             for batches in ongoing.values()
-            if remembers_all or batches[-1].next_offset > self.start
+            if (known := [batch for batch in batches if remembers_all or batch.next_offset > self.start])
         ]
         stable = min(firsts, default=self.end)
         return [offset for offset in self.records() if offset < stable and offset not in aborted]
