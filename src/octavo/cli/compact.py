@@ -27,7 +27,7 @@ from octavo.storage.log_dir import LogDir
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
 @config_option
-@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to take for now.")
+@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now.")
 @click.option("--force", is_flag=True, help="Clean whatever the dirty ratio.")
 @click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
 @click.option(

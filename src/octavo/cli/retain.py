@@ -32,7 +32,7 @@ class _Row(NamedTuple):
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
 @config_option
-@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to take for now.")
+@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing; takes no lock.")
 @json_option
 def command(

@@ -13,6 +13,7 @@ from octavo.config.kinds import BOOLEAN, INT, LONG, STRING
 from octavo.config.ranges import Between, OneOf
 from octavo.errors import ConfigError
 from octavo.format.compression import CODECS, Codec
+from octavo.format.compression.codec import codec_named
 
 MAX_INT = 2**31 - 1
 
@@ -114,7 +115,7 @@ class ProducerConfig:
 
     @property
     def codec(self) -> Codec:
-        return next(codec for codec, row in CODECS.items() if row.name == self.compression_type)
+        return codec_named(self.compression_type)
 
     @property
     def level(self) -> int | None:

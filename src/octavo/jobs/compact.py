@@ -19,8 +19,9 @@ from octavo.errors import OctavoError
 from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format.names import TopicPartition
 from octavo.jobs.runner import Outcome, Progress, Runner, ThreadRunner
+from octavo.storage.cleaned_segments import remove_cleaned
 from octavo.storage.cleaner.clean import Cleaned, commit
-from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group, remove_cleaned
+from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group
 from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.tasks import GroupTask, MappedLog, map_keys
 from octavo.storage.log_root import LogRoot
@@ -116,8 +117,7 @@ def _finish(
         commit(candidate.log, candidate.plan, groups)
         candidate.root.write_cleaner_offset(candidate.name, mapped.result.end_offset)
     except OctavoError as problem:
-        for group in groups:
-            remove_cleaned(filesystem, candidate.plan, group.base_offset)
+        remove_cleaned(filesystem, candidate.plan.folder, (group.base_offset for group in groups))
         return Compacted(candidate, None, problem)
     return Compacted(candidate, Cleaned.of(mapped.result, groups))
 

@@ -19,10 +19,11 @@ from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
 from octavo.format.recode import Recoder
 from octavo.jobs.runner import Outcome, Progress, Runner
+from octavo.storage.cleaned_segments import remove_cleaned, swap_in
 from octavo.storage.cleaner.source import SourceSegment, read_chunks
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.rewrite import RewriteTask, Rewritten, open_rewritten, remove_rewritten, rewrite_segment
+from octavo.storage.rewrite import RewriteTask, Rewritten, rewrite_segment
 from octavo.storage.segment import Segment
 
 
@@ -82,14 +83,13 @@ def commit(
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     try:
         results = [outcome.get() for outcome in outcomes]
-        changed = [(task, result) for task, result in zip(planned.tasks, results, strict=True) if result.base_offsets]
-        old = [_unchanged(planned.log, result.segment) for _, result in changed]
-        new = [open_rewritten(task, base, filesystem) for task, result in changed for base in result.base_offsets]
+        changed = [result for result in results if result.base_offsets]
+        new = [base_offset for result in changed for base_offset in result.base_offsets]
         if changed:
-            planned.log.replace_segments(old, new)
+            swap_in(planned.log, [result.segment for result in changed], new, planned.log.config)
     except OctavoError as error:
         for result in results:
-            remove_rewritten(filesystem, planned.log.folder, result.base_offsets)
+            remove_cleaned(filesystem, planned.log.folder, result.base_offsets)
         return Upgraded(planned, error=error)
     return Upgraded(planned, tuple(results))
 
@@ -97,10 +97,3 @@ def commit(
 def _task(log: PartitionLog, segment: Segment, codec: Codec | None) -> RewriteTask:
     source = SourceSegment(segment.base_offset, segment.size, 0, 0, segment.files.log.mtime_ms, segment.base_offset)
     return RewriteTask(log.folder, log.config, source, tuple(segment.files.txn_index.aborted()), codec)
-
-
-def _unchanged(log: PartitionLog, source: SourceSegment) -> Segment:
-    segment = next((each for each in log.segments if each.base_offset == source.base_offset), None)
-    if segment is None or segment.size != source.size:
-        raise OctavoError(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
-    return segment

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from octavo.clock import SystemClock
 from octavo.config import LogConfig
 from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format.compression import Codec
-from octavo.format.names import FileKind, SegmentFile, Transient
 from octavo.format.recode import Recoder
 from octavo.format.txn_index import AbortedTxn
 from octavo.format.walker import walk
+from octavo.storage.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
 from octavo.storage.cleaner.source import SourceSegment, located, read_chunks
 from octavo.storage.segment import Segment
-from octavo.storage.segment_files import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +66,10 @@ def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> 
     except BaseException:
         for segment in writer.segments:
             segment.files.release()
-        remove_rewritten(filesystem, task.folder, [segment.base_offset for segment in writer.segments])
+        remove_cleaned(filesystem, task.folder, [segment.base_offset for segment in writer.segments])
         raise
     bases = tuple(segment.base_offset for segment in writer.segments)
     return Rewritten(task.segment, bases, sum(segment.size for segment in writer.segments), changed)
-
-
-def remove_rewritten(filesystem: FileSystem, folder: Path, base_offsets: Sequence[int]) -> None:
-    """Remove the `.cleaned` files of these base offsets, where there are any."""
-    for base_offset in base_offsets:
-        for kind in KINDS:
-            filesystem.unlink(folder / SegmentFile(base_offset, kind, Transient.CLEANED).name)
-
-
-def open_rewritten(task: RewriteTask, base_offset: int, filesystem: FileSystem, *, create: bool = False) -> Segment:
-    """A segment with the suffix `.cleaned`."""
-    transient, clock = Transient.CLEANED, SystemClock()
-    return Segment(task.folder, base_offset, task.config, filesystem, clock, transient=transient, create=create)
 
 
 class _Writer:
@@ -121,12 +105,10 @@ class _Writer:
             for aborted in self._task.aborted:
                 if aborted.last_offset >= segment.base_offset and (end is None or aborted.last_offset < end):
                     segment.files.txn_index.append(aborted)
-            segment.close_out()
-            segment.files.flush()
-            for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
-                self._filesystem.set_mtime_ms(segment.files.path(kind), self._task.segment.mtime_ms)
+            finish_cleaned(segment, self._filesystem, self._task.segment.mtime_ms)
             segment.files.release()
 
     def _begin(self, base_offset: int) -> None:
-        remove_rewritten(self._filesystem, self._task.folder, [base_offset])
-        self.segments.append(open_rewritten(self._task, base_offset, self._filesystem, create=True))
+        folder, config = self._task.folder, self._task.config
+        remove_cleaned(self._filesystem, folder, [base_offset])
+        self.segments.append(open_cleaned(self._filesystem, folder, base_offset, config, create=True))

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group, open_cleaned, remove_cleaned
+from octavo.storage.cleaned_segments import remove_cleaned, swap_in
+from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group
 from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.source import OnBytes
-from octavo.storage.cleaner.states import CleaningAborted
 from octavo.storage.cleaner.tasks import MappedLog, ignore_bytes, map_keys
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,7 @@ def clean(log: PartitionLog, plan: CleanPlan, on_bytes: OnBytes = ignore_bytes) 
         mapped = map_keys(plan, filesystem, on_bytes)
         done.extend(clean_group(task, filesystem, on_bytes) for task in mapped.groups)
     except BaseException:
-        for group in done:
-            remove_cleaned(filesystem, plan, group.base_offset)
+        remove_cleaned(filesystem, plan.folder, (group.base_offset for group in done))
         raise
     commit(log, plan, done)
     return Cleaned.of(mapped, done)
@@ -52,16 +50,5 @@ def commit(log: PartitionLog, plan: CleanPlan, groups: Sequence[CleanedGroup]) -
 
     Under the log's lock. Where the old segments are not there any more, the new ones are removed.
     """
-    filesystem = log.state.environment.filesystem
-    with log.state.lock:
-        known = {segment.base_offset: segment for segment in log.segments}
-        old: list[Segment] = []
-        for source in (source for group in groups for source in group.segments):
-            segment = known.get(source.base_offset)
-            if segment is None or segment.size != source.size or segment is log.segments.active:
-                for group in groups:
-                    remove_cleaned(filesystem, plan, group.base_offset)
-                raise CleaningAborted(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
-            old.append(segment)
-        new = [open_cleaned(filesystem, plan, group.base_offset) for group in groups]
-        log.replace_segments(old, new)
+    old = [source for group in groups for source in group.segments]
+    swap_in(log, old, [group.base_offset for group in groups], plan.config)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-from octavo.clock import SystemClock
 from octavo.filesystem import FileSystem, LocalFileSystem
-from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.storage.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
 from octavo.storage.cleaner.filter import ChunkFilter, FilterCounts
-from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.cleaner.tasks import GroupTask, aborted_in, ignore_bytes
 from octavo.storage.cleaner.verdicts import BatchJudge, last_offsets
 from octavo.storage.segment import Segment
-from octavo.storage.segment_files import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +39,17 @@ def clean_group(
     """
     filesystem, plan = filesystem or LocalFileSystem(), task.plan
     base_offset = task.segments[0].base_offset
-    remove_cleaned(filesystem, plan, base_offset)
-    new = open_cleaned(filesystem, plan, base_offset, create=True)
+    remove_cleaned(filesystem, plan.folder, [base_offset])
+    new = open_cleaned(filesystem, plan.folder, base_offset, plan.config, create=True)
     try:
         counts = _fill(new, task, filesystem, on_bytes)
-        new.close_out()
-        new.files.flush()
-        for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
-            filesystem.set_mtime_ms(new.files.path(kind), task.segments[-1].mtime_ms)
+        finish_cleaned(new, filesystem, task.segments[-1].mtime_ms)
     except BaseException:
         new.files.release()
-        remove_cleaned(filesystem, plan, base_offset)
+        remove_cleaned(filesystem, plan.folder, [base_offset])
         raise
     new.files.release()
     return CleanedGroup(base_offset, task.segments, new.size, counts)
-
-
-def open_cleaned(filesystem: FileSystem, plan: CleanPlan, base_offset: int, *, create: bool = False) -> Segment:
-    """A segment with the suffix `.cleaned`."""
-    transient = Transient.CLEANED
-    return Segment(plan.folder, base_offset, plan.config, filesystem, SystemClock(), transient=transient, create=create)
-
-
-def remove_cleaned(filesystem: FileSystem, plan: CleanPlan, base_offset: int) -> None:
-    """Remove the `.cleaned` files of a base offset, where there are any."""
-    for kind in KINDS:
-        filesystem.unlink(plan.folder / SegmentFile(base_offset, kind, Transient.CLEANED).name)
 
 
 def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnBytes) -> FilterCounts:
