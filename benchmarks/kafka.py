@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,18 +52,39 @@ def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
         broker.stop()
 
 
+@contextmanager
+def new_broker(topic: str, partitions: int = 1) -> Iterator[Broker | None]:
+    """A broker with an empty topic; None where it cannot be had."""
+    if java_tool("") is None:
+        yield None
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        broker = Broker(Path(folder).resolve())
+        try:
+            broker.start()
+            _create(broker, {topic: partitions})
+            yield broker
+        finally:
+            broker.stop()
+
+
+def _create(broker: Broker, partitions: dict[str, int]) -> None:
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    for future in admin.create_topics([NewTopic(topic, count, 1) for topic, count in partitions.items()]).values():
+        future.result()
+
+
 def _prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
     """Let the broker make the topics, and give it the segments while it is not running."""
     missing = [data for data in sets if not (broker.log_dir / f"{data.name}-0").is_dir()]
     if missing:
-        from confluent_kafka.admin import AdminClient
-        from confluent_kafka.cimpl import NewTopic
-
         print(f"making {broker.log_dir}", file=sys.stderr)
         broker.start()
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-        for future in admin.create_topics([NewTopic(data.name, 1, 1) for data in missing]).values():
-            future.result()
+        _create(broker, {data.name: 1 for data in missing})
         broker.stop()
     for data in sets:
         put_segment(broker.log_dir / f"{data.name}-0", data.path(scale))

@@ -38,28 +38,6 @@ def records(scale: float) -> tuple[pa.RecordBatch, Pairs]:
 
 
 @contextmanager
-def new_broker() -> Iterator[Broker | None]:
-    """A broker with a topic of one partition; None where it cannot be had."""
-    if kafka.java_tool("") is None:
-        yield None
-        return
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.cimpl import NewTopic
-
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-        broker = Broker(FOLDER / folder)
-        try:
-            broker.start()
-            admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-            for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
-                future.result()
-            yield broker
-        finally:
-            broker.stop()
-
-
-@contextmanager
 def new_store(partitions: int) -> Iterator[LogDir]:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder, octavo.LogDir(folder) as logs:
@@ -97,7 +75,7 @@ def send(logs: LogDir, pairs: Pairs, batch_size: int) -> None:
 def producing_jobs(scale: float) -> Iterator[Versus]:
     batch, pairs = records(scale)
     quoted = len(pairs) / QUOTED_A_CPU_SECOND
-    with new_broker() as broker, new_store(1) as one, new_store(12) as twelve:
+    with kafka.new_broker(TOPIC) as broker, new_store(1) as one, new_store(12) as twelve:
         peer = partial(_peer, broker, pairs)
         for name, logs, batch_size in (
             ("1 MB batches", one, 1_000_000),

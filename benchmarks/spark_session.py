@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -30,22 +30,12 @@ def session() -> SparkSession:
 def cpu_of(spark: SparkSession) -> clocks.Clock:
     """The CPU seconds of the JVM and of all that it started, whether it still runs or has ended."""
     jvm: Any = spark.sparkContext._jvm
-    pid = int(jvm.java.lang.ProcessHandle.current().pid())
+    return _tree(int(jvm.java.lang.ProcessHandle.current().pid()))
 
-    def used() -> float:
-        ticks, todo = 0, [pid]
-        while todo:
-            each = todo.pop()
-            try:
-                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-                ticks += sum(map(int, fields[11:15]))  # utime and stime; cutime and cstime of those that have ended
-                for task in Path(f"/proc/{each}/task").iterdir():
-                    todo += map(int, (task / "children").read_text().split())
-            except OSError:
-                continue  # it ended meanwhile
-        return ticks / os.sysconf("SC_CLK_TCK")
 
-    return used
+@cache
+def _tree(pid: int) -> clocks.Clock:
+    return clocks.Tree(pid)
 
 
 class Transport(DataSource):
