@@ -29,6 +29,10 @@ def java_tool(main: str, *arguments: object) -> list[str] | None:
     return [java, "-Xmx512m", "-cp", f"{libs}/*", f"org.apache.kafka.tools.{main}", *map(str, arguments)]
 
 
+def is_here() -> bool:
+    return java_tool("") is not None
+
+
 def dump_log(*arguments: object) -> list[str] | None:
     return java_tool("DumpLogSegments", *arguments)
 
@@ -40,7 +44,7 @@ def run(command: list[str]) -> None:
 @contextmanager
 def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
     """A broker whose topics hold the data sets; None where it cannot be had."""
-    if java_tool("") is None:
+    if not is_here():
         yield None
         return
     broker = Broker(FOLDER / f"broker-{scale:g}")
@@ -55,7 +59,7 @@ def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
 @contextmanager
 def new_broker(topic: str, partitions: int = 1) -> Iterator[Broker | None]:
     """A broker with an empty topic; None where it cannot be had."""
-    if java_tool("") is None:
+    if not is_here():
         yield None
         return
     FOLDER.mkdir(parents=True, exist_ok=True)

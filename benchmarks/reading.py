@@ -1,7 +1,7 @@
 """The reading side beside its peers: `python -m benchmarks.reading [--scale S] [--rounds N] [--only TEXT]`.
 
-Kafka's tools and clients run in the same minute where their jars are (`make kafka`). Where not, and for Spark, what
-they took when they were measured stands in their place, marked `*`: Kafka 4.3.1 and Spark 4.3, 2 vCPU of 2.3 GHz.
+Kafka's tools and clients, and Spark's Kafka source, run in the same minute where their jars are (`make kafka`). Where
+not, what they took when they were measured stands in their place, marked `*`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
-from tests.interop.broker import Broker
-
 import octavo
 from benchmarks import clocks, kafka
-from benchmarks.data import D1, D2, DataSet
+from benchmarks.data import D1, D2
 from benchmarks.directory import log_directory
 from benchmarks.measure import Contender, measure
+from benchmarks.reading_peers import Peers, nothing, tool
 from octavo.jobs import export
 from octavo.jobs.export import ExportRequest
 from octavo.jobs.runner import ThreadRunner
@@ -44,7 +44,7 @@ class Versus:
     gate: float
     by: Literal["cpu", "wall"] = "cpu"
     quoted: float = 0.0
-    start: tuple[float, float] = field(default=(0.0, 0.0))  # seconds of start-up to take off: ours, the peer's
+    starts: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)  # seconds of start-up to take off: ours, the peer's
 
 
 def command(name: str, *arguments: object) -> Contender:
@@ -52,16 +52,7 @@ def command(name: str, *arguments: object) -> Contender:
     return Contender(f"octavo {name}", lambda: kafka.run(line), clocks.children)
 
 
-def tool(name: str, line: list[str] | None) -> Contender:
-    """A peer that is a command; one that cannot run takes no time."""
-    return Contender(name, (lambda: kafka.run(line)) if line else nothing, clocks.children)
-
-
-def nothing() -> None:
-    """A peer that does not run here."""
-
-
-def start_jobs(root: Path, scale: float) -> Iterator[Versus]:
+def start_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
     """Commands that are over before a Java machine has started."""
     tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
     yield Versus("octavo --help", command("--help"), Contender("limit", nothing), 1.0, "wall", 0.15)
@@ -71,7 +62,7 @@ def start_jobs(root: Path, scale: float) -> Iterator[Versus]:
     )
 
 
-def dump_jobs(root: Path, scale: float) -> Iterator[Versus]:
+def dump_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
     """Long dumps, without what the start of both takes."""
     log = root / "d1-0" / f"{0:020}.log"
     tiny = kafka.tiny_log(root / "tiny-0", log, FIRST_BATCH_BYTES)
@@ -80,20 +71,18 @@ def dump_jobs(root: Path, scale: float) -> Iterator[Versus]:
         ("deep", ["--deep-iteration"], 7.05 * share),
         ("print-data", ["--deep-iteration", "--print-data-log"], 17.15 * share),
     ):
-        start = _starts(command("dump-log", *flags, "--files", tiny), kafka.dump_log(*flags, "--files", tiny))
+        short = command("dump-log", *flags, "--files", tiny), tool("start", kafka.dump_log(*flags, "--files", tiny))
+        starts = cache(partial(best_cpus, *short))
         java = kafka.dump_log(*flags, "--files", log)
         ours = command("dump-log", *flags, "--files", log)
-        yield Versus(f"dump-log {name}, d1", ours, tool("kafka-dump-log", java), 4.0, "cpu", quoted, start)
+        yield Versus(f"dump-log {name}, d1", ours, tool("kafka-dump-log", java), 4.0, "cpu", quoted, starts)
         if name == "deep":
             verify = command("verify", root / "d1-0")
-            yield Versus("verify, d1", verify, tool("kafka-dump-log deep", java), 15.0, "cpu", quoted, start)
+            yield Versus("verify, d1", verify, tool("kafka-dump-log deep", java), 15.0, "cpu", quoted, starts)
 
 
-def _starts(ours: Contender, java: list[str] | None) -> tuple[float, float]:
-    """The CPU seconds that both take for next to nothing."""
-    measure([ours], 2)
-    peer = tool("start", java)
-    measure([peer], 2)
+def best_cpus(ours: Contender, peer: Contender) -> tuple[float, float]:
+    measure([ours, peer], 2)
     return ours.best_cpu, peer.best_cpu
 
 
@@ -108,58 +97,25 @@ def iterate(root: Path, topic: str) -> None:
         size += len(record.value or b"") + len(record.key or b"")
 
 
-def consumer_jobs(root: Path, scale: float) -> Iterator[Versus]:
-    """Reading a topic beside clients of a broker over the same bytes; its CPU time counts with theirs."""
-    with kafka.broker_over(scale, D1, D2) as broker:
-        clients = Clients(broker, scale)
-        for data, shape, gate, quoted in ((D1, "100 B", 10.0, 9.2), (D2, "1 KB", 8.0, 6.1)):
-            arrow = Contender("scan to Arrow", partial(drain, root, data.name))
-            yield Versus(
-                f"topic into Arrow, {shape}, {data.name}", arrow, clients.java(data), gate, "cpu", quoted * scale
-            )
-        records = Contender("scan's records", partial(iterate, root, "d1"))
-        yield Versus("records as Python objects, d1", records, clients.confluent(D1), 1.0, "cpu", 10.3 * scale)
-        again = Contender("scan's records", partial(iterate, root, "d1"))
-        yield Versus("the same", again, Contender("kafka-python", nothing), 5.0, "cpu", 56.8 * scale)
-        place = root, "--topic", "d1", "--partition", 0, "--timestamp", 1_700_000_000_000 + D1.rows(scale) // 2
-        yield Versus("offsets, whole command", command("lookup", *place), clients.get_offsets(), 1.0, "wall", 1.22)
-        yield Versus("the same", command("lookup", *place), Contender("limit", nothing), 1.0, "wall", 0.25)
+def consumer_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
+    """Reading a topic beside clients of a broker."""
+    for data, shape, gate, quoted in ((D1, "100 B", 10.0, 9.2), (D2, "1 KB", 8.0, 6.1)):
+        arrow = Contender("scan to Arrow", partial(drain, root, data.name))
+        yield Versus(f"topic into Arrow, {shape}, {data.name}", arrow, peers.java(data), gate, "cpu", quoted * scale)
+    records = Contender("scan's records", partial(iterate, root, "d1"))
+    yield Versus("records as Python objects, d1", records, peers.confluent(D1), 1.0, "cpu", 10.3 * scale)
+    again = Contender("scan's records", partial(iterate, root, "d1"))
+    yield Versus("the same, kafka-python", again, Contender("kafka-python", nothing), 5.0, "cpu", 56.8 * scale)
+    place = root, "--topic", "d1", "--partition", 0, "--timestamp", 1_700_000_000_000 + D1.rows(scale) // 2
+    yield Versus("offsets, whole command", command("lookup", *place), peers.get_offsets(), 1.0, "wall", 1.22)
+    yield Versus("offsets, its limit", command("lookup", *place), Contender("limit", nothing), 1.0, "wall", 0.25)
 
 
-class Clients:
-    """What reads from the broker; without one, nothing that runs."""
-
-    def __init__(self, broker: Broker | None, scale: float) -> None:
-        self._broker = broker
-        self._scale = scale
-
-    def java(self, data: DataSet) -> Contender:
-        return self._client("Java consumer", data, kafka.consumer_performance, clocks.children)
-
-    def confluent(self, data: DataSet) -> Contender:
-        return self._client("confluent-kafka", data, kafka.confluent_consume, clocks.own)
-
-    def get_offsets(self) -> Contender:
-        if self._broker is None:
-            return Contender("kafka-get-offsets", nothing)
-        place = "--bootstrap-server", self._broker.bootstrap_servers, "--topic", "d1"
-        return tool("kafka-get-offsets", kafka.java_tool("GetOffsetShell", *place))
-
-    def _client(
-        self, name: str, data: DataSet, consume: Callable[[Broker, DataSet, float], None], clock: clocks.Clock
-    ) -> Contender:
-        if self._broker is None:
-            return Contender(name, nothing)
-        both = clocks.together(clock, partial(clocks.of_process, self._broker.pid))
-        return Contender(name, partial(consume, self._broker, data, self._scale), both)
-
-
-def export_jobs(root: Path, scale: float) -> Iterator[Versus]:
-    """To a folder by all processors, and to one file."""
-    spark = Contender("Spark, Kafka to Parquet", nothing)
+def export_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
+    """To a folder by all processors, and to one file; headers too, which Spark leaves out."""
     for name, into_folder in (("a folder", True), ("one file", False)):
         ours = Contender("export", partial(export_topic, root, into_folder))
-        yield Versus(f"export to Parquet, {name}, d1", ours, spark, 10.0, "cpu", 29.9 * scale)
+        yield Versus(f"export to Parquet, {name}, d1", ours, peers.spark_to_parquet(D1), 10.0, "cpu", 29.9 * scale)
 
 
 def export_topic(root: Path, into_folder: bool) -> None:
@@ -175,10 +131,11 @@ def run(job: Versus, rounds: int, as_json: bool) -> None:
     """Measure and print a line."""
     runs_here = job.peer.run is not nothing
     measure([job.ours, job.peer] if runs_here else [job.ours], rounds)
-    ours = (job.ours.best_cpu if job.by == "cpu" else job.ours.best_wall) - job.start[0]
+    start, peer_start = job.starts()
+    ours = (job.ours.best_cpu if job.by == "cpu" else job.ours.best_wall) - start
     peer = job.quoted
     if runs_here:
-        peer = (job.peer.best_cpu if job.by == "cpu" else job.peer.best_wall) - job.start[1]
+        peer = (job.peer.best_cpu if job.by == "cpu" else job.peer.best_wall) - peer_start
     if as_json:
         figures = {"seconds": ours, "peer": job.peer.name, "peer_seconds": peer, "quoted": not runs_here, "by": job.by}
         print(json.dumps({"job": job.name, **figures, "ratio": peer / ours, "gate": job.gate}), flush=True)
@@ -201,10 +158,11 @@ def main() -> None:
     root = log_directory(options.scale, D1, D2)
     if not options.json:
         print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
-    for group in (start_jobs, dump_jobs, consumer_jobs, export_jobs):
-        for job in group(root, options.scale):
-            if options.only in job.name:
-                run(job, options.rounds, options.json)
+    with closing(Peers(options.scale, D1, D2)) as peers:
+        for group in (start_jobs, dump_jobs, consumer_jobs, export_jobs):
+            for job in group(root, options.scale, peers):
+                if options.only in job.name:
+                    run(job, options.rounds, options.json)
 
 
 if __name__ == "__main__":
