@@ -41,6 +41,7 @@ CONFS = {
 GROUP = "spark"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"spark", "cluster"} & set(getattr(item, "fixturenames", ())):
