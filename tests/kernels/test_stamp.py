@@ -36,6 +36,17 @@ def test_offsets_follow_one_another(kernels: SimpleNamespace) -> None:
     assert table["crc"].tolist() == before["crc"].tolist()
 
 
+def test_without_times_each_keeps_its_own(kernels: SimpleNamespace) -> None:
+    for data in (PAIR + SINGLE, stamped(kernels, PAIR + SINGLE, 0, 0, True, [50, 9])[0]):
+        buffer, table = bytearray(data), walk(data).table
+        times = table["max_timestamp"].tolist()
+        assert kernels.stamp_batches(buffer, table, 100, 5, False, None) == 103
+        assert (bytes(buffer), table["max_timestamp"].tolist()) == (
+            stamped(kernels, data, 100, 5, False, times)[0],
+            times,
+        )
+
+
 def test_the_last_offset_counts_where_a_batch_has_lost_records(kernels: SimpleNamespace) -> None:
     gap = batch(record(4, b"k", b"v"), 1, last_offset_delta=9, max_timestamp=7)
     _, table, end = stamped(kernels, gap, 100, 0, False, [7])

@@ -67,8 +67,21 @@ def test_what_a_producer_writes(kernels: SimpleNamespace) -> None:
         assert summary(kernels, {}, fields)["produced"] is produced
 
 
+def test_producers_the_first_and_the_last(kernels: SimpleNamespace) -> None:
+    first, last = {"base_offset": 7, "position": 0, "size": 70}, {"base_offset": 90, "position": 70, "size": 80}
+    found = summary(kernels, {**first, "magic": 1}, last)
+    assert {name: found[name] for name in BATCH_SUMMARY[11:]} == {
+        "with_producers": False, "first_magic": 1, "first_base_offset": 7, "first_last_offset": 9, "last_offset": 92,
+        "end": 150,
+    }  # fmt: skip
+    assert summary(kernels, first, {**last, "producer_id": 0})["with_producers"] is True
+
+
 def test_of_nothing(kernels: SimpleNamespace) -> None:
-    assert kernels.summarize_batches(np.empty(0, BATCH)) == (0,) * 8 + (True, True, True)
+    found = dict(zip(BATCH_SUMMARY, kernels.summarize_batches(np.empty(0, BATCH)), strict=True))
+    assert {name for name, value in found.items() if value is True} == {"from_zero", "ascending", "produced"}
+    unknown = {name for name in BATCH_SUMMARY if name.endswith(("offset", "epoch", "timestamp"))}
+    assert {name for name, value in found.items() if value == -1} == unknown
 
 
 @given(st.lists(st.binary(min_size=BATCH.itemsize, max_size=BATCH.itemsize), max_size=4))

@@ -13,9 +13,9 @@ from octavo.format.compression import Codec
 from octavo.format.record import Record
 from octavo.format.walker import walk
 from octavo.kernels.layout import BATCH
-from octavo.storage.append_info import AppendInfo, Limits, analyze, check_batches, clearly_sound
-from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.batch_row import batch_row, batch_rows
+from octavo.storage.append_info import AppendInfo, analyze, check_batches, clearly_sound
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
+from octavo.storage.batch_row import batch_row, batch_rows, summarize
 from tests.storage.analysis_cases import ASSIGNING, CASES, EPOCH, SIZE, SOUND, batch
 from tests.storage.produced_sets import NOW, old_set
 from tests.storage.test_validate import assign
@@ -29,14 +29,7 @@ def analyzed(
     leader_epoch: int = EPOCH,
     trusted: bool = False,
 ) -> AppendInfo:
-    return analyze(
-        data,
-        walk(data).table,
-        origin=origin,
-        max_message_bytes=max_message_bytes,
-        leader_epoch=leader_epoch,
-        trusted=trusted,
-    )
+    return analyze(data, walk(data).table, AppendRequest(origin, leader_epoch, trusted=trusted), max_message_bytes)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -64,24 +57,26 @@ def test_what_is_known_of_a_set() -> None:
     data = SOUND + batch(7, 2, EPOCH - 1, Codec.LZ4) + batch(9, 1, EPOCH)
     info = analyzed(data, AppendOrigin.REPLICATION)
     assert info.valid_bytes == len(data) and len(info.table) == 3
-    assert (info.first_offset, info.last_offset_of_first_batch, info.last_offset) == (0, 2, 9)
+    assert (info.first_offset, info.found.first_last_offset, info.last_offset) == (0, 2, 9)
     assert info.first_or_last_offset_of_first_batch == 0
-    assert (info.last_leader_epoch, info.max_timestamp, info.source_codec) == (EPOCH, NOW + 2, Codec.LZ4)
+    assert (info.max_timestamp, info.source_codec) == (NOW + 2, Codec.LZ4)
 
 
 def test_what_is_known_of_old_messages() -> None:
     data = old_set([Record(4, NOW, b"k", b"v"), Record(5, NOW + 7, b"k", b"v")], 1)
     info = analyzed(data, AppendOrigin.REPLICATION)
-    assert (info.first_offset, info.last_offset_of_first_batch, info.last_offset) == (None, 4, 5)
+    assert (info.first_offset, info.found.first_last_offset, info.last_offset) == (None, 4, 5)
     assert info.first_or_last_offset_of_first_batch == 4
-    assert (info.last_leader_epoch, info.max_timestamp, info.source_codec) == (None, NOW + 7, Codec.NONE)
+    assert (info.max_timestamp, info.source_codec) == (NOW + 7, Codec.NONE)
     v0 = analyzed(old_set([Record(0, NOW, None, b"v")], 0), AppendOrigin.CLIENT)
     assert v0.max_timestamp == -1
 
 
 def test_nothing_is_known_of_no_batch() -> None:
     info = analyzed(b"", AppendOrigin.CLIENT)
-    assert info[1:] == (0, None, -1, -1, None, -1, Codec.NONE) and not len(info.table)
+    assert not len(info.table) and info.valid_bytes == 0
+    assert (info.first_offset, info.first_or_last_offset_of_first_batch, info.last_offset) == (None, -1, -1)
+    assert (info.max_timestamp, info.source_codec) == (-1, Codec.NONE)
 
 
 def test_trusted_batches_may_count_on() -> None:
@@ -140,8 +135,8 @@ def test_many_batches_at_once_are_sound_where_one_after_the_other_is(
     for at, row in enumerate(rows):
         for name, value in row.items():
             table[at][name] = value
-    limits = Limits(origin, max_message_bytes, leader_epoch, trusted)
+    request = AppendRequest(origin, leader_epoch, trusted=trusted)
     try:
-        check_batches(table, limits)
+        check_batches(table, request, max_message_bytes)
     except AppendRejected:
-        assert not clearly_sound(table, limits)
+        assert not clearly_sound(summarize(table), request, max_message_bytes)

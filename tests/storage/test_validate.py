@@ -21,8 +21,9 @@ from octavo.format.walker import walk
 from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_OVERHEAD
 from octavo.storage import record_reader
-from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.assignment import Validated
+from octavo.storage.append_info import AppendInfo
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
+from octavo.storage.assignment import Assignment, Validated
 from octavo.storage.validate import assign_offsets
 from octavo.storage.validation_settings import ValidationSettings
 from tests.format.unpacked import unpacked
@@ -49,6 +50,8 @@ GOLDEN = {
     line.pop("case"): line for line in map(json.loads, lzma.decompress(GOLDEN_FILE.read_bytes()).decode().splitlines())
 }
 DEFAULTS = ValidationSettings.of(LogConfig.of())
+FROM_CLIENT = AppendRequest(AppendOrigin.CLIENT, 0)
+TO_DEFAULTS = Assignment(1, NOW, 0, DEFAULTS)
 
 
 def golden(case: Case) -> Answer:
@@ -62,17 +65,11 @@ def assign(
     *,
     origin: AppendOrigin = AppendOrigin.CLIENT,
     trusted: bool = False,
+    first_offset: int = FIRST_OFFSET,
 ) -> Validated:
-    return assign_offsets(
-        data,
-        walk(data).table,
-        first_offset=FIRST_OFFSET,
-        now_ms=NOW,
-        origin=origin,
-        settings=ValidationSettings.of(LogConfig.of(configs or {})),
-        leader_epoch=LEADER_EPOCH,
-        trusted=trusted,
-    )
+    assignment = Assignment(first_offset, NOW, LEADER_EPOCH, ValidationSettings.of(LogConfig.of(configs or {})))
+    request = AppendRequest(origin, LEADER_EPOCH, trusted=trusted)
+    return assign_offsets(data, AppendInfo.of(walk(data).table), request, assignment)
 
 
 def answered(case: Case, *, trusted: bool = False) -> Answer:
@@ -128,16 +125,7 @@ def test_a_trusted_set_is_its_batches_one_after_the_other(configs: dict[str, str
     together = assign(b"".join(batches), configs, trusted=True)
     alone, next_offset = [], FIRST_OFFSET
     for batch in batches:
-        table = walk(changed(batch, base_offset=0)).table
-        result = assign_offsets(
-            changed(batch, base_offset=0),
-            table,
-            first_offset=next_offset,
-            now_ms=NOW,
-            origin=AppendOrigin.CLIENT,
-            settings=ValidationSettings.of(LogConfig.of(configs)),
-            leader_epoch=LEADER_EPOCH,
-        )
+        result = assign(changed(batch, base_offset=0), configs, first_offset=next_offset)
         alone.append(bytes(result.data))
         next_offset = result.last_offset + 1
     assert bytes(together.data) == b"".join(alone)
@@ -167,16 +155,7 @@ def test_a_writable_buffer_is_changed_in_place_and_a_read_only_one_is_not() -> N
     protected = bytearray(PLAIN)
     table = walk(protected).table
     before = table.tobytes()
-    settings = DEFAULTS
-    assign_offsets(
-        memoryview(protected).toreadonly(),
-        table,
-        first_offset=1,
-        now_ms=NOW,
-        origin=AppendOrigin.CLIENT,
-        settings=settings,
-        leader_epoch=0,
-    )
+    assign_offsets(memoryview(protected).toreadonly(), AppendInfo.of(table), FROM_CLIENT, TO_DEFAULTS)
     assert protected == PLAIN and table.tobytes() == before
 
 
@@ -190,16 +169,7 @@ def test_a_refused_buffer_stays_as_it_is(name: str) -> None:
 
 
 def test_what_lies_behind_the_batches_is_left_out() -> None:
-    table = walk(PLAIN).table
-    result = assign_offsets(
-        PLAIN + b"half a batch",
-        table,
-        first_offset=0,
-        now_ms=NOW,
-        origin=AppendOrigin.CLIENT,
-        settings=DEFAULTS,
-        leader_epoch=0,
-    )
+    result = assign_offsets(PLAIN + b"half a batch", AppendInfo.of(walk(PLAIN).table), FROM_CLIENT, TO_DEFAULTS)
     assert len(result.data) == len(PLAIN)
 
 

@@ -13,7 +13,8 @@ from octavo.errors import AppendRejected
 from octavo.format.walker import walk
 from octavo.kernels.layout import Stop
 from octavo.storage.append_info import analyze
-from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
+from octavo.storage.assignment import Assignment
 from octavo.storage.validate import assign_offsets
 from octavo.storage.validation_settings import ValidationSettings
 from tests.storage.produced_sets import NOW
@@ -58,12 +59,11 @@ def test_nothing_but_a_refusal_escapes(
     sent = with_fitting_checksums(bytes(damaged))
     buffer = bytearray(sent)
     try:
-        info = analyze(buffer, walk(buffer).table, origin=origin, max_message_bytes=10**6, leader_epoch=3)
+        request = AppendRequest(origin, leader_epoch=3)
+        info = analyze(buffer, walk(buffer).table, request, max_message_bytes=10**6)
         if not info.valid_bytes:
             return
-        result = assign_offsets(
-            buffer, info.table, first_offset=50, now_ms=NOW, origin=origin, settings=topic, leader_epoch=3
-        )
+        result = assign_offsets(buffer, info, request, Assignment(50, NOW, 3, topic))
     except AppendRejected:
         assert buffer == sent
         return

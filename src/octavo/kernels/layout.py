@@ -122,7 +122,7 @@ def __getattr__(name: str) -> object:
     return dtype
 
 
-# What a summary says of all batches of a table: bits that any has, extremes, and what holds for all.
+# What a summary says of the batches of a table: bits that any has, extremes, what holds for all; the first, the last.
 BATCH_SUMMARY = (
     "flaws",
     "attributes",
@@ -135,6 +135,12 @@ BATCH_SUMMARY = (
     "from_zero",  # base offsets are 0
     "ascending",  # last offsets are 0 or more, each above the one before
     "produced",  # headers are such as a producer may write
+    "with_producers",  # any has a producer id
+    "first_magic",
+    "first_base_offset",
+    "first_last_offset",
+    "last_offset",
+    "end",  # the position behind the last
 )
 
 # What the counting rule of index entries remembers of a segment, an int64 each. "Entry" is the last in an index file.

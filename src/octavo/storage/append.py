@@ -12,21 +12,15 @@ from octavo.format.walker import walk
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.storage import validate
 from octavo.storage.append_info import AppendInfo, analyze
-from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.append_origin import AppendRequest
+from octavo.storage.assignment import Assignment
+from octavo.storage.batch_row import Summary
 from octavo.storage.log_state import LogState
+from octavo.storage.producer_check import NO_PRODUCERS
 from octavo.storage.roll import Incoming, new_base_offset
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-
-class AppendRequest(NamedTuple):
-    """Who appends, and what goes with it."""
-
-    origin: AppendOrigin
-    leader_epoch: int
-    transaction_version: int | None = None  # of markers, as their coordinator sent it along
-    trusted: bool = False  # Octavo's own encoder made the batches
 
 
 class AppendResult(NamedTuple):
@@ -61,37 +55,22 @@ def append(state: LogState, data: Buffer, request: AppendRequest) -> AppendResul
     """
     view = memoryview(data).cast("B")
     table = walk(view, check_crc=not request.trusted).table  # what was just encoded need not be summed up again
-    info = analyze(
-        view,
-        table,
-        origin=request.origin,
-        max_message_bytes=state.config.max_message_bytes,
-        leader_epoch=request.leader_epoch,
-        trusted=request.trusted,
-    )
+    info = analyze(view, table, request, state.settings.max_message_bytes)
     if not info.valid_bytes:
         return AppendResult(-1, -1, NO_TIMESTAMP, state.log_start_offset)
     with state.lock:
         state.check_open()
         batches = _assigned(state, view, info, request) if request.origin.assigns_offsets else _given(state, view, info)
-        return _append(state, batches, request)
+        return _append(state, batches, info.found, request)
 
 
 def _assigned(state: LogState, view: memoryview, info: AppendInfo, request: AppendRequest) -> _Batches:
     """The batches with the offsets that follow the log's end."""
-    validated = validate.assign_offsets(
-        view,
-        info.table,
-        first_offset=state.local.log_end_offset,
-        now_ms=state.environment.clock.time_ms(),
-        origin=request.origin,
-        settings=state.settings,
-        leader_epoch=request.leader_epoch,
-        trusted=request.trusted,
-    )
-    log_append_time = NO_TIMESTAMP if validated.log_append_time is None else validated.log_append_time
-    offsets = validated.first_offset, validated.last_offset
-    return _Batches(validated.data, validated.table, *offsets, validated.max_timestamp, log_append_time)
+    now_ms, first_offset = state.environment.clock.time_ms(), state.local.log_end_offset
+    assignment = Assignment(first_offset, now_ms, request.leader_epoch, state.settings)
+    made = validate.assign_offsets(view, info, request, assignment)
+    log_append_time = NO_TIMESTAMP if made.log_append_time is None else made.log_append_time
+    return _Batches(made.data, made.table, first_offset, made.last_offset, made.max_timestamp, log_append_time)
 
 
 def _given(state: LogState, view: memoryview, info: AppendInfo) -> _Batches:
@@ -103,30 +82,35 @@ def _given(state: LogState, view: memoryview, info: AppendInfo) -> _Batches:
     return _Batches(data, info.table, info.first_offset, info.last_offset, info.max_timestamp)
 
 
-def _append(state: LogState, batches: _Batches, request: AppendRequest) -> AppendResult:
+def _append(state: LogState, batches: _Batches, found: Summary, request: AppendRequest) -> AppendResult:
+    local = state.local
     if not request.origin.assigns_offsets:
-        state.epochs.assign_batches(batches.table)
+        if not state.epochs.is_continued(found):
+            state.epochs.assign_batches(batches.table)
     elif request.leader_epoch >= 0:  # all batches are of today's format, and have just been given this epoch
-        state.epochs.assign(request.leader_epoch, state.local.log_end_offset)
+        state.epochs.assign(request.leader_epoch, local.log_end_offset)
     size = len(batches.data)
     if size > state.config.segment_bytes:
         expected = f"expected at most segment.bytes, {state.config.segment_bytes}"
         raise RecordBatchTooLargeError(f"a set of {size} bytes, {expected}")
-    if state.local.roll_reason(Incoming(size, batches.last_offset, batches.max_timestamp)) is not None:
-        state.roll(new_base_offset(batches.first_offset, batches.last_offset, state.local.log_end_offset))
+    if local.roll_reason(Incoming(size, batches.last_offset, batches.max_timestamp)) is not None:
+        state.roll(new_base_offset(batches.first_offset, batches.last_offset, local.log_end_offset))
     producers = state.producers.state
-    change = producers.check(batches.data, batches.table, request.origin, request.transaction_version)
+    change = NO_PRODUCERS
+    if found.with_producers:
+        change = producers.check(batches.data, batches.table, request.origin, request.transaction_version)
     if (known := change.duplicate) is not None:
         appended = NO_TIMESTAMP if batches.log_append_time == NO_TIMESTAMP else known.timestamp
         return AppendResult(known.first_offset, known.last_offset, appended, state.log_start_offset, is_duplicate=True)
-    state.local.append(batches.last_offset, batches.data, batches.table)
-    producers.apply(change)
-    for completed in change.completed:
-        entry = producers.transactions.index_entry(completed)
-        if entry is not None:
-            state.local.segments.active.files.txn_index.append(entry)
-        producers.transactions.complete(completed)
+    local.append(batches.last_offset, batches.data, batches.table)
+    if change is not NO_PRODUCERS:
+        producers.apply(change)
+        for completed in change.completed:
+            entry = producers.transactions.index_entry(completed)
+            if entry is not None:
+                local.segments.active.files.txn_index.append(entry)
+            producers.transactions.complete(completed)
+        state.refresh_first_unstable()
     producers.map_end_offset = batches.last_offset + 1
-    state.refresh_first_unstable()
     first_offset = batches.last_offset if batches.first_offset is None else batches.first_offset
     return AppendResult(first_offset, batches.last_offset, batches.log_append_time, state.log_start_offset)

@@ -5,7 +5,7 @@ What the records say is `storage.validate`'s business.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw
-from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.batch_row import batch_row, batch_rows, summarize
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
+from octavo.storage.batch_row import Summary, batch_rows, summarize
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _UNKNOWN_MAGIC = int(Flaw.UNKNOWN_MAGIC)
 _TOO_SHORT = int(Flaw.TOO_SHORT)
 _DAMAGED = int(Flaw.TOO_SHORT | Flaw.CRC_MISMATCH)
+_REFUSED = _UNKNOWN_MAGIC | _DAMAGED
 _LARGEST_CODEC = int(max(Codec))
 
 
@@ -37,94 +38,91 @@ class AppendInfo(NamedTuple):
     """A set of batches as it came. Without a batch there is nothing to append, and its numbers are -1."""
 
     table: NDArray[np.void]  # the batches to append
-    valid_bytes: int  # where they end: an incomplete batch, or those of a later leader epoch, are left out
-    first_offset: int | None  # None: that of a v0/v1 message is not known
-    last_offset_of_first_batch: int
-    last_offset: int
-    last_leader_epoch: int | None
-    max_timestamp: int
-    source_codec: Codec  # that of the last compressed batch
+    found: Summary
+
+    @classmethod
+    def of(cls, table: NDArray[np.void]) -> Self:
+        return cls(table, summarize(table))
+
+    @property
+    def valid_bytes(self) -> int:
+        """Where the batches end: an incomplete one, or those of a later leader epoch, are left out."""
+        return self.found.end
+
+    @property
+    def first_offset(self) -> int | None:
+        """None: that of a v0/v1 message is not known."""
+        return self.found.first_base_offset if self.found.first_magic >= 2 else None
 
     @property
     def first_or_last_offset_of_first_batch(self) -> int:
-        return self.last_offset_of_first_batch if self.first_offset is None else self.first_offset
+        return self.found.first_base_offset if self.found.first_magic >= 2 else self.found.first_last_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.found.last_offset
+
+    @property
+    def max_timestamp(self) -> int:
+        return max(self.found.max_timestamp, layout.NO_TIMESTAMP)
+
+    @property
+    def source_codec(self) -> Codec:
+        """That of the last compressed batch."""
+        if not self.found.max_codec:
+            return Codec.NONE
+        codecs = self.table["attributes"] & layout.CODEC_MASK
+        return Codec(int(codecs[codecs.nonzero()[0][-1]]))
 
 
-class Limits(NamedTuple):
-    """What batches are held against."""
-
-    origin: AppendOrigin
-    max_message_bytes: int
-    leader_epoch: int
-    trusted: bool
-
-
-def analyze(
-    data: Buffer,
-    table: NDArray[np.void],
-    *,
-    origin: AppendOrigin,
-    max_message_bytes: int,
-    leader_epoch: int,
-    trusted: bool = False,
-) -> AppendInfo:
+def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> AppendInfo:
     """Check the batches that a walk has found in `data`, from its first byte on and with their CRCs.
 
-    `trusted`: Octavo's own encoder made them (`validate.assign_offsets` says what follows from it), and base offsets
-    may count on from batch to batch.
+    Of trusted ones (`validate.assign_offsets` says what follows from that) base offsets may count on from batch to
+    batch.
     """
-    limits = Limits(origin, max_message_bytes, leader_epoch, trusted)
-    kept = _before_later_epochs(table, leader_epoch) if origin is AppendOrigin.REPLICATION else table
-    if len(kept) <= 1 or not clearly_sound(kept, limits):
-        check_batches(kept, limits)
-    info = _info(kept)
-    end = info.valid_bytes
-    if len(kept) < len(table):
-        for batch in batch_rows(table[len(kept) :]):
+    info = AppendInfo.of(table)
+    if request.origin is AppendOrigin.REPLICATION and info.found.max_epoch > request.leader_epoch:
+        info = AppendInfo.of(_before_later_epochs(table, request.leader_epoch))
+    if not clearly_sound(info.found, request, max_message_bytes):
+        check_batches(info.table, request, max_message_bytes)
+    end = info.found.end
+    if len(info.table) < len(table):
+        for batch in batch_rows(table[len(info.table) :]):
             _check_magic(batch)  # all that is looked at of what is left out
             end = batch.end
-    _check_tail(memoryview(data).cast("B"), end)
+    if memoryview(data).nbytes > end:
+        _check_tail(memoryview(data).cast("B"), end)
     return info
 
 
-def source_codec(table: NDArray[np.void]) -> Codec:
-    """The codec of the last compressed batch."""
-    if not summarize(table).max_codec:
-        return Codec.NONE
-    codecs = table["attributes"] & layout.CODEC_MASK
-    return Codec(int(codecs[codecs.nonzero()[0][-1]]))
-
-
-def check_batches(table: NDArray[np.void], limits: Limits) -> None:
+def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:
     """Raise for the first batch that is refused, with the first reason in Kafka's order."""
     last_offset = -1
     for batch in batch_rows(table):
         _check_magic(batch)
-        _check_origin(batch, limits)
-        if limits.origin is not AppendOrigin.REPLICATION:
-            check_size(batch, limits.max_message_bytes)
+        _check_origin(batch, request)
+        if request.origin is not AppendOrigin.REPLICATION:
+            check_size(batch, max_message_bytes)
         _check_soundness(batch)
-        if not limits.origin.assigns_offsets and batch.last_offset <= last_offset:
+        if not request.origin.assigns_offsets and batch.last_offset <= last_offset:
             found = f"{batch} ends at offset {batch.last_offset}"
             raise OffsetsOutOfOrderError(f"{found}, expected more than {last_offset}")
         last_offset = batch.last_offset
 
 
-def clearly_sound(table: NDArray[np.void], limits: Limits) -> bool:
+def clearly_sound(found: Summary, request: AppendRequest, max_message_bytes: int) -> bool:
     """Whether `check_batches` refuses none of them: the same for all batches at once. False may be wrong."""
-    found = summarize(table)
-    if found.flaws & (_UNKNOWN_MAGIC | _DAMAGED) or found.max_codec > _LARGEST_CODEC:
+    if found.flaws & _REFUSED or found.max_codec > _LARGEST_CODEC:
         return False
-    match limits.origin:
-        case AppendOrigin.RAFT_LEADER:
-            sound = found.min_epoch == found.max_epoch == limits.leader_epoch
-        case AppendOrigin.CLIENT:
-            sound = limits.trusted or found.from_zero
-        case _:
-            sound = True
-    if limits.origin is not AppendOrigin.REPLICATION:
-        sound = sound and found.max_size <= limits.max_message_bytes
-    return sound and (limits.origin.assigns_offsets or found.ascending)
+    origin = request.origin
+    if origin is AppendOrigin.REPLICATION:
+        return found.ascending
+    if found.max_size > max_message_bytes:
+        return False
+    if origin is AppendOrigin.RAFT_LEADER:
+        return found.ascending and found.min_epoch == found.max_epoch == request.leader_epoch
+    return request.trusted or found.from_zero or origin is AppendOrigin.COORDINATOR
 
 
 def check_size(batch: BatchRow, max_message_bytes: int) -> None:
@@ -133,32 +131,11 @@ def check_size(batch: BatchRow, max_message_bytes: int) -> None:
         raise RecordTooLargeError(f"{batch} has {batch.size} bytes, {expected}")
 
 
-def _info(table: NDArray[np.void]) -> AppendInfo:
-    if not len(table):
-        return AppendInfo(table, 0, None, -1, -1, None, layout.NO_TIMESTAMP, Codec.NONE)
-    found, first = summarize(table), batch_row(table, 0)
-    last = first if len(table) == 1 else batch_row(table, -1)
-    return AppendInfo(
-        table,
-        valid_bytes=last.end,
-        first_offset=first.base_offset if first.magic >= 2 else None,
-        last_offset_of_first_batch=first.last_offset,
-        last_offset=last.last_offset,
-        last_leader_epoch=None
-        if last.partition_leader_epoch == layout.NO_LEADER_EPOCH
-        else last.partition_leader_epoch,
-        max_timestamp=max(found.max_timestamp, layout.NO_TIMESTAMP),
-        source_codec=source_codec(table) if found.max_codec else Codec.NONE,
-    )
-
-
 def _before_later_epochs(table: NDArray[np.void], leader_epoch: int) -> NDArray[np.void]:
     """The batches up to the first one of a later leader epoch than the follower knows.
 
     A leader that was replaced while it sent an answer may have put batches of its successor into it (KAFKA-18723).
     """
-    if summarize(table).max_epoch <= leader_epoch:
-        return table
     epochs = table["partition_leader_epoch"]
     later = ((epochs != layout.NO_LEADER_EPOCH) & (epochs > leader_epoch)).nonzero()[0]
     return table[: later[0]] if len(later) else table
@@ -169,11 +146,11 @@ def _check_magic(batch: BatchRow) -> None:
         raise CorruptBatchError(f"{batch} has magic {batch.magic}, expected 0, 1 or 2")
 
 
-def _check_origin(batch: BatchRow, limits: Limits) -> None:
-    if limits.origin is AppendOrigin.RAFT_LEADER and batch.partition_leader_epoch != limits.leader_epoch:
+def _check_origin(batch: BatchRow, request: AppendRequest) -> None:
+    if request.origin is AppendOrigin.RAFT_LEADER and batch.partition_leader_epoch != request.leader_epoch:
         found = f"{batch} has leader epoch {batch.partition_leader_epoch}"
-        raise InvalidBatchError(f"{found}, expected the raft leader's, {limits.leader_epoch}")
-    if limits.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not limits.trusted:
+        raise InvalidBatchError(f"{found}, expected the raft leader's, {request.leader_epoch}")
+    if request.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not request.trusted:
         raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, expected a producer's, 0")
 
 

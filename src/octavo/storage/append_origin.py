@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import Enum
+from typing import NamedTuple
 
 
 class AppendOrigin(Enum):
-    """Kafka's four origins of an append."""
+    """Kafka's four origins of an append, and whether the log gives offsets to batches from there."""
 
-    CLIENT = auto()  # a producer: everything is checked
-    COORDINATOR = auto()  # a group or transaction coordinator: offsets are assigned, sequences not checked
-    REPLICATION = auto()  # a log that was checked when it was first written: nothing is assigned
-    RAFT_LEADER = auto()  # offsets were assigned by the quorum's leader
+    CLIENT = "client", True  # a producer: everything is checked
+    COORDINATOR = "coordinator", True  # a group or transaction coordinator: sequences are not checked
+    REPLICATION = "replication", False  # a log that was checked when it was first written: nothing is assigned
+    RAFT_LEADER = "raft leader", False  # offsets were assigned by the quorum's leader
 
-    @property
-    def assigns_offsets(self) -> bool:
-        return self in (AppendOrigin.CLIENT, AppendOrigin.COORDINATOR)
+    def __init__(self, label: str, assigns_offsets: bool) -> None:
+        self.assigns_offsets = assigns_offsets
+
+
+class AppendRequest(NamedTuple):
+    """Who appends, and what goes with it."""
+
+    origin: AppendOrigin
+    leader_epoch: int
+    transaction_version: int | None = None  # of markers, as their coordinator sent it along
+    trusted: bool = False  # Octavo's own encoder made the batches

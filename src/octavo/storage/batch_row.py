@@ -34,11 +34,13 @@ class Summary(NamedTuple):
     from_zero: bool
     ascending: bool
     produced: bool
+    with_producers: bool
+    first_magic: int
+    first_base_offset: int
+    first_last_offset: int
+    last_offset: int
+    end: int
 
 
 def summarize(table: NDArray[np.void]) -> Summary:
     return Summary._make(kernels.summarize_batches(table))
-
-
-def largest_timestamp(table: NDArray[np.void]) -> int:
-    return summarize(table).max_timestamp

@@ -15,7 +15,7 @@ from octavo.filesystem import FileSystem
 from octavo.format import leader_epochs
 from octavo.format.leader_epochs import EpochEntry
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT
-from octavo.storage.batch_row import summarize
+from octavo.storage.batch_row import Summary, summarize
 from octavo.storage.small_file import replace_file
 
 
@@ -51,8 +51,16 @@ class LeaderEpochs:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that an epoch began: entries that contradict it go."""
+        if self._entries and self._entries[-1].epoch == epoch and self._entries[-1].start_offset <= start_offset:
+            return
         with self._lock:
             self._write(_assigned(self._entries, epoch, start_offset))
+
+    def is_continued(self, batches: Summary) -> bool:
+        """Whether all batches are of the latest epoch, as they nearly always are: there is nothing to note."""
+        epoch, entries = batches.max_epoch, self._entries
+        is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch
+        return is_latest and batches.min_magic >= 2
 
     def assign_batches(self, table: NDArray[np.void], *, only_greater: bool = False) -> None:
         """Note the epochs of appended batches, which end with a batch of an old format: that has none.
@@ -60,9 +68,9 @@ class LeaderEpochs:
         With `only_greater`, as recovery does it, batches that do not raise the epoch are passed over.
         """
         with self._lock:
-            entries = self._entries
-            if entries and _continues(table, entries[-1].epoch):
+            if self.is_continued(summarize(table)):
                 return
+            entries = self._entries
             for magic, epoch, base_offset in _changes(table):
                 if magic < 2:
                     entries = entries if only_greater else ()
@@ -115,12 +123,6 @@ def _assigned(entries: tuple[EpochEntry, ...], epoch: int, start_offset: int) ->
     while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
         kept -= 1
     return (*entries[:kept], EpochEntry(epoch, start_offset))
-
-
-def _continues(table: NDArray[np.void], epoch: int) -> bool:
-    """Whether all batches are of the latest epoch, as they nearly always are."""
-    found = summarize(table)
-    return found.min_epoch == found.max_epoch == epoch and found.min_magic >= 2
 
 
 def _changes(table: NDArray[np.void]) -> Iterable[tuple[int, int, int]]:

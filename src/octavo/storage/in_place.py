@@ -10,8 +10,9 @@ from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
 from octavo.kernels.layout import Column
+from octavo.storage.append_info import AppendInfo
 from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.batch_row import batch_rows, largest_timestamp, summarize
+from octavo.storage.batch_row import Summary, batch_rows
 from octavo.storage.record_checks import Timestamps, check_records
 from octavo.storage.record_reader import read_batch
 from octavo.storage.validation_settings import ValidationSettings
@@ -36,9 +37,9 @@ def keeps_codec(table: NDArray[np.void], settings: ValidationSettings) -> bool:
     return bool(((codecs == int(settings.codec)) | plain_control).all())
 
 
-def headers_suffice(table: NDArray[np.void], assignment: Assignment) -> bool:
+def headers_suffice(found: Summary, assignment: Assignment) -> bool:
     """Whether headers that tell the truth show that the topic takes all records."""
-    settings, found = assignment.settings, summarize(table)
+    settings = assignment.settings
     if settings.is_compacted or found.attributes & layout.LOG_APPEND_TIME:
         return False
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
@@ -69,15 +70,21 @@ def check_in_place(
 
 
 def assign_in_place(
-    view: memoryview, table: NDArray[np.void], max_timestamps: Timestamps, assignment: Assignment
+    view: memoryview, info: AppendInfo, max_timestamps: Timestamps | None, assignment: Assignment
 ) -> Validated:
-    """The batches with their headers changed, and the table with them; a read-only buffer is copied first."""
+    """The batches with their headers changed, and the table with them; a read-only buffer is copied first.
+
+    `max_timestamps` has each batch's largest timestamp; None: that of its header.
+    """
+    table = info.table
     if view.readonly:
         view = memoryview(bytearray(view))
         table = np.frombuffer(bytearray(table.tobytes()), layout.BATCH)  # a tenth of the cost of its copy()
     appended = assignment.log_append_time
     if appended is not None:
-        max_timestamps = np.full(len(table), appended)
+        max_timestamps, largest = np.full(len(table), appended), appended
+    else:
+        largest = info.found.max_timestamp if max_timestamps is None else int(max_timestamps.max())
     next_offset = kernels.stamp_batches(
         view, table, assignment.first_offset, assignment.leader_epoch, appended is not None, max_timestamps
     )
@@ -86,7 +93,7 @@ def assign_in_place(
         table,
         assignment.first_offset,
         last_offset=next_offset - 1,
-        max_timestamp=largest_timestamp(table),
+        max_timestamp=largest,
         log_append_time=appended,
         is_rebuilt=False,
     )

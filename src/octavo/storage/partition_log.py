@@ -13,8 +13,8 @@ from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import PARTITION_METADATA
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
 from octavo.storage import lookup, read, retain, truncate
-from octavo.storage.append import AppendRequest, AppendResult, append
-from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.append import AppendResult, append
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.delete import Deleter, remove_folder
 from octavo.storage.load import LoadRequest, load
 from octavo.storage.log_state import LogState

@@ -40,6 +40,9 @@ class ProducerAppend(NamedTuple):
     duplicate: CachedBatch | None = None
 
 
+NO_PRODUCERS = ProducerAppend([], [])
+
+
 def check_producers(
     producers: ProducerTable,
     data: Buffer,

@@ -18,7 +18,7 @@ from octavo.format.control import ControlType
 from octavo.format.txn_index import AbortedTxn
 from octavo.kernels import layout
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_check import ProducerAppend, check_producers
+from octavo.storage.producer_check import NO_PRODUCERS, ProducerAppend, check_producers
 from octavo.storage.producer_replicate import replicate_producers
 from octavo.storage.producer_table import ProducerTable
 from octavo.storage.transactions import Transactions
@@ -65,7 +65,7 @@ class ProducerStateManager:
         needs the transaction version that the coordinator sent along.
         """
         if not (table["producer_id"] > layout.NO_PRODUCER_ID).any():
-            return ProducerAppend([], [])
+            return NO_PRODUCERS
         if origin is AppendOrigin.REPLICATION:
             return replicate_producers(self.producers, data, table)
         return check_producers(self.producers, data, table, origin, transaction_version)

@@ -27,23 +27,27 @@ cdef void stamp(uint8_t *p, Batch *batch, int64_t last_offset, int32_t leader_ep
 def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint log_append_time, max_timestamps):
     """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
 
-    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each. Headers and rows
-    are changed; a CRC is computed anew where type or time differ from what the row said. Returns the next offset.
+    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each; None: its own.
+    Headers and rows are changed; a CRC is computed anew where type or time differ from what the row said. Returns the
+    next offset.
     """
     cdef Py_buffer views[3]
     cdef uint8_t *base
     cdef Batch *batches
-    cdef const int64_t *times
+    cdef const int64_t *times = NULL
     cdef Py_ssize_t i = 0, count
     cdef int pinned = 0
     cdef bint sound
     try:
-        for buffer, flags in ((data, PyBUF_WRITABLE), (table, PyBUF_WRITABLE), (max_timestamps, PyBUF_SIMPLE)):
-            PyObject_GetBuffer(buffer, &views[pinned], flags)
+        for buffer in (data, table):
+            PyObject_GetBuffer(buffer, &views[pinned], PyBUF_WRITABLE)
             pinned += 1
-        base, batches, times = <uint8_t *>views[0].buf, <Batch *>views[1].buf, <const int64_t *>views[2].buf
-        count = views[1].len // sizeof(Batch)
-        sound = views[2].len // 8 == count
+        base, batches, count = <uint8_t *>views[0].buf, <Batch *>views[1].buf, views[1].len // sizeof(Batch)
+        sound = True
+        if max_timestamps is not None:
+            PyObject_GetBuffer(max_timestamps, &views[pinned], PyBUF_SIMPLE)
+            pinned += 1
+            times, sound = <const int64_t *>views[2].buf, views[2].len // 8 == count
         with nogil:
             while sound and i < count:
                 sound = (batches[i].magic == 2 and batches[i].size >= BATCH_OVERHEAD
@@ -53,7 +57,8 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
                 for i in range(count):
                     next_offset = <int64_t>(<uint64_t>next_offset + <uint64_t>batches[i].count)
                     stamp(base + batches[i].position, &batches[i], <int64_t>(<uint64_t>next_offset - 1), leader_epoch,
-                          LOG_APPEND_TIME if log_append_time else 0, times[i])
+                          LOG_APPEND_TIME if log_append_time else 0,
+                          times[i] if times != NULL else batches[i].max_timestamp)
     finally:
         while pinned:
             pinned -= 1

@@ -5,16 +5,19 @@ from octavo.kernels.compiled.layout cimport *
 
 
 def summarize_batches(table):
-    """The fields of `layout.BATCH_SUMMARY` over the rows of a table; of none zeros, and True for what all would do."""
+    """The fields of `layout.BATCH_SUMMARY` over the rows of a table.
+
+    Of none they are 0, -1 for offsets, epochs and times, True for what all would do.
+    """
     cdef Py_buffer view
     cdef const Batch *rows
     cdef const Batch *row
     cdef Py_ssize_t i, count
-    cdef int64_t last_offset = -1, next_offset, max_timestamp = 0
-    cdef int32_t max_size = 0, min_epoch = 0, max_epoch = 0, min_magic = 0, max_codec = 0
+    cdef int64_t last_offset = -1, next_offset, max_timestamp = -1, base_offset = -1, first_last_offset = -1, end = 0
+    cdef int32_t max_size = 0, min_epoch = -1, max_epoch = -1, min_magic = 0, first_magic = 0, max_codec = 0
     cdef uint8_t flaws = 0
     cdef int16_t attributes = 0
-    cdef bint from_zero = True, ascending = True, produced = True
+    cdef bint from_zero = True, ascending = True, produced = True, with_producers = False
     PyObject_GetBuffer(table, &view, PyBUF_SIMPLE)
     rows, count = <const Batch *>view.buf, view.len // sizeof(Batch)
     with nogil:
@@ -35,6 +38,12 @@ def summarize_batches(table):
             produced = produced and not (row.count <= 0 or row.count - 1 != row.last_offset_delta
                                          or row.attributes & CONTROL
                                          or (row.producer_id > -1 and row.base_sequence < 0))
+            with_producers = with_producers or row.producer_id > -1
+        if count:
+            row = rows + count - 1
+            end = <int64_t>(<uint64_t>row.position + <uint64_t><int64_t>row.size)
+            first_magic, base_offset = rows.magic, rows.base_offset
+            first_last_offset = <int64_t>(<uint64_t>base_offset + <uint64_t><int64_t>rows.last_offset_delta)
     PyBuffer_Release(&view)
     return (flaws, attributes, max_codec, max_size, max_timestamp, min_epoch, max_epoch, min_magic, from_zero, ascending,
-            produced)
+            produced, with_producers, first_magic, base_offset, first_last_offset, last_offset, end)

@@ -24,16 +24,19 @@ def stamp_batches(
     next_offset: int,
     leader_epoch: int,
     log_append_time: bool,
-    max_timestamps: NDArray[np.int64],
+    max_timestamps: NDArray[np.int64] | None,
 ) -> int:
     """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
 
-    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each. Headers and rows
-    are changed; a CRC is computed anew where type or time differ from what the row said. Returns the next offset.
+    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each; None: its own.
+    Headers and rows are changed; a CRC is computed anew where type or time differ from what the row said. Returns the
+    next offset.
     """
     view = memoryview(data).cast("B")
     if view.readonly or not table.flags.writeable:
         raise BufferError("data and table to stamp must be writable")
+    if max_timestamps is None:
+        max_timestamps = table["max_timestamp"].copy()
     if len(max_timestamps) != len(table) or not all(_is_inside(batch, len(view)) for batch in table):
         raise ValueError(f"{len(table)} batches of magic 2 inside the data, and a time each, are needed")
     for batch, max_timestamp in zip(table, max_timestamps.tolist(), strict=True):
