@@ -252,6 +252,10 @@ def test_records_that_a_decoder_cannot_read(tmp_path: Path, key: str, value: str
         ("010c00", "Failed to deserialize record with type 12"),
         ("01140000ff", "Found 1 byte(s) of garbage after 20"),
         ("01140000", '{"type":"NO_OP_RECORD","version":0,"data":{}}'),
+        # A version from the future is looked at inside structs alone: of no element, and of one.
+        ("01147f00", '{"type":"NO_OP_RECORD","version":127,"data":{}}'),
+        ("010e7f01026b00000000000000000000", '"version":127,"data":{"entity":[],"key":"k"'),
+        ("010e7f02057573657200" + "00" + "026b00000000000000000000", "Failed to deserialize record with type 14"),
     ],
 )
 def test_metadata_records(tmp_path: Path, value: str | None, expected: str) -> None:

@@ -125,9 +125,21 @@ def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
         row, end = decode_lenient(kind.message, kind.message.versions.nearest(version), value, at)
     except CorruptionError:
         raise UnreadableError(f"Failed to deserialize record with type {type_id}") from None
+    if version > kind.message.versions.highest and _holds_structs(kind.message, row):
+        raise UnreadableError(f"Failed to deserialize record with type {type_id}")
     if end < len(value):
         raise UnreadableError(f"Found {len(value) - end} byte(s) of garbage after {type_id}")
     return MetadataRecord(kind, version, row)
+
+
+def _holds_structs(message: schema.Message, row: schema.Row) -> bool:
+    """Whether any struct was read inside the message: there alone do Kafka's readers look whether they know a version."""
+    return any(
+        row[part.name]
+        for part in message.fields
+        if isinstance(part.type, schema.Struct)
+        or (isinstance(part.type, schema.Array) and isinstance(part.type.element, schema.Struct))
+    )
 
 
 def _frame_number(value: bytes, at: int, what: str) -> tuple[int, int]:
