@@ -133,7 +133,7 @@ def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
 
 
 def _holds_structs(message: schema.Message, row: schema.Row) -> bool:
-    """Whether any struct was read inside the message: there alone do Kafka's readers look whether they know a version."""
+    """Whether a struct was read inside the message: there alone Kafka's readers look whether they know a version."""
     return any(
         row[part.name]
         for part in message.fields
