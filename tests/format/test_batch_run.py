@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from octavo.format.batch import decode_batch
-from octavo.format.batch_run import BatchSettings, RunEncoder, RunFacts, cut
+from octavo.format.batch_run import BatchSettings, RunEncoder, RunFacts
 from octavo.format.compression import Codec
 from octavo.format.record import Header, Record
 from octavo.format.row_columns import from_records
@@ -66,6 +66,26 @@ def test_facts_of_two_runs() -> None:
     assert one + two == RunFacts(30, 5, 6, 9, 0, has_null_keys=True)
 
 
-def test_cut_takes_one_row_at_least() -> None:
-    assert cut(np.array([0, 5, 10, 40, 45]), 10).tolist() == [2, 3, 4]
-    assert cut(np.array([0]), 10).tolist() == []
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_runs_of_rows_in_another_order(codec: Codec) -> None:
+    given = records(200, headers=True)
+    order = np.random.default_rng(5).permutation(200).astype(np.int32)
+    encoder, ends = RunEncoder(BatchSettings(1000, codec)), np.array([0, 50, 50, 51, 200])
+    runs = [(bytes(data), facts) for data, facts in encoder.encode_runs(from_records(given), order, ends)]
+    assert ends.tolist() == [0, 50, 50, 51, 200]
+    first = 0
+    for (data, facts), end in zip(runs, ends.tolist(), strict=True):
+        chosen = [given[row] for row in order[first:end]]
+        alone, alone_facts = encoder.encode(from_records(chosen))
+        assert data == bytes(alone)
+        assert (facts.size, facts.records, facts.largest_batch) == (len(alone), end - first, alone_facts.largest_batch)
+        assert facts.max_timestamp == alone_facts.max_timestamp
+        first = end
+
+
+@pytest.mark.parametrize("batch_size", [0, 1, 61, 62, 100])
+def test_batches_of_the_least_size(batch_size: int) -> None:
+    data, _ = RunEncoder(BatchSettings(batch_size)).encode(from_records(records(9)))
+    assert walk(data).table["count"].tolist() == [1] * 9
+    data, facts = RunEncoder(BatchSettings(batch_size)).encode(from_records([]))
+    assert (bytes(data), facts) == (b"", RunFacts())

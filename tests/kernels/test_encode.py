@@ -17,7 +17,7 @@ from tests.kernels.hand_made import batch, record, table_of
 def binary(*values: bytes | None) -> BinaryColumn:
     offsets = np.cumsum([0, *(len(value or b"") for value in values)]).astype(np.int32)
     data = np.frombuffer(b"".join(value or b"" for value in values), np.uint8)
-    valid = np.packbits([value is not None for value in values], bitorder="little")
+    valid = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
     return BinaryColumn(offsets, data, valid)
 
 

@@ -19,7 +19,6 @@ from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 
 # What a record takes beside its key, value and headers: its own length, attributes, two deltas, two lengths, a count.
 _RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
-_USUAL_RECORD_OVERHEAD = 18  # no record below 1 MiB in a batch of one minute takes more
 _HEADER_OVERHEAD = 5 + 5
 
 
@@ -62,37 +61,51 @@ class RunEncoder:
         self._room = bytearray()
 
     def encode(self, columns: RecordColumns) -> tuple[memoryview, RunFacts]:
-        """All rows as batches of about batch.size bytes before compression; a larger record has a batch of its own.
+        """All rows as one run, in their order."""
+        runs = self.encode_runs(columns, np.arange(columns.rows, dtype=np.int32), np.full(1, columns.rows))
+        return runs[0]
 
-        Offsets count from 0 in each batch: whoever appends them to a log says what they begin with. The bytes are good
-        until the next call.
+    def encode_runs(
+        self, columns: RecordColumns, order: NDArray[np.int32], ends: NDArray[np.int64]
+    ) -> list[tuple[memoryview, RunFacts]]:
+        """Runs of batches of about batch.size bytes before compression; a larger record has a batch of its own.
+
+        Run i has the rows order[ends[i - 1]:ends[i]]. Offsets count from 0 in each batch: whoever appends them to a log
+        says what they begin with. The bytes are good until the next call.
         """
-        settings, ends = self._settings, payload_ends(columns)
-        usual = ends + np.arange(len(ends)) * _USUAL_RECORD_OVERHEAD
-        table = _headers(columns, cut(usual, settings.batch_size - BATCH_OVERHEAD), settings.codec)
-        self._reserve(int(ends[-1]) + columns.rows * _RECORD_OVERHEAD + len(table) * BATCH_OVERHEAD)
-        if settings.codec is Codec.NONE:
-            code, _, end = kernels.encode_batches(columns, 0, table, self._room, 0)
-            _check(code)
-            run, largest = memoryview(self._room)[:end], int(table["size"].max(initial=0))
-        else:
-            batches = self._compressed(columns, table)
-            run, largest = memoryview(b"".join(batches)), max(map(len, batches), default=0)
-        latest = int(table["max_timestamp"].max(initial=layout.NO_TIMESTAMP))
-        null_keys = columns.rows > 0 if columns.key is None else columns.key.nulls > 0
-        return run, RunFacts(len(run), columns.rows, largest, latest, settings.codec, null_keys)
-
-    def _compressed(self, columns: RecordColumns, table: NDArray[np.void]) -> list[bytes]:
-        settings, room, batches, first = self._settings, self._room, [], 0
-        for row in table:
-            header = BatchHeader.from_row(row)
-            end = first + header.count
-            code, length = kernels.encode_records(columns, first, end, 0, header.base_timestamp, room, 0)
-            _check(code)
-            batches.append(
-                frame_batch(header, compress(settings.codec, memoryview(room)[:length], level=settings.level))
+        settings, payload = self._settings, int(payload_ends(columns)[-1])
+        size = payload + len(order) * _RECORD_OVERHEAD
+        # No batch and the next one of its run could be one.
+        batches = min(2 * size // max(settings.batch_size - BATCH_OVERHEAD, 1) + 2 * len(ends), len(order))
+        self._reserve(size + batches * BATCH_OVERHEAD)
+        table, stops = _headers(batches, settings.codec), ends.astype(np.int64)
+        is_plain = settings.codec is Codec.NONE
+        code, count, end = kernels.encode_runs(columns, order, stops, table, self._room, settings.batch_size, is_plain)
+        if code != Code.DONE:
+            raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")
+        table, has_null_keys = table[:count], columns.key is None or columns.key.nulls > 0
+        runs, first, start = [], 0, 0
+        for stop, records in zip(stops.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
+            rows = table[first:stop]
+            at = int(table["position"][stop]) if stop < count else end
+            run, largest = memoryview(self._room)[start:at], int(rows["size"].max(initial=0))
+            if not is_plain:
+                packed = self._compressed(rows)
+                run, largest = memoryview(b"".join(packed)), max(map(len, packed), default=0)
+            latest = int(rows["max_timestamp"].max(initial=layout.NO_TIMESTAMP))
+            runs.append(
+                (run, RunFacts(len(run), records, largest, latest, settings.codec, has_null_keys and records > 0))
             )
-            first = end
+            first, start = stop, at
+        return runs
+
+    def _compressed(self, table: NDArray[np.void]) -> list[bytes]:
+        settings, room, batches = self._settings, memoryview(self._room), []
+        for row in table:
+            start = int(row["position"])
+            records = room[start + BATCH_OVERHEAD : start + int(row["size"])]
+            packed = compress(settings.codec, records, level=settings.level)
+            batches.append(frame_batch(BatchHeader.from_row(row), packed))
         return batches
 
     def _reserve(self, size: int) -> None:
@@ -116,34 +129,12 @@ def payload_ends(columns: RecordColumns) -> NDArray[np.int64]:
     return ends
 
 
-def cut(ends: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """The row that each batch ends before: as many rows as fit into the limit, at least one."""
-    cuts, first, rows = [], 0, len(ends) - 1
-    while first < rows:
-        first = max(int(ends.searchsorted(ends[first] + limit, side="right")) - 1, first + 1)
-        cuts.append(first)
-    return np.array(cuts, np.int64)
-
-
-def _headers(columns: RecordColumns, ends: NDArray[np.int64], codec: Codec) -> NDArray[np.void]:
-    """The headers of the batches; the columns' offsets become those in each batch."""
-    table = np.zeros(len(ends), BATCH)
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends
-    table["count"] = ends - starts
-    table["last_offset_delta"] = table["count"] - 1
+def _headers(batches: int, codec: Codec) -> NDArray[np.void]:
+    """What the headers of batches have in common."""
+    table = np.zeros(batches, BATCH)
     table["attributes"] = int(codec)
     table["partition_leader_epoch"] = layout.NO_LEADER_EPOCH
     table["producer_id"] = layout.NO_PRODUCER_ID
     table["producer_epoch"] = layout.NO_PRODUCER_EPOCH
     table["base_sequence"] = layout.NO_SEQUENCE
-    if len(ends):
-        timestamps = columns.timestamp[: columns.rows]
-        table["base_timestamp"] = timestamps[starts]
-        table["max_timestamp"] = np.maximum.reduceat(timestamps, starts)
-        columns.offset = np.arange(columns.rows, dtype=np.int64) - np.repeat(starts, table["count"])
     return table
-
-
-def _check(code: int) -> None:
-    if code != Code.DONE:
-        raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,16 @@ _RECORD = ("timestamp", "key", "value", "headers")
 _MILLISECONDS = pa.timestamp("ms", "UTC")
 
 
+class Routed(NamedTuple):
+    """Rows of a topic, in the order of their partitions: those of partitions[i] are order[ends[i - 1]:ends[i]]."""
+
+    destination: Destination
+    partitions: list[int]
+    columns: RecordColumns
+    order: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+
 class Router:
     """Sends rows on their way, as Kafka's producer does. Not thread-safe."""
 
@@ -35,22 +45,21 @@ class Router:
         self._sticky: dict[str, StickyPartition] = {}
         self._chooser = random.Random()
 
-    def route(self, batch: pa.RecordBatch, now_ms: int) -> Iterator[tuple[Destination, int, RecordColumns]]:
-        """The rows of each topic's partitions, in their order. Rows without a timestamp get that of now."""
+    def route(self, batch: pa.RecordBatch, now_ms: int) -> Iterator[Routed]:
+        """The rows of each topic. Rows without a timestamp get that of now."""
         for topic, rows in self._by_topic(batch):
             destination = self._destinations.of(topic)
-            records = rows.select([name for name in _RECORD if name in rows.schema.names])
-            records = _with_timestamps(records, now_ms)
-            partitions = self._partitions(destination, rows, records)
+            columns = _columns(rows, now_ms)
+            partitions = self._partitions(destination, rows, columns)
             if partitions is None:
-                yield destination, 0, _columns(records, now_ms)
+                yield Routed(
+                    destination, [0], columns, np.arange(columns.rows, dtype=np.int32), np.full(1, columns.rows)
+                )
                 continue
-            order = np.argsort(partitions, kind="stable")
-            found, starts = np.unique(partitions[order], return_index=True)
-            ends = [*starts[1:].tolist(), len(order)]
-            sorted_records = records.take(pa.array(order))
-            for partition, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
-                yield destination, partition, _columns(sorted_records.slice(start, end - start), now_ms)
+            counts = np.bincount(partitions, minlength=1)
+            found = np.flatnonzero(counts)
+            order = np.argsort(partitions, kind="stable").astype(np.int32)
+            yield Routed(destination, found.tolist(), columns, order, np.cumsum(counts[found]))
 
     @property
     def partition_count(self) -> int:
@@ -69,19 +78,18 @@ class Router:
             yield name, batch if len(names) == 1 else batch.filter(pc.equal(topics, name))
 
     def _partitions(
-        self, destination: Destination, rows: pa.RecordBatch, records: pa.RecordBatch
+        self, destination: Destination, rows: pa.RecordBatch, columns: RecordColumns
     ) -> NDArray[np.int16 | np.int32] | None:
         """The partition of each row; None where there is but one."""
         count, sticky = destination.partitions, self._sticky_of(destination)
         given = rows.column("partition") if "partition" in rows.schema.names else None
         if given is None and count == 1:
             return None
-        columns = from_arrow(records)
         chosen = np.empty(columns.rows, np.int32)
         unkeyed = np.ones(columns.rows, np.bool_)
         if columns.key is not None and not self._ignore_keys:
             chosen = partitions_for_keys(columns.key, columns.rows, count)
-            unkeyed = records.column("key").is_null().to_numpy(zero_copy_only=False)
+            unkeyed = rows.column("key").is_null().to_numpy(zero_copy_only=False)
         if given is not None and given.null_count < len(given):
             explicit = given.is_valid().to_numpy(zero_copy_only=False)
             numbers = given.fill_null(0).to_numpy()
@@ -104,9 +112,10 @@ class Router:
         return sticky
 
 
-def _columns(records: pa.RecordBatch, now_ms: int) -> RecordColumns:
-    columns = from_arrow(records)
-    if "timestamp" not in records.schema.names:
+def _columns(rows: pa.RecordBatch, now_ms: int) -> RecordColumns:
+    records = rows.select([name for name in _RECORD if name in rows.schema.names])
+    columns = from_arrow(_with_timestamps(records, now_ms))
+    if "timestamp" not in rows.schema.names:
         columns.timestamp = np.full(columns.rows, now_ms)
     return columns
 

@@ -42,11 +42,12 @@ def stage_rows(
     encoders: dict[str, RunEncoder] = {}
     try:
         for batch in _gathered(batches, columns, router, options.batches.batch_size):
-            for destination, partition, records in router.route(batch, clock.time_ms()):
+            for destination, partitions, records, order, ends in router.route(batch, clock.time_ms()):
                 encoder = encoders.get(destination.topic)
                 if encoder is None:
                     encoder = encoders[destination.topic] = RunEncoder(_settings(destination, options.batches))
-                stage.append(destination.place(partition), *encoder.encode(records))
+                for partition, run in zip(partitions, encoder.encode_runs(records, order, ends), strict=True):
+                    stage.append(destination.place(partition), *run)
         return Staged(tuple(stage.finish()))
     except BaseException:
         stage.abandon()

@@ -98,17 +98,12 @@ def close_batch(batch):
 
 cdef int64_t cut_one(const Arrays *source, int64_t row, int64_t end, Batch *batch, int64_t batch_size, float ratio) noexcept nogil:
     """Give a batch the rows from `row` on that fit into it; returns the first one behind them."""
-    cdef int64_t first = row, limit = batch_size, used = 0, first_header = 0, last_header = 0, body, size, estimated, fields
+    cdef int64_t first = row, limit = batch_size, used = 0, body, size, estimated, fields
     cdef uint64_t delta_ms
     batch.base_timestamp = batch.max_timestamp = source.timestamp[row]
     while row < end and row - first < 2147483647:
         delta_ms = zigzag_long(<int64_t>(<uint64_t>source.timestamp[row] - <uint64_t>batch.base_timestamp))
-        if source.header_offsets != NULL:
-            first_header, last_header = source.header_offsets[row], source.header_offsets[row + 1]
-        fields = (size_of_bytes(length_at(&source.key, row)) + size_of_bytes(length_at(&source.value, row))
-                  + size_of_uvarlong(zigzag(<int32_t>(last_header - first_header))))
-        if first_header != last_header:
-            fields += size_of_headers(source, first_header, last_header)
+        fields = size_of_fields(source, row)
         body = 1 + size_of_uvarlong(delta_ms) + size_of_uvarlong(zigzag(<int32_t>(row - first))) + fields
         size = size_of_record(body)
         if row == first:

@@ -1,29 +1,20 @@
 """Columns to v2 records, and to whole batches with header and CRC."""
 
-from libc.string cimport memcpy
-
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.batch_header cimport *
 from octavo.kernels.compiled.checksums cimport *
 from octavo.kernels.compiled.layout cimport *
+from octavo.kernels.compiled.record_writer cimport *
 from octavo.kernels.compiled.sizes cimport *
 from octavo.kernels.compiled.varint cimport *
 
 checksums_prepare()
 
 
-cdef inline uint8_t *write_bytes(uint8_t *p, const Binary *column, int64_t row, int64_t length) noexcept nogil:
-    p = write_uvarlong(p, zigzag(<int32_t>length))
-    if length > 0:
-        copy(p, column.data + column.offsets[row], length)
-        p += length
-    return p
-
-
 cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, int64_t base_offset, int64_t base_timestamp,
                           uint8_t *p, const uint8_t *end, int *code) noexcept nogil:
     """Write the records of these rows; NULL with a code where they do not fit."""
-    cdef int64_t key, value, body, delta, first = 0, last = 0, header
+    cdef int64_t body, delta
     cdef uint64_t timestamp
     while row < end_row:
         delta = <int64_t>(<uint64_t>source.offset[row] - <uint64_t>base_offset)
@@ -31,26 +22,11 @@ cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, in
             code[0] = DELTA_OUT_OF_RANGE
             return NULL
         timestamp = zigzag_long(<int64_t>(<uint64_t>source.timestamp[row] - <uint64_t>base_timestamp))
-        key, value = length_at(&source.key, row), length_at(&source.value, row)
-        if source.header_offsets != NULL:
-            first, last = source.header_offsets[row], source.header_offsets[row + 1]
-        body = (1 + size_of_uvarlong(timestamp) + size_of_uvarlong(zigzag(<int32_t>delta)) + size_of_bytes(key)
-                + size_of_bytes(value) + size_of_uvarlong(zigzag(<int32_t>(last - first))))
-        if first != last:
-            body += size_of_headers(source, first, last)
+        body = 1 + size_of_uvarlong(timestamp) + size_of_uvarlong(zigzag(<int32_t>delta)) + size_of_fields(source, row)
         if body > 2147483647 or body + 5 > end - p:
             code[0] = FULL
             return NULL
-        p = write_uvarlong(p, zigzag(<int32_t>body))
-        p[0] = 0
-        p = write_uvarlong(p + 1, timestamp)
-        p = write_uvarlong(p, zigzag(<int32_t>delta))
-        p = write_bytes(p, &source.key, row, key)
-        p = write_bytes(p, &source.value, row, value)
-        p = write_uvarlong(p, zigzag(<int32_t>(last - first)))
-        for header in range(first, last):
-            p = write_bytes(p, &source.header_key, header, length_at(&source.header_key, header))
-            p = write_bytes(p, &source.header_value, header, length_at(&source.header_value, header))
+        p = write_record(p, source, row, body, timestamp, <int32_t>delta)
         row += 1
     return p
 

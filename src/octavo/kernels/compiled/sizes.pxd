@@ -17,6 +17,18 @@ cdef inline int64_t size_of_headers(const Arrays *source, int64_t first, int64_t
     return size
 
 
+cdef inline int64_t size_of_fields(const Arrays *source, int64_t row) noexcept nogil:
+    """A row's key and value, the count of its headers, and these."""
+    cdef int64_t first = 0, last = 0, size
+    if source.header_offsets != NULL:
+        first, last = source.header_offsets[row], source.header_offsets[row + 1]
+    size = (size_of_bytes(length_at(&source.key, row)) + size_of_bytes(length_at(&source.value, row))
+            + size_of_uvarlong(zigzag(<int32_t>(last - first))))
+    if first != last:
+        size += size_of_headers(source, first, last)
+    return size
+
+
 cdef inline int64_t size_of_record(int64_t body) noexcept nogil:
     """A record whose length field says `body`."""
     return size_of_uvarlong(zigzag(<int32_t>body)) + body
