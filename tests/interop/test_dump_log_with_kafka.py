@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 import shutil
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import crc32c
 import pytest
 
+from octavo.cli.dump_log.topic_decoders import TOPIC_DECODERS
 from tests.cli.runs import Run, octavo
 from tests.fuzz.mutations import mutated
 from tests.golden import archives
@@ -33,9 +37,20 @@ LOG_FLAGS = (
     ["--print-data-log"],
     ["--print-data-log", "--skip-record-metadata"],
     ["--deep-iteration", "--max-bytes", "500"],
-    ["--remote-log-metadata-decoder"],
+    *([f"--{decoder}"] for decoder in TOPIC_DECODERS),
 )
-INDEX_FLAGS = ([], ["--verify-index-only"], ["--index-sanity-check"], ["--max-message-size", "300"])
+DECODER_OF = {
+    "__consumer_offsets": "--offsets-decoder",
+    "__transaction_state": "--transaction-log-decoder",
+    "__cluster_metadata": "--cluster-metadata-decoder",
+    "__share_group_state": "--share-group-state-decoder",
+}
+INDEX_FLAGS: tuple[list[str], ...] = (
+    [],
+    ["--verify-index-only"],
+    ["--index-sanity-check"],
+    ["--max-message-size", "300"],
+)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +101,33 @@ def damage(chance: random.Random, file: Path, folder: Path) -> Path:
     log = victim.with_suffix(".log")
     if victim.suffix in (".index", ".timeindex") and log.exists() and chance.random() < 0.5:
         victim = log
-    victim.write_bytes(mutated(chance, victim.read_bytes(), [b"\0" * 100]))
+    changed = mutated(chance, victim.read_bytes(), [b"\0" * 100])
+    if victim.suffix == ".log" and chance.random() < 0.5:
+        repair_crcs(changed)
+    victim.write_bytes(changed)
     return folder / file.name
+
+
+def repair_crcs(log: bytearray) -> None:
+    """Give each batch a right CRC, so that what is wrong inside is looked at."""
+    position = 0
+    while position + 17 <= len(log):
+        (size,) = struct.unpack_from(">i", log, position + 8)
+        end = position + 12 + size
+        if size < 14 or end > len(log):
+            break
+        if log[position + 16] < 2:
+            struct.pack_into(">I", log, position + 12, zlib.crc32(log[position + 16 : end]))
+        elif size >= 49:
+            struct.pack_into(">I", log, position + 17, crc32c.crc32c(log[position + 21 : end]))
+        position = end
+
+
+def flags_for(chance: random.Random, file: Path) -> list[str]:
+    if file.suffix != ".log":
+        return chance.choice(INDEX_FLAGS)
+    decoder = DECODER_OF.get(file.parent.name.rpartition("-")[0])
+    return [decoder] if decoder is not None and chance.random() < 0.7 else chance.choice(LOG_FLAGS)
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".snapshot", ".txnindex"])
@@ -95,10 +135,10 @@ def test_damaged_files(real_tool: Callable[[list[str]], tuple[Run, bool]], tmp_p
     chance = random.Random(suffix)
     found = sources(suffix)
     for _ in range(CASES if suffix != ".log" else 4 * CASES):
-        file = damage(chance, chance.choice(found), tmp_path / "segment")
+        source = chance.choice(found)
+        file = damage(chance, source, tmp_path / "segment")
         before = {path: path.read_bytes() for path in file.parent.iterdir()}
-        flags = chance.choice(LOG_FLAGS if suffix == ".log" else INDEX_FLAGS)
-        arguments = ["--files", str(file), *flags]
+        arguments = ["--files", str(file), *flags_for(chance, source)]
         ours = octavo("dump-log", *arguments)
         assert {path: path.read_bytes() for path in file.parent.iterdir()} == before
         theirs, died = real_tool(arguments)
