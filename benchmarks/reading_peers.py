@@ -6,7 +6,7 @@ its clients take.
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -78,8 +78,7 @@ class Peers:
     def _to_parquet(self, data: DataSet) -> None:
         options = {"kafka.bootstrap.servers": self._broker().bootstrap_servers, "subscribe": data.name}
         frame = self._spark().read.format("kafka").options(**options).load()
-        with tempfile.TemporaryDirectory(dir=FOLDER) as target:
-            frame.write.parquet(f"{target}/out")
+        frame.write.mode("overwrite").parquet(str((FOLDER / "spark-out").resolve()))
 
     def _broker(self) -> Broker:
         if self._started is None:
@@ -96,6 +95,7 @@ class Peers:
 
             self._session = session()
             self._stack.callback(self._session.stop)
+            self._stack.callback(shutil.rmtree, FOLDER / "spark-out", ignore_errors=True)
         return self._session
 
     def _spark_cpu(self) -> float:

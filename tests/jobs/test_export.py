@@ -59,6 +59,17 @@ def read_arrow(path: Path) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
+def test_columns_of_several_topics_in_one_file_are_plain(logs: Path, tmp_path: Path) -> None:
+    # Each batch of a task has its topic as a dictionary of one; a row group with several has several dictionaries.
+    write_segment(logs / "payments-0", 0, batch(0, 10, timestamp=0))
+    exported(logs, request(tmp_path / "out.parquet"))
+    written = read_parquet(tmp_path / "out.parquet")
+    assert written.schema == scan(logs).to_reader().schema
+    assert written.equals(scan(logs).to_table())
+    assert pq.ParquetFile(tmp_path / "out.parquet").metadata.num_row_groups == 1
+    assert set(written["topic"].to_pylist()) == {"orders", "payments"}
+
+
 @pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("arrow", read_arrow)])
 @pytest.mark.parametrize("limit", [None, 0, 1, 1234, 5000])
 def test_one_file_has_all_records_in_order(

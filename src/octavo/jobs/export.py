@@ -89,14 +89,18 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     """Write a task's records to a hidden file; `advance` is told of the bytes of each scan's task that was read."""
-    from octavo.scan.arrow import first_rows, read_tasks, schema_of, write_file  # pyarrow takes long to import
+    from octavo.scan.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
+    from octavo.scan.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
     findings = Findings("skip")
-    batches = read_tasks(task.reads if advance is None else _told(task.reads, advance), task.columns, findings)
+    reads = task.reads if advance is None else _told(task.reads, advance)
+    dictionaries = task.form == "parquet"  # which leaves them plain; in an Arrow file they would be the reader's
+    batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries)
     if len(task.reads) > 1:  # one file is written by one thread: let another one read
         batches = read_ahead(batches)
-    rows = write_file(task.form, staged, schema_of(task.columns), first_rows(batches, task.limit))
+    schema = schema_of(task.columns, dictionaries=dictionaries)
+    rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))
     return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damages)
 
 

@@ -1,4 +1,4 @@
-"""Tasks to Arrow record batches, and these to tables, data frames and files: pyarrow's home in this layer.
+"""Tasks to Arrow record batches; `arrow_files` writes them to files.
 
 | column | type |
 |---|---|
@@ -15,15 +15,10 @@ Only key, value and a header's value can be null.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import BinaryIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet as pq
 
 from octavo.format.arrow import FIELDS, to_arrow
 from octavo.scan.findings import Findings
@@ -36,21 +31,25 @@ _CONSTANT = {
     "partition": pa.field("partition", pa.int32(), nullable=False),
     "timestampType": pa.field("timestampType", pa.string(), nullable=False),
 }
-Sink: TypeAlias = "BinaryIO | pa.NativeFile"
-ROW_GROUP_BYTES = 64 << 20
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _LEAST_REPEATED = 32 << 10
 
 
-def schema_of(columns: tuple[str, ...]) -> pa.Schema:
-    """The schema of these columns, in their order."""
-    return pa.schema([_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns])
+def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Schema:
+    """The schema of these columns, in their order; `dictionaries`: with strings that repeat as dictionaries."""
+    fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
+    if dictionaries:
+        fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
+    return pa.schema(fields)
 
 
-def read_tasks(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Findings) -> Iterator[pa.RecordBatch]:
+def read_tasks(
+    tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Findings, *, dictionaries: bool = False
+) -> Iterator[pa.RecordBatch]:
     """The record batches of tasks, of about 2 MB each. They are the caller's to keep."""
     pool = ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
-    builder = _Builder(columns, pool)
+    builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
     for task in tasks:
         for filling in reader.fillings(task):
             yield builder.batch(task, filling)  # kept in no variable here: the pool would wait for it
@@ -77,9 +76,9 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[
 class _Builder:
     """Puts the decoded columns and those that are the same in a whole batch together."""
 
-    def __init__(self, columns: tuple[str, ...], pool: ColumnPool) -> None:
-        self._schema = schema_of(columns)
-        self._wanted = wanted_columns(columns)
+    def __init__(self, schema: pa.Schema, pool: ColumnPool) -> None:
+        self._schema = schema
+        self._wanted = wanted_columns(tuple(schema.names))
         self._pool = pool
         self._repeated: dict[tuple[str, object], pa.Array] = {}
 
@@ -110,59 +109,9 @@ def repeated(kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
     """The same value in all rows. Not by `pa.repeat`: its scalar would import pandas."""
     if isinstance(value, int):
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(np.full(rows, value, np.int32))])
+    if pa.types.is_dictionary(kind):
+        indices, values = repeated(kind.index_type, 0, rows), repeated(kind.value_type, value, 1)
+        return pa.DictionaryArray.from_arrays(indices, values, safe=False)
     text = value.encode()
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(len(text))
     return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(offsets), pa.py_buffer(text * rows)])
-
-
-def write_file(form: str, path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write a new file of a form and sync it; returns how many rows it has."""
-    with pa.OSFile(str(path), "wb") as sink:  # a file of Python's would copy each page
-        rows = WRITERS[form](schema, batches, sink)
-    with path.open("rb") as written:
-        os.fsync(written.fileno())
-    return rows
-
-
-def write_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: Sink) -> int:
-    """Write an Arrow IPC stream; returns how many rows it has."""
-    rows = 0
-    with pa.ipc.new_stream(sink, schema) as writer:
-        for batch in batches:
-            rows += batch.num_rows
-            writer.write_batch(batch)
-            del batch  # its memory is wanted for the next
-    return rows
-
-
-def write_parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: Sink) -> int:
-    """Write a Parquet file, a row group at a time in memory; returns how many rows it has.
-
-    Dictionaries only for what repeats: to try one on keys and values takes as long as all the rest. Offsets and
-    timestamps are stored as differences, which are next to nothing.
-    """
-    names = set(schema.names)
-    rows = 0
-    with pq.ParquetWriter(
-        sink,
-        schema,
-        compression="snappy",
-        use_dictionary=sorted(names & set(_CONSTANT)),
-        column_encoding=dict.fromkeys(sorted(names & {"offset", "timestamp"}), "DELTA_BINARY_PACKED"),
-        write_statistics=sorted(names - {"key", "value", "headers"}),
-    ) as writer:
-        group: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            group.append(batch)
-            rows, size = rows + batch.num_rows, size + batch.nbytes
-            del batch
-            if size >= ROW_GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(group, schema))
-                group, size = [], 0
-        if group:
-            writer.write_table(pa.Table.from_batches(group, schema))
-    return rows
-
-
-WRITERS = {"arrow": write_stream, "parquet": write_parquet}

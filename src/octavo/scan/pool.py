@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from octavo.kernels.columns import BinaryColumn, RecordColumns, Scalar
 from octavo.kernels.layout import Column
 
-# A consumer that works on one batch while the next is made holds two; more than so many are its own to keep.
-_REMEMBERED = 4
+# A consumer that works on one batch while the next is made holds two, one that writes row groups as many as fill one
+# (32 of 2 MB); more than so many are its own to keep.
+_REMEMBERED = 40
 
 _Views = list[weakref.ref[Any]]
 

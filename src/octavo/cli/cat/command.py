@@ -81,7 +81,8 @@ def _write(records: Scan, sink: BinaryIO, form: TextForm | Form, shown: str, lim
     if form in TEXT_FORMS:
         write_text(islice(records.records(), limit), sink, form, shown)
         return
-    from octavo.scan.arrow import WRITERS, first_rows  # pyarrow takes long to import
+    from octavo.scan.arrow import first_rows  # pyarrow takes long to import
+    from octavo.scan.arrow_files import WRITERS
 
     reader = records.to_reader()
     WRITERS[form](reader.schema, first_rows(reader, limit), sink)
