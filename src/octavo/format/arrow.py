@@ -61,11 +61,13 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
     return columns
 
 
-def _fixed(kind: pa.DataType, values: NDArray[Any], rows: int) -> pa.Array:
+def fixed_array(kind: pa.DataType, values: NDArray[Any], rows: int) -> pa.Array:
+    """The first rows of numbers, over the same memory."""
     return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(values)])
 
 
-def _binary(kind: pa.DataType, column: BinaryColumn | None, rows: int) -> pa.Array:
+def binary_array(kind: pa.DataType, column: BinaryColumn | None, rows: int) -> pa.Array:
+    """The first rows of a binary column, over the same memory; nulls where there is no column."""
     if column is None:
         return pa.nulls(rows, kind)
     validity = pa.py_buffer(column.validity) if column.nulls else None
@@ -79,8 +81,8 @@ def _headers(columns: RecordColumns) -> pa.Array:
         return pa.array([[]] * columns.rows, kind)
     entries = _NO_HEADERS
     if rows:
-        keys = _text(_binary(pa.string(), columns.header_key, rows))
-        values = _binary(pa.binary(), columns.header_value, rows)
+        keys = _text(binary_array(pa.string(), columns.header_key, rows))
+        values = binary_array(pa.binary(), columns.header_value, rows)
         entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
     offsets = pa.py_buffer(columns.header_offsets)
     return pa.Array.from_buffers(kind, columns.rows, [None, offsets], children=[entries])
@@ -134,9 +136,9 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
 
 
 _MAKERS: dict[Column, Callable[[RecordColumns], pa.Array]] = {
-    Column.OFFSET: lambda columns: _fixed(pa.int64(), columns.offset, columns.rows),
-    Column.TIMESTAMP: lambda columns: _fixed(FIELDS[Column.TIMESTAMP].type, columns.timestamp, columns.rows),
-    Column.KEY: lambda columns: _binary(pa.binary(), columns.key, columns.rows),
-    Column.VALUE: lambda columns: _binary(pa.binary(), columns.value, columns.rows),
+    Column.OFFSET: lambda columns: fixed_array(pa.int64(), columns.offset, columns.rows),
+    Column.TIMESTAMP: lambda columns: fixed_array(FIELDS[Column.TIMESTAMP].type, columns.timestamp, columns.rows),
+    Column.KEY: lambda columns: binary_array(pa.binary(), columns.key, columns.rows),
+    Column.VALUE: lambda columns: binary_array(pa.binary(), columns.value, columns.rows),
     Column.HEADERS: _headers,
 }

@@ -16,7 +16,7 @@ from octavo.kernels.layout import Column, Flaw
 from octavo.scan.aborted import AbortedOf
 from octavo.scan.findings import Findings
 from octavo.scan.plan import ReadTask
-from octavo.scan.rows import delivered, is_wrapper, needs_offsets, timestamp_types
+from octavo.scan.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
 from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source, SourceChunk
 
@@ -73,13 +73,15 @@ class TaskReader:
         source = Source(task, self._findings)
         for found in source:
             start = source.next_offset
-            sound = sound_batches(found, start, task.end_offset, self._findings)
-            table = delivered(sound, start, task.end_offset, aborted.at(found))
-            sliced = needs_offsets(table, start, task.end_offset)
+            if all_delivered(found.summary, start, task.end_offset):
+                runs, sliced = [(found.chunk.table, TimestampType.CREATE_TIME)], False
+            else:
+                sound = sound_batches(found, start, task.end_offset, self._findings)
+                table = delivered(sound, start, task.end_offset, aborted.at(found))
+                runs = timestamp_types(table) if self._by_type else [(table, TimestampType.CREATE_TIME)]
+                sliced = needs_offsets(table, start, task.end_offset)
             decoder = self._with_offsets if sliced else self._plain
-            for rows, timestamp_type in (
-                timestamp_types(table) if self._by_type else [(table, TimestampType.CREATE_TIME)]
-            ):
+            for rows, timestamp_type in runs:
                 for columns in self._decode(decoder, found, rows):
                     first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
                     if first < last:
@@ -104,7 +106,7 @@ class TaskReader:
 def sound_batches(found: SourceChunk, start: int, end: int, findings: Findings) -> NDArray[np.void]:
     """The batches without a flaw; of a flawed one among those that are wanted the findings are told."""
     table = found.chunk.table
-    if not table["flaws"].any():
+    if not found.summary.flaws:
         return table
     sound: NDArray[np.void] = table[table["flaws"] == 0]
     for slot in np.flatnonzero(table["flaws"]).tolist():

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batch_summary import Summary
 from octavo.format.record import TimestampType
 from octavo.format.txn_index import AbortedTxn
 from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
@@ -42,6 +43,23 @@ class AbortedRanges:
 
     def __bool__(self) -> bool:
         return bool(self._ranges)
+
+
+def all_delivered(summary: Summary, start: int, end: int) -> bool:
+    """Whether a consumer gets all records of the batches, as those of most chunks: `delivered` would keep them all.
+
+    They have magic 2 and are of one timestamp type, the creation's; none belongs to a transaction or is a marker, none
+    lies outside the bounds.
+    """
+    return (
+        summary.produced
+        and summary.ascending
+        and not summary.flaws
+        and summary.min_magic >= 2
+        and not summary.attributes & (TRANSACTIONAL | LOG_APPEND_TIME)
+        and summary.first_base_offset >= start
+        and summary.last_offset < end
+    )
 
 
 def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRanges) -> NDArray[np.void]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.errors import CorruptRecordError, ScanError
+from octavo.format.batch_summary import Summary, summarize
 from octavo.format.names import PartitionFolder
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import Stop
@@ -29,10 +30,11 @@ _STOPS = {
 
 
 class SourceChunk(NamedTuple):
-    """Whole batches, and the file that they are from."""
+    """Whole batches, what holds for all of them, and the file that they are from."""
 
     chunk: Chunk
     location: Location
+    summary: Summary
 
 
 @dataclass(slots=True)
@@ -85,8 +87,9 @@ class Source:
         while True:
             stop, stop_position = Stop.END, span.end
             for chunk in walk_file(span.log, span.start, span.end):
-                yield SourceChunk(chunk, span.location)
-                self._pass(chunk)
+                summary = summarize(chunk.table)
+                yield SourceChunk(chunk, span.location, summary)
+                self._pass(chunk, summary)
                 if self.next_offset >= span.end_offset:
                     return
                 if chunk.stop is not None:
@@ -105,10 +108,12 @@ class Source:
                     return
                 span.start = resumed
 
-    def _pass(self, chunk: Chunk) -> None:
-        sound = chunk.table[chunk.table["flaws"] == 0]
-        if len(sound):
-            self.next_offset = max(self.next_offset, int(last_offsets(sound).max()) + 1)
+    def _pass(self, chunk: Chunk, summary: Summary) -> None:
+        last_offset = summary.last_offset
+        if summary.flaws or not summary.ascending:
+            sound = chunk.table[chunk.table["flaws"] == 0]
+            last_offset = int(last_offsets(sound).max()) if len(sound) else -1
+        self.next_offset = max(self.next_offset, last_offset + 1)
 
     def _resumed(self, span: _Span, stop: Stop, position: int) -> int | None:
         """Tell the damage that ended a walk; a position behind it where a batch begins, by the index."""

@@ -6,18 +6,24 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from octavo.errors import CorruptRecordError, DataLossError, ScanError
-from octavo.format.record import TimestampType
-from octavo.scan.arrow import read_tasks, repeated
+from octavo.format.arrow import binary_array, fixed_array, to_arrow
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Column
+from octavo.scan.arrow import repeated
 from octavo.scan.plan import ReadTask
+from octavo.scan.pool import ColumnPool
+from octavo.scan.read import Filling, TaskReader, wanted_columns
 from octavo.spark.data_loss import DataLoss, ReadFindings
 from octavo.spark.schema import schema_of
 
 # Larger batches leave the CPU's cache between Python and the JVM, smaller ones cost a round each (measured).
 BATCH_BYTES = 1 << 20
-_TYPE_IDS = {str(kind): kind.value for kind in TimestampType}
+_FIXED_BYTES = 32  # of a row: offset, timestamp, partition, timestampType, the ends of key and value
+_LEAST_REPEATED = 32 << 10
 _MICROSECONDS = 1000
 _MOST_MILLISECONDS = np.iinfo(np.int64).max // _MICROSECONDS
 
@@ -29,11 +35,13 @@ def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
 
 def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: DataLoss) -> Iterator[pa.RecordBatch]:
     """The record batches of tasks. Records that are gone by now are a loss, which is reported."""
-    make = _Maker(columns)
+    pool = ColumnPool(wanted_columns(columns))
+    reader = TaskReader(columns, ReadFindings(loss), pool.take)
+    maker = _Maker(columns, pool)
     for task in tasks:
         try:
-            for batch in read_tasks([task], columns, ReadFindings(loss)):
-                yield from make.batches(task, batch)
+            for filling in reader.fillings(task):
+                yield from maker.batches(task, filling)
         except DataLossError:
             raise
         except ScanError as error:  # the folder went away
@@ -41,41 +49,61 @@ def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: Data
 
 
 class _Maker:
-    """Casts batches of a scan; what they hold is not copied, but for timestamps."""
+    """Makes batches over the columns of a reading, whose timestamps it turns into microseconds; nothing is copied."""
 
-    def __init__(self, columns: tuple[str, ...]) -> None:
+    def __init__(self, columns: tuple[str, ...], pool: ColumnPool) -> None:
         self._schema = arrow_schema(columns)
-        self._types: dict[str, pa.Array] = {}
+        self._pool = pool
+        self._repeated: dict[tuple[str, object], pa.Array] = {}
 
-    def batches(self, task: ReadTask, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        whole = pa.RecordBatch.from_arrays(
-            [self._column(task, field, batch.column(field.name)) for field in self._schema], schema=self._schema
-        )
-        number = max(round(whole.nbytes / BATCH_BYTES), 1)
-        rows = -(-whole.num_rows // number)
-        for start in range(0, whole.num_rows, rows):
-            yield whole.slice(start, rows)
+    def batches(self, task: ReadTask, filling: Filling) -> Iterator[pa.RecordBatch]:
+        if "timestamp" in self._schema.names:
+            _to_microseconds(task, filling.columns.timestamp[filling.start : filling.stop])
+        lent, rows = self._pool.lend(filling.columns), filling.stop - filling.start
+        arrays = [self._column(task, filling, lent, field) for field in self._schema]
+        whole = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        del lent, arrays
+        number = max(round(rows * _row_bytes(filling.columns) / BATCH_BYTES), 1)
+        step = -(-rows // number)
+        for start in range(filling.start, filling.stop, step):
+            yield whole.slice(start, min(step, filling.stop - start))
 
-    def _column(self, task: ReadTask, field: pa.Field, column: pa.Array) -> pa.Array:
-        if field.name == "timestamp":
-            return _microseconds(task, field.type, column)
-        if field.name == "timestampType":
-            return self._type_ids(column)
-        if field.name == "headers":
-            return _headers(field.type, column)
-        return column
+    def _column(self, task: ReadTask, filling: Filling, lent: RecordColumns, field: pa.Field) -> pa.Array:
+        name, rows = field.name, lent.rows
+        if name == "key":
+            return binary_array(field.type, lent.key, rows)
+        if name == "value":
+            return binary_array(field.type, lent.value, rows)
+        if name == "offset":
+            return fixed_array(field.type, lent.offset, rows)
+        if name == "timestamp":
+            return fixed_array(field.type, lent.timestamp, rows)
+        if name == "headers":
+            return _headers(field.type, to_arrow(lent, Column.HEADERS).column(0))
+        if name == "topic":
+            return self._repeat(field, task.topic, rows)
+        return self._repeat(field, task.partition if name == "partition" else filling.timestamp_type.value, rows)
 
-    def _type_ids(self, column: pa.Array) -> pa.Array:
-        """The same in a whole batch; all batches share the memory of one long array."""
-        name = column[0].as_py()
-        known = self._types.get(name)
-        if known is None or len(known) < len(column):
-            known = self._types[name] = repeated(pa.int32(), _TYPE_IDS[name], len(column))
-        return known.slice(0, len(column))
+    def _repeat(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
+        """All batches share the memory of one long array."""
+        known = self._repeated.get((field.name, value))
+        if known is None or len(known) < rows:
+            known = repeated(field.type, value, max(rows, _LEAST_REPEATED))
+            self._repeated[field.name, value] = known
+        return known.slice(0, rows)
 
 
-def _microseconds(task: ReadTask, kind: pa.DataType, column: pa.Array) -> pa.Array:
-    milliseconds = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column)]
+def _row_bytes(columns: RecordColumns) -> float:
+    """What a row takes on average."""
+    data = sum(int(column.offsets[columns.rows]) for column in (columns.key, columns.value) if column is not None)
+    if columns.header_key is not None and columns.header_value is not None:
+        headers = columns.header_rows
+        data += int(columns.header_key.offsets[headers]) + int(columns.header_value.offsets[headers])
+    return _FIXED_BYTES + data / columns.rows
+
+
+def _to_microseconds(task: ReadTask, milliseconds: NDArray[np.int64]) -> None:
+    """In place: fresh memory would cost more than the multiplication."""
     largest, smallest = int(milliseconds.max()), int(milliseconds.min())
     if largest > _MOST_MILLISECONDS or smallest < -_MOST_MILLISECONDS:
         found = largest if largest > _MOST_MILLISECONDS else smallest
@@ -84,7 +112,7 @@ def _microseconds(task: ReadTask, kind: pa.DataType, column: pa.Array) -> pa.Arr
             f" {task.end_offset} has timestamp value {found} that overflows when converting to Spark's"
             " microsecond-precision TimestampType; expected milliseconds since 1970"
         )
-    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(milliseconds * _MICROSECONDS)])
+    np.multiply(milliseconds, _MICROSECONDS, out=milliseconds)
 
 
 def _headers(kind: pa.DataType, column: pa.Array) -> pa.Array:

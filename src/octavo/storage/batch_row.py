@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo import kernels
 from octavo.format.batch_row import BatchRow
+from octavo.format.batch_summary import Summary as Summary
+from octavo.format.batch_summary import summarize as summarize
 
 
 def batch_row(table: NDArray[np.void], row: int) -> BatchRow:
@@ -18,29 +18,3 @@ def batch_row(table: NDArray[np.void], row: int) -> BatchRow:
 
 def batch_rows(table: NDArray[np.void]) -> Iterator[BatchRow]:
     return map(BatchRow._make, table.tolist())
-
-
-class Summary(NamedTuple):
-    """`layout.BATCH_SUMMARY` of a set."""
-
-    flaws: int
-    attributes: int
-    max_codec: int
-    max_size: int
-    max_timestamp: int
-    min_epoch: int
-    max_epoch: int
-    min_magic: int
-    from_zero: bool
-    ascending: bool
-    produced: bool
-    with_producers: bool
-    first_magic: int
-    first_base_offset: int
-    first_last_offset: int
-    last_offset: int
-    end: int
-
-
-def summarize(table: NDArray[np.void]) -> Summary:
-    return Summary._make(kernels.summarize_batches(table))

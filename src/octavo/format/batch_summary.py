@@ -1,0 +1,36 @@
+"""What can be said of all batches of a table at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+
+
+class Summary(NamedTuple):
+    """`layout.BATCH_SUMMARY` of a table."""
+
+    flaws: int
+    attributes: int
+    max_codec: int
+    max_size: int
+    max_timestamp: int
+    min_epoch: int
+    max_epoch: int
+    min_magic: int
+    from_zero: bool
+    ascending: bool
+    produced: bool
+    with_producers: bool
+    first_magic: int
+    first_base_offset: int
+    first_last_offset: int
+    last_offset: int
+    end: int
+
+
+def summarize(table: NDArray[np.void]) -> Summary:
+    return Summary._make(kernels.summarize_batches(table))
