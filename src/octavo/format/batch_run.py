@@ -70,11 +70,10 @@ class RunEncoder:
     ) -> list[tuple[memoryview, RunFacts]]:
         """Runs of batches of about batch.size bytes before compression; a larger record has a batch of its own.
 
-        Run i has the rows order[ends[i - 1]:ends[i]]. Offsets count from 0 in each batch: whoever appends them to a log
-        says what they begin with. The bytes are good until the next call.
+        Run i has the rows order[ends[i - 1]:ends[i]], no row is there twice. Offsets count from 0 in each batch:
+        whoever appends them to a log says what they begin with. The bytes are good until the next call.
         """
-        settings, payload = self._settings, int(payload_ends(columns)[-1])
-        size = payload + len(order) * _RECORD_OVERHEAD
+        settings, size = self._settings, _payload(columns) + len(order) * _RECORD_OVERHEAD
         # No batch and the next one of its run could be one.
         batches = min(2 * size // max(settings.batch_size - BATCH_OVERHEAD, 1) + 2 * len(ends), len(order))
         self._reserve(size + batches * BATCH_OVERHEAD)
@@ -111,6 +110,20 @@ class RunEncoder:
     def _reserve(self, size: int) -> None:
         if len(self._room) < size:
             self._room = bytearray(size)  # fresh memory costs three times as much as what is in the cache
+
+
+def _payload(columns: RecordColumns) -> int:
+    """The bytes of all rows' keys, values and headers."""
+    rows, size = columns.rows, 0
+    for column in (columns.key, columns.value):
+        if column is not None:
+            size += int(column.offsets[rows]) - int(column.offsets[0])
+    if columns.header_offsets is not None and columns.header_key is not None and columns.header_value is not None:
+        first, last = int(columns.header_offsets[0]), int(columns.header_offsets[rows])
+        size += (last - first) * _HEADER_OVERHEAD
+        for column in (columns.header_key, columns.header_value):
+            size += int(column.offsets[last]) - int(column.offsets[first])
+    return size
 
 
 def payload_ends(columns: RecordColumns) -> NDArray[np.int64]:

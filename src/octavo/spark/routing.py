@@ -85,11 +85,12 @@ class Router:
         given = rows.column("partition") if "partition" in rows.schema.names else None
         if given is None and count == 1:
             return None
-        chosen = np.empty(columns.rows, np.int32)
-        unkeyed = np.ones(columns.rows, np.bool_)
-        if columns.key is not None and not self._ignore_keys:
-            chosen = partitions_for_keys(columns.key, columns.rows, count)
-            unkeyed = rows.column("key").is_null().to_numpy(zero_copy_only=False)
+        if columns.key is None or self._ignore_keys:
+            chosen, unkeyed = np.empty(columns.rows, np.int32), np.ones(columns.rows, np.bool_)
+        else:
+            chosen, unkeyed = partitions_for_keys(columns.key, columns.rows, count), None
+            if columns.key.nulls:
+                unkeyed = rows.column("key").is_null().to_numpy(zero_copy_only=False)
         if given is not None and given.null_count < len(given):
             explicit = given.is_valid().to_numpy(zero_copy_only=False)
             numbers = given.fill_null(0).to_numpy()
@@ -98,8 +99,8 @@ class Router:
                 found = f"partition {wrong[0]} of topic {destination.topic}"
                 raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {count - 1}")
             chosen = np.where(explicit, numbers, chosen).astype(np.int32)
-            unkeyed &= ~explicit
-        if unkeyed.any():
+            unkeyed = None if unkeyed is None else unkeyed & ~explicit
+        if unkeyed is not None and unkeyed.any():
             chosen[unkeyed] = sticky.spread(np.diff(payload_ends(columns))[unkeyed])
         # A stable sort of 16-bit numbers is a radix sort.
         return chosen.astype(np.int16) if count <= 1 << 15 else chosen
