@@ -197,18 +197,17 @@ class LocalMapping:
         return memoryview(self._map)
 
     def write(self, data: bytes | bytearray, position: int) -> None:
-        self._opened().pwrite(data, position)
+        (self._file or self._opened()).pwrite(data, position)
 
     def flush(self) -> None:
         # Also what was written through an earlier mapping of the same file.
-        self._opened().fsync()
+        (self._file or self._opened()).fsync()
 
     def close(self) -> None:
         self._map.close()
 
     def _opened(self) -> LocalFile:
-        if self._file is None:
-            self._file = LocalFile(self._path)
+        self._file = LocalFile(self._path)
         return self._file
 
 

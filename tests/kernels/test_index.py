@@ -47,12 +47,9 @@ class Run:
         position: int = 0,
         room: int = 50,
     ) -> None:
-        offsets, times = bytearray(8 * room), bytearray(12 * room)
-        made = kernels.index_batches(table, position, interval, counters, offsets, times)
-        self.offsets = [tuple(entry) for entry in offset_index.OffsetIndex.decode(offsets[: 8 * made[0]], BASE)]
-        self.times = [tuple(entry) for entry in time_index.TimeIndex.decode(times[: 12 * made[1]], BASE)]
-        assert not any(offsets[8 * made[0] :])
-        assert not any(times[12 * made[1] :])
+        offsets, times = kernels.index_batches(table, position, interval, counters, room, room)
+        self.offsets = [tuple(entry) for entry in offset_index.OffsetIndex.decode(offsets, BASE)]
+        self.times = [tuple(entry) for entry in time_index.TimeIndex.decode(times, BASE)]
         self.counters = dict(zip(INDEX_COUNTERS, counters, strict=True))
 
 
@@ -85,6 +82,8 @@ def test_what_has_no_room_gets_no_entry(kernels: SimpleNamespace) -> None:
     assert (len(run.offsets), len(run.times)) == (2, 2)
     assert run.counters["max_timestamp"] == 5
     assert run.counters["last_entry_timestamp"] == 2
+    full = Run(kernels, table, start(), room=-1)
+    assert (full.offsets, full.times) == ([], [])
 
 
 def test_offsets_that_go_back_or_do_not_fit_get_no_entry(kernels: SimpleNamespace) -> None:
@@ -102,7 +101,7 @@ def test_nothing_in_nothing_out(kernels: SimpleNamespace) -> None:
 
 def test_counters_of_another_size_are_refused(kernels: SimpleNamespace) -> None:
     with pytest.raises(ValueError, match="counters of 40 bytes, expected 48"):
-        kernels.index_batches(table_of([]), 0, 0, array("q", [0] * 5), bytearray(), bytearray())
+        kernels.index_batches(table_of([]), 0, 0, array("q", [0] * 5), 0, 0)
 
 
 ROWS = st.lists(st.tuples(st.integers(14, 300), st.integers(0, 5), st.integers(-2, 20)), max_size=30)

@@ -22,18 +22,14 @@ def write_segment(
     folder.mkdir(parents=True, exist_ok=True)
     data = b"".join(batches)
     table = walk(data).table
-    offsets, times = bytearray(8 * len(table)), bytearray(12 * len(table))
     counters = array("q", [base_offset, 0, -1, base_offset, base_offset - 1, -1])
-    entries, time_entries = kernels.index_batches(table, 0, interval_bytes, counters, offsets, times)
-    times = times[: 12 * time_entries]
+    offsets, times = kernels.index_batches(table, 0, interval_bytes, counters, len(table), len(table))
     largest, last = TimestampOffset(counters[2], counters[3]), counters[5]
     if closed and largest.timestamp > last:
         times += time_index.encode_entry(largest, base_offset)
     room = 0 if closed else 64
     path(folder, base_offset, FileKind.LOG).write_bytes(data + tail)
-    path(folder, base_offset, FileKind.OFFSET_INDEX).write_bytes(
-        offsets[: offset_index.ENTRY.size * entries] + bytes(offset_index.ENTRY.size * room)
-    )
+    path(folder, base_offset, FileKind.OFFSET_INDEX).write_bytes(offsets + bytes(offset_index.ENTRY.size * room))
     path(folder, base_offset, FileKind.TIME_INDEX).write_bytes(times + bytes(time_index.ENTRY.size * room))
     return path(folder, base_offset, FileKind.LOG)
 

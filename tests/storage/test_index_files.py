@@ -52,13 +52,13 @@ def test_files_are_pre_sized_and_trimmed(tmp_path: Path) -> None:
 def test_full_when_no_slot_is_left_and_for_times_when_one_is(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
     extend(offsets, range(11, 18), range(7))
-    assert (offsets.is_full, offsets.room) == (False, 1)
+    assert offsets.room == 1
     extend(offsets, [20], [900])
-    assert (offsets.is_full, offsets.room) == (True, 0)
+    assert offsets.room == 0
     extend_times(times, [1, 2, 3], [11, 12, 13])
-    assert (times.is_full, times.room) == (False, 1)
+    assert times.room == 1
     extend_times(times, [4], [14])
-    assert (times.is_full, times.room) == (True, 0)
+    assert times.room == 0
     assert times.maybe_append(TimestampOffset(5, 15))  # the slot that is kept for the closing entry
     assert len(times) == 5
 

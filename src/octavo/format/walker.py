@@ -16,6 +16,8 @@ from octavo.kernels.layout import BATCH, Stop
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+_STOPS = tuple(Stop)  # by code
+
 
 class Walk(NamedTuple):
     """The batches of `data`, and why the walk stopped at `next_position`."""
@@ -40,15 +42,14 @@ def walk(data: Buffer, start: int = 0, end: int | None = None, *, check_crc: boo
     """All batches of data[start:end]."""
     view = memoryview(data).cast("B")
     end = len(view) if end is None else end
-    tables: list[NDArray[np.void]] = []
-    stop, rows = Stop.TABLE_FULL, FIRST_TABLE_ROWS
-    while stop == Stop.TABLE_FULL:
-        table = np.empty(rows, BATCH)
-        filled, start, code = kernels.walk(view, start, end, table, check_crc)
-        stop = Stop(code)
-        tables.append(table[:filled])
-        rows *= 2
-    return Walk(view, tables[0] if len(tables) == 1 else np.concatenate(tables), start, stop)
+    table = np.empty(FIRST_TABLE_ROWS, BATCH)
+    filled, start, code = kernels.walk(view, start, end, table, check_crc)
+    table = table[:filled]
+    while not code:  # the table is full
+        more = np.empty(len(table), BATCH)
+        filled, start, code = kernels.walk(view, start, end, more, check_crc)
+        table = np.concatenate((table, more[:filled]))
+    return Walk(view, table, start, _STOPS[code])
 
 
 def walk_chunks(

@@ -74,16 +74,14 @@ class _Builder:
 
     def add(self, table: NDArray[np.void], position: int) -> None:
         offset_bytes, time_bytes = offset_index.ENTRY.size, time_index.ENTRY.size
-        maximum, rows = self._limits.segment_index_bytes, len(table)
+        maximum = self._limits.segment_index_bytes
         offset_room = maximum // offset_bytes - len(self.offsets) // offset_bytes
         time_room = maximum // time_bytes - 1 - len(self._times) // time_bytes
-        offsets = bytearray(offset_bytes * max(min(offset_room, rows), 0))
-        times = bytearray(time_bytes * max(min(time_room, rows), 0))
-        offset_count, time_count = kernels.index_batches(
-            table, position, self._limits.index_interval_bytes, self._counters, offsets, times
+        offsets, times = kernels.index_batches(
+            table, position, self._limits.index_interval_bytes, self._counters, offset_room, time_room
         )
-        self.offsets += offsets[: offset_count * offset_bytes]
-        self._times += times[: time_count * time_bytes]
+        self.offsets += offsets
+        self._times += times
 
     def closed_times(self) -> bytes:
         counters = dict(zip(INDEX_COUNTERS, self._counters, strict=True))

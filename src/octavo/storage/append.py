@@ -56,7 +56,7 @@ def append(state: LogState, data: Buffer, request: AppendRequest) -> AppendResul
     view = memoryview(data).cast("B")
     table = walk(view, check_crc=not request.trusted).table  # what was just encoded need not be summed up again
     info = analyze(view, table, request, state.settings.max_message_bytes)
-    if not info.valid_bytes:
+    if not info.found.end:
         return AppendResult(-1, -1, NO_TIMESTAMP, state.log_start_offset)
     with state.lock:
         state.check_open()
@@ -75,11 +75,12 @@ def _assigned(state: LogState, view: memoryview, info: AppendInfo, request: Appe
 
 def _given(state: LogState, view: memoryview, info: AppendInfo) -> _Batches:
     """The batches with the offsets that they have, which must lie behind the log's end."""
-    first_offset = info.first_or_last_offset_of_first_batch
-    if first_offset < state.local.log_end_offset:
-        raise UnexpectedAppendOffsetError(first_offset, info.last_offset, state.local.log_end_offset)
-    data = view[: info.valid_bytes]
-    return _Batches(data, info.table, info.first_offset, info.last_offset, info.max_timestamp)
+    found = info.found
+    if info.first_or_last_offset_of_first_batch < state.local.log_end.offset:
+        raise UnexpectedAppendOffsetError(
+            info.first_or_last_offset_of_first_batch, found.last_offset, state.local.log_end.offset
+        )
+    return _Batches(view[: found.end], info.table, info.first_offset, found.last_offset, info.max_timestamp)
 
 
 def _append(state: LogState, batches: _Batches, found: Summary, request: AppendRequest) -> AppendResult:

@@ -6,7 +6,6 @@ Entry layouts and search are those of `format.offset_index` and `format.time_ind
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -17,7 +16,7 @@ from octavo.storage.open_files import OPEN_FILES
 Index = TypeVar("Index", bound=SparseIndex[Any])
 
 
-class IndexFile(ABC, Generic[Index]):
+class IndexFile(Generic[Index]):
     """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
 
     A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
@@ -25,13 +24,15 @@ class IndexFile(ABC, Generic[Index]):
     """
 
     INDEX: ClassVar[type[SparseIndex[Any]]]
+    KEPT_SLOTS: ClassVar[int] = 0  # for entries that no append may take
 
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int, max_bytes: int) -> None:
         self.path = path
         self.base_offset = base_offset
         self._filesystem = filesystem
         self.entry_bytes = self.INDEX.LAYOUT.size
-        self._max_entries = max_bytes // self.entry_bytes
+        self._full_bytes = max_bytes // self.entry_bytes * self.entry_bytes
+        self._most = max_bytes // self.entry_bytes - self.KEPT_SLOTS
         self._lock = threading.RLock()
         self._mapping: Mapping | None = None
         self._mapped_bytes = 0
@@ -40,20 +41,18 @@ class IndexFile(ABC, Generic[Index]):
 
     def __len__(self) -> int:
         """The number of entries."""
+        if (count := self._count) is not None:
+            return count
         with self._lock:
             if self._count is None:
                 self._open()
             return self._count or 0
 
     @property
-    @abstractmethod
-    def is_full(self) -> bool:
-        """Whether the segment must be rolled before more is appended to it."""
-
-    @property
     def room(self) -> int:
-        """How many entries can still be appended."""
-        return max(self._max_entries - len(self), 0)
+        """How many entries can still be appended: with none the segment must be rolled first."""
+        count = self._count
+        return max(self._most - (len(self) if count is None else count), 0)
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries with this offset or a larger one."""
@@ -112,13 +111,13 @@ class IndexFile(ABC, Generic[Index]):
             self._unmap()
             self._filesystem.unlink(self.path)
 
-    def append(self, entries: bytes | bytearray) -> None:
+    def append(self, entries: bytes) -> None:
         """Append whole entries behind the last one; there is room for them."""
         with self._lock:
             position = len(self) * self.entry_bytes
-            mapping = self._writable(position + len(entries))
-            mapping.write(entries, position)
-            self._set_count((position + len(entries)) // self.entry_bytes)
+            end = position + len(entries)
+            self._writable(end).write(entries, position)
+            self._set_count(end // self.entry_bytes)
 
     def _index(self) -> Index:
         """The entries; to be used under the lock and not kept, since it holds the mapping."""
@@ -132,34 +131,32 @@ class IndexFile(ABC, Generic[Index]):
         return index
 
     def _open(self) -> None:
-        size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
-        self._count = size // self.entry_bytes
-        if self._count:
-            self._set_count(self._count - self._index().zero_tail())
+        count = self._filesystem.size(self.path) // self.entry_bytes if self._filesystem.exists(self.path) else 0
+        if count:
+            size = count * self.entry_bytes
+            count -= self._decode(self._map(size).view()[:size]).zero_tail()
+        self._set_count(count)  # only now: it is read without the lock
 
     def _set_count(self, count: int) -> None:
         self._count, self._entries = count, None
 
     def _readable(self) -> Mapping:
-        if self._mapping is None:
-            self._map(len(self) * self.entry_bytes)
-        assert self._mapping is not None
-        return self._mapping
+        return self._mapping or self._map(len(self) * self.entry_bytes)
 
     def _writable(self, needed_bytes: int) -> Mapping:
         """A mapping of the file at its full size: entries are written without a system call."""
-        full_bytes = max(self._max_entries * self.entry_bytes, needed_bytes)
+        full_bytes = max(self._full_bytes, needed_bytes)
         if self._mapping is None or self._mapped_bytes < full_bytes:
             self._unmap()
             self._filesystem.truncate(self.path, full_bytes)
-            self._map(full_bytes)
-        assert self._mapping is not None
+            return self._map(full_bytes)
         return self._mapping
 
-    def _map(self, size: int) -> None:
-        self._mapping = self._filesystem.map(self.path, size)
+    def _map(self, size: int) -> Mapping:
+        self._mapping = mapping = self._filesystem.map(self.path, size)
         self._mapped_bytes = size
         OPEN_FILES.opened(self)
+        return mapping
 
     def _unmap(self) -> None:
         if self._mapping is not None:

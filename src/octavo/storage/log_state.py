@@ -71,7 +71,12 @@ class LogState:
     def high_watermark_to_end(self) -> None:
         """Let readers see everything. The end is taken under the lock: another append may just have moved it."""
         with self.lock:
-            self.update_high_watermark(self.local.log_end_offset)
+            log_end = self.local.log_end
+            self._high_watermark, self._high_watermark_place = log_end.offset, log_end
+            transactions = self.producers.state.transactions
+            if transactions.has_unreplicated:
+                transactions.forget_before(log_end.offset)
+                self.refresh_first_unstable()
 
     @property
     def last_stable_offset(self) -> int:
@@ -130,6 +135,15 @@ class LogState:
 
         self.environment.scheduler.schedule("flush-log", flush)
         return segment
+
+    def maybe_flush(self) -> bool:
+        """Flush where flush.messages records wait for it."""
+        local = self.local
+        log_end_offset = local.log_end.offset
+        if log_end_offset - local.recovery_point < local.config.flush_messages:
+            return False
+        self.flush(log_end_offset)
+        return True
 
     def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
         """Sync everything before an offset to the disk and move the recovery point there."""

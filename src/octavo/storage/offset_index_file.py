@@ -11,10 +11,6 @@ class OffsetIndexFile(IndexFile[OffsetIndex]):
 
     INDEX = OffsetIndex
 
-    @property
-    def is_full(self) -> bool:
-        return len(self) >= self._max_entries
-
     def last(self) -> OffsetPosition:
         """The last entry; of an empty index the segment's start."""
         with self._lock:

@@ -117,13 +117,16 @@ class PartitionLog:
         return self._append(data, AppendRequest(AppendOrigin.REPLICATION, leader_epoch))
 
     def _append(self, data: Buffer, request: AppendRequest) -> AppendResult:
-        with self._usable("append"):
-            result = append(self.state, data, request)
+        self._check_usable("append")
+        state = self.state
+        try:
+            result = append(state, data, request)
             if self.is_sole_replica and not result.is_duplicate:
-                self.state.high_watermark_to_end()
-            if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
-                self.state.flush(self.log_end_offset)
-            return result
+                state.high_watermark_to_end()
+            state.maybe_flush()
+        except OSError as error:
+            raise self._failed("append", error) from error
+        return result
 
     def read(
         self,
@@ -297,7 +300,7 @@ class PartitionLog:
             except FileNotFoundError:
                 pass
             except OSError as error:
-                self._fail(error)
+                raise self._failed("read", error) from error
         with self._usable("read"), self.state.lock:
             return read_once()
 
@@ -316,18 +319,22 @@ class PartitionLog:
     @contextmanager
     def _usable(self, action: str) -> Iterator[None]:
         """Refuse to work on a log that failed or was closed, and note when it fails."""
-        if self._failure is not None:
-            raise KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}")
+        self._check_usable(action)
         try:
             yield
         except OSError as error:
-            self._fail(error)
-            raise KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}") from error
+            raise self._failed(action, error) from error
 
-    def _fail(self, error: OSError) -> None:
+    def _check_usable(self, action: str) -> None:
+        if self._failure is not None:
+            raise KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}")
+
+    def _failed(self, action: str, error: OSError) -> KafkaStorageError:
+        """What to raise after an I/O error; the log is of no use from now on."""
         self.abandon(f"its disk failed: {error}")
         if self._on_failure is not None:
             self._on_failure(error)
+        return KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}")
 
 
 def _or_none(epoch: int | None) -> int:

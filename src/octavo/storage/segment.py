@@ -88,8 +88,9 @@ class Segment:
         if not len(table):
             return
         self.check_offset(largest_offset)
-        position = self.size
-        self.files.log.append(data)
+        log = self.files.log
+        position = log.size
+        log.append(data)
         self.index(table, position)
 
     def index(self, table: NDArray[np.void], position: int) -> None:
@@ -100,17 +101,14 @@ class Segment:
         open. A set of many batches may give more entries than an index has room for: it is full then, and the segment
         is rolled before the next append. (Kafka fails in the middle of such an append.)
         """
-        offset_index, time_index, rows = self.files.offset_index, self.files.time_index, len(table)
-        counters = array("q", self._read_counters())
-        offsets = bytearray(offset_index.entry_bytes * min(offset_index.room, rows))
-        times = bytearray(time_index.entry_bytes * min(time_index.room, rows))
-        offset_count, time_count = kernels.index_batches(
-            table, position, self._interval_bytes, counters, offsets, times
+        offset_index, time_index, counters = self.files.offset_index, self.files.time_index, self._read_counters()[:]
+        offsets, times = kernels.index_batches(
+            table, position, self._interval_bytes, counters, offset_index.room, time_index.room
         )
-        if offset_count:
-            offset_index.append(offsets[: offset_count * offset_index.entry_bytes])
-        if time_count:
-            time_index.append(times[: time_count * time_index.entry_bytes])
+        if offsets:
+            offset_index.append(offsets)
+        if times:
+            time_index.append(times)
         self._counters = counters
 
     def resume_index(self) -> None:
@@ -118,7 +116,7 @@ class Segment:
 
         Like Kafka a segment just opened counts from 0. One that is opened for each few batches would get no entry.
         """
-        counters = array("q", self._read_counters())
+        counters = self._read_counters()[:]
         counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.files.offset_index.last().position
         self._counters = counters
 
@@ -154,7 +152,7 @@ class Segment:
 
     @property
     def is_index_full(self) -> bool:
-        return self.files.offset_index.is_full or self.files.time_index.is_full
+        return not (self.files.offset_index.room and self.files.time_index.room)
 
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset, None when there is none."""
@@ -187,7 +185,7 @@ class Segment:
             self._first_timestamp = None
         self._counters = None
         largest = self._read_max_timestamp()
-        counters = array("q", self._read_counters())
+        counters = self._read_counters()[:]
         counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET] = largest
         self._counters = counters
         return cut
@@ -208,12 +206,15 @@ class Segment:
 
     def _read_counters(self) -> array[int]:
         """The counters of a segment just opened begin at its indexes' last entries, with no byte counted."""
+        if (counters := self._counters) is not None:
+            return counters
         with self._counters_lock:
-            if self._counters is None:
+            if (counters := self._counters) is None:
                 offset_index, largest = self.files.offset_index, self.files.time_index.last()
                 last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
-                self._counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
-            return self._counters
+                counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
+                self._counters = counters
+            return counters
 
     def _read_max_timestamp(self) -> TimestampOffset:
         """The time index's last entry, or what the batches behind it have."""

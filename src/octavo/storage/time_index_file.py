@@ -11,14 +11,7 @@ class TimeIndexFile(IndexFile[TimeIndex]):
     """Timestamp to offset. One slot is kept for the closing entry, which names the segment's largest timestamp."""
 
     INDEX = TimeIndex
-
-    @property
-    def is_full(self) -> bool:
-        return len(self) >= self._max_entries - 1
-
-    @property
-    def room(self) -> int:
-        return max(super().room - 1, 0)
+    KEPT_SLOTS = 1
 
     def maybe_append(self, entry: TimestampOffset) -> bool:
         """Append the closing entry if its timestamp is larger than the last one; the kept slot takes it."""

@@ -37,6 +37,10 @@ class Transactions:
         """First offsets with the offsets of the markers."""
         return dict(self._unreplicated)
 
+    @property
+    def has_unreplicated(self) -> bool:
+        return bool(self._unreplicated)
+
     def clear(self) -> None:
         self._ongoing.clear()
         self._unreplicated.clear()

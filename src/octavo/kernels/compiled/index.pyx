@@ -1,5 +1,7 @@
 """Make the index entries that batches give, by the counting rule of appends and recovery."""
 
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
+
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *
 
@@ -59,29 +61,32 @@ cdef void index_batch(Counters *counters, const Batch *batch, int64_t position, 
     counters.bytes_since_last_entry += batch.size
 
 
-def index_batches(table, int64_t position, int64_t interval_bytes, counters, offset_entries, time_entries):
-    """Fill in the entries of batches that lie one behind the other from `position` on; returns how many of each kind.
+def index_batches(table, int64_t position, int64_t interval_bytes, counters, int64_t offset_room, int64_t time_room):
+    """The entries, of both kinds, that batches give which lie one behind the other from `position` on.
 
-    `counters` (six int64, see `layout.INDEX_COUNTERS`) are taken and left as after the last batch. What does not fit
-    into the two buffers gets no entry, nor does an offset that is not larger than the last entry's.
+    `counters` (six int64, see `layout.INDEX_COUNTERS`) are taken and left as after the last batch. What has no room
+    (a number of entries) gets no entry, nor does an offset that is not larger than the last entry's.
     """
-    cdef Py_buffer views[4]
+    cdef Py_buffer views[2]
     cdef const Batch *batches
     cdef Counters *state
     cdef Entries offsets, times
     cdef Py_ssize_t i, count
     cdef int pinned = 0
+    cdef bytes offset_entries, time_entries
     try:
-        for buffer, flags in ((table, PyBUF_SIMPLE), (counters, PyBUF_WRITABLE), (offset_entries, PyBUF_WRITABLE),
-                              (time_entries, PyBUF_WRITABLE)):
+        for buffer, flags in ((table, PyBUF_SIMPLE), (counters, PyBUF_WRITABLE)):
             PyObject_GetBuffer(buffer, &views[pinned], flags)
             pinned += 1
         batches, count = <const Batch *>views[0].buf, views[0].len // sizeof(Batch)
         if views[1].len != sizeof(Counters):
             raise ValueError(f"counters of {views[1].len} bytes, expected {sizeof(Counters)}")
         state = <Counters *>views[1].buf
-        offsets = Entries(<uint8_t *>views[2].buf, views[2].len // OFFSET_ENTRY_BYTES, 0)
-        times = Entries(<uint8_t *>views[3].buf, views[3].len // TIME_ENTRY_BYTES, 0)
+        offset_room, time_room = max(min(offset_room, count), 0), max(min(time_room, count), 0)
+        offset_entries = PyBytes_FromStringAndSize(NULL, offset_room * OFFSET_ENTRY_BYTES)
+        time_entries = PyBytes_FromStringAndSize(NULL, time_room * TIME_ENTRY_BYTES)
+        offsets = Entries(<uint8_t *>PyBytes_AsString(offset_entries), offset_room, 0)
+        times = Entries(<uint8_t *>PyBytes_AsString(time_entries), time_room, 0)
         with nogil:
             for i in range(count):
                 index_batch(state, &batches[i], position, interval_bytes, &offsets, &times)
@@ -90,4 +95,4 @@ def index_batches(table, int64_t position, int64_t interval_bytes, counters, off
         while pinned:
             pinned -= 1
             PyBuffer_Release(&views[pinned])
-    return offsets.count, times.count
+    return offset_entries[:offsets.count * OFFSET_ENTRY_BYTES], time_entries[:times.count * TIME_ENTRY_BYTES]
