@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from octavo.format import offset_index
+from octavo.format.anatomy.text_files import TEXT_FILES
 from octavo.format.batch import build_batch
 from octavo.format.compression import Codec
 from octavo.format.message_set import encode_message, encode_message_set
@@ -196,6 +197,53 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert nameless.exit == 1
     (tmp_path / "1.log").mkdir()
     assert octavo("explain", "1.log", folder=tmp_path).exit == 1
+
+
+def test_a_checkpoint_is_a_line_an_entry(tmp_path: Path) -> None:
+    run = explain(tmp_path, b"0\n2\na.b-c 0 5\nd 1 70\n", name="recovery-point-offset-checkpoint")
+    assert (run.exit, run.stderr) == (0, "")
+    assert run.stdout.splitlines() == [
+        "         0  0  version of the format",
+        "         2  2  how many entries follow",
+        "         4  a.b-c 0 5  a.b-c-0: flushed up to offset 5",
+        "        14  d 1 70  d-1: flushed up to offset 70",
+    ]
+
+
+def test_the_epoch_of_an_offset(tmp_path: Path) -> None:
+    content = b"0\n2\n0 0\n2 600\n"
+    [entry] = objects(explain(tmp_path, content, "--offset", "700", "--json", name="leader-epoch-checkpoint"))
+    assert (entry["position"], entry["meaning"]) == (8, "epoch 2 begins with offset 600")
+    assert [(field["field"], field["position"], field["value"]) for field in entry["children"]] == [
+        ("epoch", 8, 2),
+        ("startOffset", 10, 600),
+    ]
+    assert "epoch 0 begins" in explain(tmp_path, content, "--offset", "599", name="leader-epoch-checkpoint").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("cleaner-offset-checkpoint", b"0\n2\na 0 1\nb 1\n", "        10  b 1  entry 1; WRONG: expected a line of"),
+        ("cleaner-offset-checkpoint", b"0\n1\n\xff 0 1\n", "         4  \\xff 0 1  \\xff-0: compacted up to "),
+        ("leader-epoch-checkpoint", b"7\n", "         0  7  version of the format; WRONG: checkpoint of version 7,"),
+        ("meta.properties", b"#\nversion=1\n", "         0  #  comment; WRONG: meta.properties of version 1 has no"),
+        ("partition.metadata", b"", "         0  (0 bytes)  an empty file; WRONG: expected two lines, found 0"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_text_file_stands_at_its_line(tmp_path: Path, name: str, content: bytes, line: str) -> None:
+    run = explain(tmp_path, content, name=name)
+    assert (run.exit, run.stderr) == (1, "")
+    assert any(shown.startswith(line) for shown in run.stdout.splitlines()), run.stdout
+
+
+def test_every_text_file_of_a_broker_can_be_explained() -> None:
+    found = [path for path in archives.unpack("v431-clean").rglob("*") if path.name in TEXT_FILES]
+    assert {path.name for path in found} == TEXT_FILES.keys()
+    for path in found:
+        run = octavo("explain", str(path))
+        assert (run.exit, run.stderr) == (0, "")
+        assert len(run.stdout.splitlines()) == len(path.read_bytes().splitlines())
 
 
 @pytest.mark.parametrize("archive", ["v431-corrupt", "v0901-compacted"])

@@ -1,4 +1,4 @@
-"""Indexes and snapshots: a line an entry, or the anatomy of one of them."""
+"""Indexes, snapshots and small text files: a line an entry, or the anatomy of one of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from octavo.cli.explain.show import show_anatomy, show_entries
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node
 from octavo.format.anatomy.entries import describe_entries
+from octavo.format.anatomy.text_files import describe_text
 from octavo.format.names import FileKind, base_offset_of
 
 
 def explain_entries(file: Path, kind: FileKind, position: int | None, offset: int | None, as_json: bool) -> int:
     nodes = describe_entries(kind, memoryview(file.read_bytes()), base_offset_of(file.name))
+    return _show(file, nodes, position, offset, as_json)
+
+
+def explain_text(file: Path, name: str, position: int | None, offset: int | None, as_json: bool) -> int:
+    """Of a checkpoint or another small file of this name."""
+    return _show(file, describe_text(name, file.read_bytes()), position, offset, as_json)
+
+
+def _show(file: Path, nodes: Iterator[Node], position: int | None, offset: int | None, as_json: bool) -> int:
     if position is not None:
         return show_anatomy(_at_position(file, nodes, position), as_json)
     if offset is not None:

@@ -40,11 +40,16 @@ def tail_line(overview: Overview) -> str:
 
 
 def entry_line(node: Node) -> str:
-    """An entry of an index or a snapshot on one line."""
-    shown = f"({node.length} bytes)" if node.value is None and not node.children else node.raw.hex()
+    """An entry of an index, a snapshot or a text file on one line."""
+    shown = f"({node.length} bytes)" if node.value is None and not node.children else _shown(node)
     problem = _marked("; ".join(bad.problem for bad in node.problems()))
     meaning = f"{node.meaning or node.name}{'; ' if problem else ''}{problem}"
     return f"{node.position:>10}  {shown}  {meaning}"
+
+
+def _shown(node: Node) -> str:
+    """Text as it is, and bytes in hex."""
+    return node.value.decode("utf-8", "backslashreplace") if isinstance(node.value, bytes) else node.raw.hex()
 
 
 def _rows(node: Node, depth: int) -> Iterator[tuple[str, str, str, str, str, str]]:
