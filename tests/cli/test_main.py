@@ -13,6 +13,7 @@ import pytest
 
 import octavo
 from octavo.cli.commands import COMMANDS
+from tests.cli.runs import octavo as in_process
 
 Run = subprocess.CompletedProcess[str]
 
@@ -123,6 +124,18 @@ def test_wrong_usage_is_one_sentence_and_2(arguments: tuple[str, ...]) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("topcs",), "No such command 'topcs' (nearest: topics); see `octavo --help`"),
+        (("topics", "--tpic", "a"), "No such option '--tpic' (nearest: --topic); see `octavo topics --help`"),
+    ],
+)
+def test_of_a_wrong_name_the_nearest_is_told(arguments: tuple[str, ...], sentence: str) -> None:
+    done = run_octavo(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"octavo: {sentence}\n")
+
+
 def test_no_arguments_show_the_help_on_stderr() -> None:
     done = run_octavo()
     assert (done.returncode, done.stdout) == (2, "")
@@ -133,6 +146,14 @@ def test_a_missing_argument_points_to_the_command(driver: Path) -> None:
     done = run(driver, "try")
     assert done.returncode == 2
     assert done.stderr == "octavo: Missing argument 'END'; see `octavo try --help`\n"
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"config", "dump-log"}))
+def test_every_command_says_what_is_missing(name: str) -> None:
+    run = in_process(name)
+    assert (run.exit, run.stdout) == (2, "")
+    assert run.stderr.startswith("octavo: Missing argument '")
+    assert run.stderr.endswith(f"; see `octavo {name} --help`\n")
 
 
 def test_the_exit_code_is_what_the_command_returns(driver: Path) -> None:

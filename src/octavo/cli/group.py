@@ -81,6 +81,17 @@ def run_group(arguments: list[str], settings: Settings) -> int:
         return error.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "octavo"
-        raise UsageError(f"{error.format_message().rstrip('.')}; see `{path} --help`") from error
+        raise UsageError(f"{_problem(error)}; see `{path} --help`") from error
     except click.ClickException as error:
         raise OctavoError(error.format_message()) from error
+
+
+def _problem(error: click.UsageError) -> str:
+    """What click says of the line; of a name that it does not know, the nearest one too."""
+    from difflib import get_close_matches  # some ms that a right line does not pay
+
+    command = getattr(error, "command_name", None)
+    near = get_close_matches(command, COMMANDS, 1) if command else getattr(error, "possibilities", None)
+    if not near:
+        return error.format_message().rstrip(".")
+    return f"{error.message.rstrip('.')} (nearest: {near[0]})"

@@ -18,7 +18,7 @@ class SparkCommand(click.Command):
     """A command whose `--spark` takes the word behind it only if that is a master, else stands for itself."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        following = [*args[1:], ""]
+        following = [*args, ""][1:]
         alone = [arg == "--spark" and not _MASTER.fullmatch(word) for arg, word in zip(args, following, strict=True)]
         return super().parse_args(
             ctx, [f"--spark={LOCAL_MASTER}" if is_alone else arg for arg, is_alone in zip(args, alone, strict=True)]
