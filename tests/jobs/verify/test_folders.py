@@ -136,6 +136,27 @@ def test_a_checkpoint_behind_the_end_of_the_log(logs: Path, name: str) -> None:
     assert problems(logs) == [(name, Problem.BEYOND_END)]
 
 
+def test_one_segment_file_does_not_tell_where_the_log_ends(logs: Path) -> None:
+    write_segment(logs / "orders-0", 2, batch(2))
+    (logs / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    for base_offset in (0, 2):
+        assert problems(path(logs / "orders-0", base_offset, FileKind.LOG)) == []
+    (logs / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
+    assert problems(path(logs / "orders-0", 0, FileKind.LOG)) == []
+    assert problems(path(logs / "orders-0", 2, FileKind.LOG)) == [("recovery-point-offset-checkpoint", Problem.BEYOND_END)]
+
+
+def test_a_folder_without_a_log_of_which_a_checkpoint_knows(logs: Path) -> None:
+    (logs / "gone-0").mkdir()
+    (logs / "new-0").mkdir()
+    (logs / f"gone-1.{'0' * 32}-delete").mkdir()
+    content = "0\n3\ngone 0 7\nnew 0 0\ngone 1 7\n"
+    (logs / "recovery-point-offset-checkpoint").write_text(content)
+    lost, leaving = findings_of(logs)
+    assert lost.detail == "recovery point 7 of gone-0, but there is no log"
+    assert leaving.problem is Problem.ON_ITS_WAY_OUT
+
+
 def test_a_crash_may_lose_what_was_not_flushed(logs: Path) -> None:
     write_segment(logs / "orders-0", 0, batch(0), batch(1), closed=False, tail=batch(2)[:40])
     (logs / "replication-offset-checkpoint").write_text("0\n1\norders 0 3\n")

@@ -12,6 +12,7 @@ from octavo.format.names import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
+    FolderState,
 )
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.folder import FolderResult
@@ -36,19 +37,25 @@ class _Claim(NamedTuple):
 def check_ends(plan: PartitionPlan, folder: FolderResult, segments: list[SegmentResult], findings: Findings) -> None:
     """No checkpoint, epoch or snapshot may name an offset behind the log's end.
 
-    A crash can lose the end of a log but not what was flushed before a recovery point or a log start was written.
+    A crash can lose the end of a log but not what was flushed before a recovery point or a log start was written. Where
+    single segment files were asked for, the log's end is known only if the last one is among them.
     """
-    if not segments or segments[-1].next_offset is None:
+    if plan.files.folder.state is FolderState.DELETE or (plan.segments and not plan.segments[-1].view.is_last):
         return
-    log_end_offset = segments[-1].next_offset
-    lost_tail = any(found.problem in _TAILS for found in segments[-1].findings)
+    log_end_offset, end, lost_tail = 0, "there is no log", False
+    if plan.segments:
+        if not segments or segments[-1].next_offset is None:
+            return  # its log could not be read, which is told
+        log_end_offset = segments[-1].next_offset
+        end = f"the log ends at {log_end_offset}"
+        lost_tail = any(found.problem in _TAILS for found in segments[-1].findings)
     root = Root(plan.files.root.location)
     for claim in _claims(plan, folder, root):
         if claim.offset <= log_end_offset or (lost_tail and not claim.durable):
             continue
         if _still_holds(plan, claim, root):
             continue  # the log has grown since
-        detail = f"{claim.meaning} {claim.offset} of {plan.files.topic_partition}, but the log ends at {log_end_offset}"
+        detail = f"{claim.meaning} {claim.offset} of {plan.files.topic_partition}, but {end}"
         findings.add(claim.path, None, Problem.BEYOND_END, detail)
 
 
