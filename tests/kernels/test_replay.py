@@ -74,6 +74,49 @@ def test_a_producer_and_its_batches(kernels: SimpleNamespace) -> None:
     }
 
 
+@pytest.mark.parametrize("first_sequence", [0, MAX_INT32 - 4])
+def test_a_producer_goes_on(kernels: SimpleNamespace, first_sequence: int) -> None:
+    def row(number: int, **fields: int) -> dict[str, int]:
+        return {"base_sequence": (first_sequence + number) & MAX_INT32, "producer_epoch": 3, **fields}
+
+    producers = ProducerArrays()
+    assert not kernels.continues(batches(row(0)), producers)
+    replay(kernels, producers, batches(*map(row, range(3))))
+    assert kernels.continues(batches(row(3), row(4, last_offset_delta=1), row(6)), producers)
+    for rows in (
+        [],
+        [row(2)],
+        [row(4)],
+        [row(3), row(3)],
+        [row(3), row(5)],
+        [row(3, last_offset_delta=-1)],
+        [row(3, producer_epoch=4)],
+        [row(3, producer_epoch=2)],
+        [row(3, producer_id=8)],
+        [row(3, producer_id=-1)],
+        [row(3), row(4, producer_id=8)],
+        [row(3, attributes=TRANSACTIONAL)],
+        [row(3, attributes=CONTROL)],
+    ):
+        assert not kernels.continues(batches(*rows), producers), rows
+
+
+def test_a_producer_goes_on_with_its_transaction(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    replay(kernels, producers, batches({"attributes": TRANSACTIONAL}))
+    assert kernels.continues(batches({"attributes": TRANSACTIONAL, "base_sequence": 1}), producers)
+    assert not kernels.continues(batches({"base_sequence": 1}), producers)
+    assert not kernels.continues(batches({"attributes": TRANSACTIONAL | CONTROL, "base_sequence": 1}), producers)
+
+
+def test_a_batch_that_comes_around_to_the_sequences_of_another_is_no_clear_case(kernels: SimpleNamespace) -> None:
+    producers = ProducerArrays()
+    whole = {"last_offset_delta": MAX_INT32}  # all sequences that there are
+    replay(kernels, producers, batches(whole))
+    assert not kernels.continues(batches(whole), producers)
+    assert kernels.continues(batches({}), producers)
+
+
 def test_batches_without_a_producer_are_passed_over(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     rows = [{"producer_id": -1}, {"producer_id": -1, "attributes": CONTROL}, {"producer_id": -5, "attributes": 0x30}]

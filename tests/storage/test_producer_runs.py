@@ -12,6 +12,7 @@ from octavo.kernels.layout import BATCH, CONTROL, TRANSACTIONAL
 from octavo.storage import producer_check
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.producer_state import ProducerStateManager
+from octavo.storage.producer_table import ProducerTable
 
 Table = np.ndarray[tuple[int], np.dtype[np.void]]
 
@@ -65,6 +66,42 @@ def test_a_run_is_checked_as_its_batches_one_by_one(
     one_by_one = outcome(table.copy(), [before], runs=False)
     assert outcome(table.copy(), [before], runs=True) == one_by_one
     assert producer_check.is_one_run(table) == (broken is None)
+
+
+def with_changes(before: Table, table: Table, attributes: int, changes: dict[str, int]) -> None:
+    before["attributes"] = table["attributes"] = attributes
+    for name, by in changes.items():
+        table[name][len(table) // 2] += by
+
+
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=8),
+    st.lists(st.integers(1, 3), min_size=1, max_size=8),
+    st.sampled_from([0, 5, 2**31 - 10]),
+    st.sampled_from([0, 0, 0, 1, -1, -3, -6]),
+    st.sampled_from([0, TRANSACTIONAL]),
+    st.dictionaries(st.sampled_from(["base_sequence", "producer_id", "producer_epoch"]), st.sampled_from([-1, 1])),
+)
+def test_a_producer_that_goes_on_is_as_the_rules_say(
+    counts: list[int], more: list[int], first_sequence: int, step: int, attributes: int, changes: dict[str, int]
+) -> None:
+    before = a_set(counts, 0, first_sequence)
+    table = a_set(more, sum(counts), (first_sequence + sum(counts) + step) % 2**31)
+    with_changes(before, table, attributes, changes)
+    found = outcome(table.copy(), [before], runs=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProducerTable, "are_continued", lambda *_: False)
+        assert outcome(table.copy(), [before], runs=False) == found
+
+
+def test_what_continues_is_not_looked_at_by_the_rules() -> None:
+    manager = ProducerStateManager(expiration_ms=10**12)
+    for first, counts in ((0, [2, 3]), (5, [1]), (6, [4] * 9)):
+        change = manager.check(b"", a_set(counts, first, first), AppendOrigin.CLIENT)
+        assert (change.continued is not None) == (first > 0)
+        manager.apply(change)
+    entry = manager.producers.get(7)
+    assert entry is not None and [batch.last_sequence for batch in entry.batches] == [25, 29, 33, 37, 41]
 
 
 def test_control_batches_make_no_run() -> None:

@@ -12,6 +12,7 @@ from octavo.format.txn_index import AbortedTxn
 from octavo.format.walker import walk
 from octavo.kernels.layout import BATCH
 from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.producer_check import NO_PRODUCERS
 from octavo.storage.producer_entry import CachedBatch
 from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
 from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, PRODUCER, append, data, emptied, marker
@@ -41,7 +42,7 @@ def test_one_of_the_last_five_batches_sent_again_gets_its_first_answer(again: in
     checked, _ = append(manager, data(50, 2 * again, count=2, timestamp=9999))
     assert checked.duplicate == CachedBatch(2 * again + 1, 2 * again + 1, 1, 100 + again)
     assert checked.duplicate.first_offset == checked.duplicate.first_sequence == 2 * again
-    assert checked.producers == [] and manager.map_end_offset == 14
+    assert not checked.producers and manager.map_end_offset == 14
     assert len(batches_of(manager)) == 5
 
 
@@ -106,7 +107,7 @@ def test_batches_without_a_producer_change_nothing() -> None:
     manager = ProducerStateManager()
     table = np.zeros(3, BATCH)
     table["producer_id"], table["magic"], table["base_offset"] = -1, 2, [4, 5, 6]
-    assert manager.check(b"", table, AppendOrigin.CLIENT).producers == []
+    assert manager.check(b"", table, AppendOrigin.CLIENT) is NO_PRODUCERS
     assert manager.replay(b"", table) == (3, [], None)
     assert manager.is_empty and manager.map_end_offset == 7
 

@@ -24,7 +24,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.index import index_batches
         from octavo.kernels.compiled.legacy import decode_messages
         from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns, settle_marks
-        from octavo.kernels.compiled.replay import replay
+        from octavo.kernels.compiled.replay import continues, replay
         from octavo.kernels.compiled.runs import encode_runs
         from octavo.kernels.compiled.seek import find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
@@ -43,7 +43,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.index import index_batches
     from octavo.kernels.reference.legacy import decode_messages
     from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns, settle_marks
-    from octavo.kernels.reference.replay import replay
+    from octavo.kernels.reference.replay import continues, replay
     from octavo.kernels.reference.runs import encode_runs
     from octavo.kernels.reference.seek import find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
@@ -58,6 +58,7 @@ __all__ = [
     "TWIN_NOTICE",
     "append_record",
     "close_batch",
+    "continues",
     "crc32",
     "crc32c",
     "crc32c_implementation",

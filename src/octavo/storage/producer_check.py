@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,14 +33,16 @@ class ProducerAppend(NamedTuple):
     """What an append makes of its producers, once it is written.
 
     With a `duplicate` nothing is to be written: the append is answered with that batch's offsets and timestamp.
+    `continued` are batches with which a producer just goes on.
     """
 
-    producers: list[ProducerUpdate]
-    completed: list[CompletedTxn]
+    producers: Sequence[ProducerUpdate] = ()
+    completed: Sequence[CompletedTxn] = ()
     duplicate: CachedBatch | None = None
+    continued: NDArray[np.void] | None = None
 
 
-NO_PRODUCERS = ProducerAppend([], [])
+NO_PRODUCERS = ProducerAppend()
 
 
 def check_producers(
@@ -67,7 +69,7 @@ def check_producers(
         if origin is AppendOrigin.CLIENT:
             duplicate = info.current.find_duplicate(batch.epoch, batch.base_sequence, batch.last_sequence)
             if duplicate is not None:
-                return ProducerAppend([], [], duplicate)
+                return ProducerAppend(duplicate=duplicate)
         if origin is not AppendOrigin.RAFT_LEADER:
             info.check_transaction(batch)
         if not attributes & layout.CONTROL:

@@ -64,6 +64,8 @@ class ProducerStateManager:
         Offsets and timestamps of the table are those that the log will hold. A marker from a client or a coordinator
         needs the transaction version that the coordinator sent along.
         """
+        if self.producers.are_continued(table):
+            return ProducerAppend(continued=table)
         if not (table["producer_id"] > layout.NO_PRODUCER_ID).any():
             return NO_PRODUCERS
         if origin is AppendOrigin.REPLICATION:
@@ -75,6 +77,8 @@ class ProducerStateManager:
 
         for each of `append.completed`, write `transactions.index_entry`, then call `transactions.complete`.
         """
+        if append.continued is not None:
+            self.producers.go_on(append.continued)
         for current, updated, started in append.producers:
             current.update(updated)
             self.producers.put(current)

@@ -26,6 +26,7 @@ _SHARED = {
     "coordinator_epoch": "coordinator_epoch",
     "current_txn_first_offset": "current_txn_first_offset",
 }
+_NO_MARKERS = np.empty(0, MARKER)
 _NO_BATCH = {"last_sequence": NONE, "last_offset": NONE, "offset_delta": 0}
 
 
@@ -77,7 +78,7 @@ class ProducerTable:
         """
         others, damage = None if known is None else known._arrays, None
         self._arrays.find_ongoing()
-        markers = np.empty(0, MARKER)
+        markers = _NO_MARKERS
         code, row, marker = kernels.replay(table, markers, self._arrays, 0, 0, others)
         while code in (Replayed.FULL, Replayed.MARKER_MISSING):
             if code == Replayed.FULL:
@@ -90,6 +91,14 @@ class ProducerTable:
             where = f"producer {table[row]['producer_id']}, offset {table[row]['base_offset']}"
             raise InvalidTxnStateError(f"{where}: a batch outside any transaction, but one is ongoing")
         return ReplayedRows(row, markers[markers["first_offset"] != NONE], damage)
+
+    def are_continued(self, table: NDArray[np.void]) -> bool:
+        """Whether one of the producers just goes on with these batches, as it nearly always does; see the kernel."""
+        return kernels.continues(table, self._arrays)
+
+    def go_on(self, table: NDArray[np.void]) -> None:
+        """Take in batches that continue what the producer wrote."""
+        kernels.replay(table, _NO_MARKERS, self._arrays)
 
     def ongoing(self) -> list[tuple[int, int]]:
         """The first offsets of ongoing transactions, in order, with their producers' ids."""

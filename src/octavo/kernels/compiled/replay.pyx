@@ -1,4 +1,4 @@
-"""Replay the batches of a log onto the producers' state."""
+"""Replay the batches of a log onto the producers' state, and tell batches with which a producer just goes on."""
 
 from libc.string cimport memmove, memset
 
@@ -195,3 +195,52 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, kno
             pinned -= 1
             PyBuffer_Release(&views[pinned])
     return code, row, marker
+
+
+cdef inline bint is_cached(const Producer *entry, const Batch *batch) noexcept nogil:
+    """Whether the batch is one of the producer's last ones, sent again."""
+    cdef int i
+    for i in range(entry.batch_count):
+        if (entry.batches[i].last_sequence == last_sequence(batch.base_sequence, batch.last_offset_delta)
+                and entry.batches[i].offset_delta == batch.last_offset_delta):
+            return True
+    return False
+
+
+def continues(table, producers):
+    """Whether all batches are data of one known producer that goes on: in its epoch, with the sequences that come next.
+
+    A transaction neither begins nor ends with them, and none is among the producer's last batches: there is no rule
+    that could refuse them.
+    """
+    cdef Producers all
+    cdef const Producer *entry = NULL
+    cdef Py_buffer views[4]
+    cdef int pinned = 0
+    cdef const Batch *batch
+    cdef Py_ssize_t i, rows
+    cdef uint64_t slot = 0
+    cdef int32_t last
+    cdef int16_t flags
+    cdef bint sound = False
+    try:
+        pin(views, &pinned, table, PyBUF_SIMPLE)
+        pin_producers(views, &pinned, producers, PyBUF_SIMPLE, &all)
+        batch, rows = <const Batch *>views[0].buf, views[0].len // sizeof(Batch)
+        if rows and batch.producer_id >= 0:
+            entry = find(&all, batch.producer_id, &slot)
+        if entry != NULL and 0 < entry.batch_count <= CACHED_BATCHES and entry.next_batch < CACHED_BATCHES:
+            flags = TRANSACTIONAL if entry.current_txn_first_offset != NONE else 0
+            last = entry.batches[entry.next_batch - 1 if entry.next_batch else CACHED_BATCHES - 1].last_sequence
+            sound = last >= 0
+            for i in range(rows):
+                sound = (sound and batch.producer_id == entry.producer_id and batch.producer_epoch == entry.epoch
+                         and batch.attributes & (TRANSACTIONAL | CONTROL) == flags and batch.last_offset_delta >= 0
+                         and batch.base_sequence == last_sequence(last, 1) and not is_cached(entry, batch))
+                last = last_sequence(batch.base_sequence, batch.last_offset_delta)
+                batch += 1
+    finally:
+        while pinned:
+            pinned -= 1
+            PyBuffer_Release(&views[pinned])
+    return sound

@@ -1,4 +1,4 @@
-"""Replay the batches of a log onto the producers' state, in plain Python."""
+"""Replay the batches of a log onto the producers' state, and tell how a producer just goes on, in plain Python."""
 
 from __future__ import annotations
 
@@ -51,6 +51,38 @@ def replay(
         elif (code := _add_batch(producers, entry, batch)) != Replayed.DONE:
             return code, at, marker
     return Replayed.DONE, len(table), marker
+
+
+def continues(table: NDArray[np.void], producers: ProducerArrays) -> bool:
+    """Whether all batches are data of one known producer that goes on: in its epoch, with the sequences that come next.
+
+    A transaction neither begins nor ends with them, and none is among the producer's last batches: there is no rule
+    that could refuse them.
+    """
+    index = producers.find(int(table["producer_id"][0])) if len(table) and table["producer_id"][0] >= 0 else NONE
+    if index == NONE or not producers.entries[index]["batch_count"]:
+        return False
+    entry = producers.entries[index]
+    flags = layout.TRANSACTIONAL if entry["current_txn_first_offset"] != NONE else 0
+    cached = {(int(batch["last_sequence"]), int(batch["offset_delta"])) for batch in _cached(entry)}
+    last = int(_cached(entry)[-1]["last_sequence"])
+    if last < 0:
+        return False
+    for batch in table:
+        base, delta = int(batch["base_sequence"]), int(batch["last_offset_delta"])
+        is_next = base == _last_sequence(last, 1) and delta >= 0
+        last = _last_sequence(base, delta)
+        same = batch["producer_id"] == entry["producer_id"] and batch["producer_epoch"] == entry["epoch"]
+        same = same and batch["attributes"] & (layout.TRANSACTIONAL | layout.CONTROL) == flags
+        if not (is_next and same) or (last, delta) in cached:
+            return False
+    return True
+
+
+def _cached(entry: np.void) -> list[np.void]:
+    """The producer's batches, the newest last."""
+    end = int(entry["next_batch"])
+    return [entry["batches"][slot] for slot in range(end - int(entry["batch_count"]), end)]
 
 
 def _add_batch(producers: ProducerArrays, entry: np.void, batch: np.void) -> Replayed:
