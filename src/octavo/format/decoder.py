@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import CorruptionError
-from octavo.format.compression import DEFAULT_LIMIT, Scratch, decompress_into
+from octavo.format.compression import DEFAULT_LIMIT, Scratch, unpacker
 from octavo.format.message_set import wrapped_value
 from octavo.format.problems import problem_of, unreadable
 from octavo.kernels import layout
@@ -26,6 +29,7 @@ TARGET_BYTES = 2 << 20
 # Compressed batches are decoded by about so many, or so many unpacked bytes, while these are still in the CPU's cache.
 UNPACK_BYTES = 256 << 10
 UNPACK_BATCHES = 64
+_PACKED_FIELDS = itemgetter(*map(list(layout.BATCH_COLUMNS).index, ("position", "size", "attributes", "count")))
 
 
 class Decoder:
@@ -108,32 +112,42 @@ class Decoder:
         self.columns.grow(rows, data_bytes)
 
     def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
-        """Unpack batches behind one another, then decode them together; returns the first one that is left."""
-        fields = table[["position", "size", "attributes", "count"]][first : min(end, first + UNPACK_BATCHES)].tolist()
-        ends, rows = [0], 0
+        """Unpack and decode batches, a set at a time; returns the first one that the columns have no room for."""
+        # Rows are read as they are used: numpy would take as long for one as all else here does.
+        fields = map(_PACKED_FIELDS, layout.BATCH_ROW.iter_unpack(table[first:end].tobytes()))
+        while first < end and self._filled_bytes < TARGET_BYTES:
+            ends, rows, damage = self._unpack_set(view, islice(fields, UNPACK_BATCHES))
+            last = first + len(ends) - 1
+            self._make_room(rows, ends[-1])
+            bounds = memoryview(array("q", ends))
+            self._records(self._scratch.buffer, table[first:last], bounds[:-1], bounds[1:])
+            if damage is not None:
+                raise damage
+            first = last
+        return first
+
+    def _unpack_set(
+        self, view: memoryview, fields: Iterator[tuple[int, ...]]
+    ) -> tuple[list[int], int, CorruptionError | None]:
+        """Unpack batches behind one another: where they end, how many rows they have, and what ended the set early."""
+        ends, rows, at = [0], 0, 0
         for position, size, attributes, count in fields:
-            at = ends[-1]
             if count > 0:  # else Kafka does not look at what follows
                 try:
                     at = self._unpack(view, position + layout.BATCH_OVERHEAD, position + size, attributes, 2, at)
-                except CorruptionError:
-                    if len(ends) == 1:
-                        raise
-                    break  # what came before it is decoded first
+                except CorruptionError as error:
+                    return ends, rows, error
                 rows += min(count, (at - ends[-1]) // layout.MIN_RECORD_BYTES)
             ends.append(at)
             if at >= UNPACK_BYTES:
                 break
-        self._make_room(rows, ends[-1])
-        bounds, last = np.array(ends, np.int64), first + len(ends) - 1
-        self._records(self._scratch.buffer, table[first:last], bounds[:-1], bounds[1:])
-        return last
+        return ends, rows, None
 
     def _unpack(self, view: memoryview, start: int, end: int, attributes: int, magic: int, at: int) -> int:
         """Unpack view[start:end] into the scratch behind `at`; returns where it ends there."""
-        codec = attributes & layout.CODEC_MASK
         try:
-            return decompress_into(codec, view[start:end], self._scratch, at, magic=magic, limit=self._limit)
+            unpack = unpacker(attributes & layout.CODEC_MASK, magic)
+            return unpack(view[start:end], self._scratch, at, magic=magic, limit=self._limit)
         except CorruptionError as error:
             raise error.at(position=start + (error.position or 0)) from None
 
@@ -141,8 +155,8 @@ class Decoder:
         self,
         view: Buffer,
         table: NDArray[np.void],
-        starts: NDArray[np.int64] | None = None,
-        ends: NDArray[np.int64] | None = None,
+        starts: memoryview | None = None,
+        ends: memoryview | None = None,
     ) -> None:
         """Decode batches whose records lie behind their headers, or unpacked between `starts` and `ends`."""
         index, code, columns = 0, int(Code.FULL), self.columns

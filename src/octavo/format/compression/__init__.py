@@ -1,7 +1,7 @@
 """Kafka's four codecs, framed as Kafka frames them: streams ↔ bytes. A codec's library loads with its first use."""
 
 from octavo.format.compression.codec import CODECS, Codec, CodecRow
-from octavo.format.compression.dispatch import DEFAULT_LIMIT, compress, decompress, decompress_into
+from octavo.format.compression.dispatch import DEFAULT_LIMIT, compress, decompress, decompress_into, unpacker
 from octavo.format.compression.scratch import Scratch
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "compress",
     "decompress",
     "decompress_into",
+    "unpacker",
 ]

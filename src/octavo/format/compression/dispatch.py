@@ -17,14 +17,24 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 1 << 30
 
 
+class Unpack(Protocol):
+    """Unpacks one stream into the scratch from position `at`; returns where it ends there.
+
+    Positions in its errors count from the stream's first byte.
+    """
+
+    def __call__(self, data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int: ...
+
+
 class CodecModule(Protocol):
-    """What each codec's module offers. Positions in its errors count from the stream's first byte."""
+    """What each codec's module offers."""
 
     def compress(self, data: memoryview, *, level: int, magic: int) -> bytes:
         """The stream that Kafka would write for this data, up to the library's own choices."""
 
-    def decompress_into(self, data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-        """Unpack one stream into the scratch from position `at`; its end position there."""
+    @property
+    def decompress_into(self) -> Unpack:
+        """Reads what Kafka reads."""
 
 
 def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int = 2) -> bytes:
@@ -57,14 +67,20 @@ def decompress_into(
     Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
     the position in `data`; what lies before `at` in the scratch stays as it is.
     """
+    return unpacker(codec, magic)(_bytes_view(data), scratch, at, magic=magic, limit=limit)
+
+
+@cache
+def unpacker(codec: int, magic: int) -> Unpack:
+    """What `decompress_into` goes through: for who has many streams, as views of bytes."""
     if codec == Codec.NONE:
-        return _copy_into(_bytes_view(data), scratch, at, limit)
+        return _copy_into
     if codec == Codec.ZSTD and magic < CODECS[Codec.ZSTD].min_magic:
         raise InvalidRecordError(f"zstd in a message of magic {magic}, expected gzip, snappy or lz4", position=0)
-    return _module(codec).decompress_into(_bytes_view(data), scratch, at, magic=magic, limit=limit)
+    return _module(codec).decompress_into
 
 
-def _copy_into(data: memoryview, scratch: Scratch, at: int, limit: int) -> int:
+def _copy_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
     if len(data) > limit:
         raise DecompressionLimitError(f"{len(data)} bytes, expected at most {limit}", position=0)
     end = at + len(data)

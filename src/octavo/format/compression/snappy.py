@@ -21,7 +21,7 @@ MAX_RATIO = 22
 # A concatenated stream begins where a chunk's length would stand.
 (CONCATENATED,) = LENGTH.unpack_from(MAGIC)
 
-_decompress_block = snappy.decompress_raw_into
+_decompress_block, _decompressed_size = snappy.decompress_raw_into, snappy.decompress_raw_len
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
@@ -43,24 +43,22 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
         raise InvalidRecordError("an empty snappy stream, expected a header or a block", position=0)
     if end < len(HEADER) or data[: len(MAGIC)] != MAGIC:
         # Written without framing: the whole input is one block.
-        return _unpack_block(data, 0, end, scratch, at, stop)
+        return _unpack_block(data, 0, scratch, at, stop)
     position = len(HEADER)  # the first header's versions are not looked at
     while end - position >= LENGTH.size:  # fewer bytes are a clean end
         (length,) = LENGTH.unpack_from(data, position)
-        if length == CONCATENATED:
-            position = _read_next_header(data, position)
-            continue
         start = position + LENGTH.size
-        if not 0 <= length <= MAX_CHUNK_BYTES:
-            raise InvalidRecordError(
-                f"a snappy chunk of {length} bytes, expected 0 to {MAX_CHUNK_BYTES}", position=position
-            )
-        if length > end - start:
-            raise InvalidRecordError(
-                f"a snappy chunk of {length} bytes where {end - start} are left", position=position
-            )
-        position = start + length
-        at = _unpack_block(data, start, position, scratch, at, stop)
+        if 0 <= length <= end - start and length <= MAX_CHUNK_BYTES:
+            position = start + length
+            at = _unpack_block(data[start:position], start, scratch, at, stop)
+        elif length == CONCATENATED:
+            position = _read_next_header(data, position)
+        elif not 0 <= length <= MAX_CHUNK_BYTES:
+            expected = f"expected 0 to {MAX_CHUNK_BYTES}"
+            raise InvalidRecordError(f"a snappy chunk of {length} bytes, {expected}", position=position)
+        else:
+            left = end - start
+            raise InvalidRecordError(f"a snappy chunk of {length} bytes where {left} are left", position=position)
     return at
 
 
@@ -78,9 +76,9 @@ def _read_next_header(data: memoryview, position: int) -> int:
     return position + len(HEADER)
 
 
-def _unpack_block(data: memoryview, start: int, end: int, scratch: Scratch, at: int, stop: int) -> int:
-    block = data[start:end]
-    size = _block_size(block, start)
+def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop: int) -> int:
+    # The library's own reading of the size is as good where it has three bytes at most, as in all that Kafka writes.
+    size = _decompressed_size(block) if len(block) > 2 and block[2] < 0x80 else _block_size(block, start)
     if size > MAX_RATIO * len(block):
         raise InvalidRecordError(f"a snappy block of {len(block)} bytes that claims to hold {size}", position=start)
     block_end = at + size

@@ -33,8 +33,8 @@ def decode_records(
     first: int,
     out: RecordColumns,
     columns: int = Column.ALL,
-    starts: NDArray[np.int64] | None = None,
-    ends: NDArray[np.int64] | None = None,
+    starts: NDArray[np.int64] | memoryview | None = None,
+    ends: NDArray[np.int64] | memoryview | None = None,
 ) -> Outcome:
     """Append the records of v2 batches `first`, `first + 1`, … of `table` to the columns `out`.
 
