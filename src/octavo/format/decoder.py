@@ -130,14 +130,15 @@ class Decoder:
         self, view: memoryview, fields: Iterator[tuple[int, ...]]
     ) -> tuple[list[int], int, CorruptionError | None]:
         """Unpack batches behind one another: where they end, how many rows they have, and what ended the set early."""
-        ends, rows, at = [0], 0, 0
+        ends, rows, at, before = [0], 0, 0, 0
         for position, size, attributes, count in fields:
             if count > 0:  # else Kafka does not look at what follows
                 try:
                     at = self._unpack(view, position + layout.BATCH_OVERHEAD, position + size, attributes, 2, at)
                 except CorruptionError as error:
                     return ends, rows, error
-                rows += min(count, (at - ends[-1]) // layout.MIN_RECORD_BYTES)
+                most, before = (at - before) // layout.MIN_RECORD_BYTES, at
+                rows += count if count < most else most
             ends.append(at)
             if at >= UNPACK_BYTES:
                 break

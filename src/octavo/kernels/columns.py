@@ -154,9 +154,10 @@ class RecordColumns:
         self.value = _grown(self.value, self.rows, capacity, data_bytes)
         if self.header_offsets is not None and self.header_key is not None:
             self.header_offsets = _longer(self.header_offsets, capacity + 1)
-            headers = _enough(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
-            self.header_key = _grown(self.header_key, self.header_rows, headers, header_bytes)
-            self.header_value = _grown(self.header_value, self.header_rows, headers, header_bytes)
+            if header_rows or header_bytes:
+                headers = _enough(self.header_rows + header_rows, len(self.header_key.offsets) - 1)
+                self.header_key = _grown(self.header_key, self.header_rows, headers, header_bytes)
+                self.header_value = _grown(self.header_value, self.header_rows, headers, header_bytes)
 
 
 def _grown(column: BinaryColumn | None, used_rows: int, rows: int, more_bytes: int) -> BinaryColumn | None:
