@@ -17,6 +17,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, BATCH_ROW, LOG_OVERHEAD, MIN_M
 CHUNK_BYTES = 2 << 20
 FIRST_TABLE_ROWS = 1024
 _POSITION, _FLAWS = 0, 14  # in a row of the batch table
+_TOO_SHORT = int(Flaw.TOO_SHORT)  # a flag's own operators take longer than the rest of a check
 
 
 class ReadInto(Protocol):
@@ -95,6 +96,6 @@ def _first_unread(table: memoryview, rows: int, filled: int) -> tuple[int, int] 
     """
     for row in range(max(rows - BATCH_OVERHEAD // (LOG_OVERHEAD + MIN_MESSAGE_SIZE) - 1, 0), rows):
         fields = BATCH_ROW.unpack_from(table, row * BATCH_ROW.size)
-        if fields[_FLAWS] & Flaw.TOO_SHORT and fields[_POSITION] + BATCH_OVERHEAD > filled:
+        if fields[_FLAWS] & _TOO_SHORT and fields[_POSITION] + BATCH_OVERHEAD > filled:
             return row, fields[_POSITION]
     return None

@@ -19,6 +19,7 @@ from octavo.scan.pool import ColumnPool
 from octavo.scan.read import Filling, TaskReader, wanted_columns
 from octavo.spark.data_loss import DataLoss, ReadFindings
 from octavo.spark.schema import schema_of
+from octavo.spark.worker import settle
 
 # Larger batches leave the CPU's cache between Python and the JVM, smaller ones cost a round each (measured).
 BATCH_BYTES = 1 << 20
@@ -35,6 +36,7 @@ def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
 
 def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: DataLoss) -> Iterator[pa.RecordBatch]:
     """The record batches of tasks. Records that are gone by now are a loss, which is reported."""
+    settle()
     pool = ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, ReadFindings(loss), pool.take)
     maker = _Maker(columns, pool)
