@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from octavo.errors import ConfigError
-from octavo.spark.query_name import batch_name, stream_name
 from octavo.spark.sink_options import SinkOptions
-from octavo.spark.sink_schema import check_columns
 from octavo.spark.sink_task import Staged, stage_rows
-from octavo.storage.staging.commit import CommitRequest, OnStep
 from octavo.storage.staging.stage import StagedPart
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
+    from octavo.storage.staging.commit import CommitRequest, OnStep
+
+# A writer is planned, used and committed with in three processes, each of which imports what it needs alone.
 Messages = Sequence[WriterCommitMessage | None]
 
 
@@ -40,14 +40,17 @@ class OctavoBatchWriter(DataSourceArrowWriter):
     """Appends the rows of a batch query. With txnAppId and txnVersion a version is written once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self.sink = SinkOptions.of(options)
-        self.columns = check_columns(schema, self.sink.topic)
+        from octavo.spark.query_name import batch_name
+
+        self.sink, self.columns = _checked(options, schema)
         self.writer = batch_name(self.sink)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return stage_rows(iterator, self.columns, self.sink, self.writer)
 
     def commit(self, messages: Messages) -> None:
+        from octavo.storage.staging.commit import CommitRequest
+
         commit(self.sink, CommitRequest(self.writer, self.sink.version, staged_parts(messages)))
 
     def abort(self, messages: Messages) -> None:
@@ -58,18 +61,29 @@ class OctavoStreamWriter(DataSourceStreamArrowWriter):
     """Appends the rows of micro-batches, each once. Spark makes one to plan a micro-batch and another to commit it."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self.sink = SinkOptions.of(options)
-        self.columns = check_columns(schema, self.sink.topic)
+        from octavo.spark.query_name import stream_name
+
+        self.sink, self.columns = _checked(options, schema)
         self.writer = stream_name(self.sink)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return stage_rows(iterator, self.columns, self.sink, self.writer)
 
     def commit(self, messages: Messages, batchId: int) -> None:
+        from octavo.storage.staging.commit import CommitRequest
+
         commit(self.sink, CommitRequest(self.writer, batchId, staged_parts(messages)))
 
     def abort(self, messages: Messages, batchId: int) -> None:
         self.sink.publisher.discard(self.writer)
+
+
+def _checked(options: Mapping[str, str], schema: StructType) -> tuple[SinkOptions, tuple[str, ...]]:
+    from octavo.spark.sink_parsing import parse_options
+    from octavo.spark.sink_schema import check_columns
+
+    sink = parse_options(options)
+    return sink, check_columns(schema, sink.topic)
 
 
 def staged_parts(messages: Messages) -> list[StagedPart]:

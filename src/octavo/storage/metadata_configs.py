@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
 from octavo.format.decoder import Decoder
-from octavo.format.messages.cluster_metadata import decode_metadata_record
-from octavo.format.messages.records import MetadataRecord, UnknownRecordTypeError
 from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, KRaftSnapshot, SegmentFile, TopicPartition, Transient
 from octavo.format.row_columns import to_records
 from octavo.format.walker import walk
 from octavo.kernels.layout import CONTROL, Column
+
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +64,10 @@ def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:
 
 def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[MetadataRecord]:
     """The records of a file from an offset on, up to the first batch that is broken."""
+    # Few directories have such a log, and the schemas of all its records take longer to load than all the rest.
+    from octavo.format.messages.cluster_metadata import decode_metadata_record
+    from octavo.format.messages.records import UnknownRecordTypeError
+
     walked = walk(filesystem.read_bytes(path))
     decoder = Decoder(Column.ALL)
     for row in walked.table:

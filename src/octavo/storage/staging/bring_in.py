@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import StagedFileLostError
 from octavo.format.commit_store import PendingFile, PendingPart
-from octavo.format.walker import Chunk, walk
+from octavo.format.walker import CHUNK_BYTES, Chunk, walk
 from octavo.kernels.layout import BATCH_OVERHEAD, Flaw
 from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
@@ -18,7 +18,7 @@ from octavo.storage.read import Isolation
 from octavo.storage.staging.adopt import adopt, is_adoptable
 
 # A set of this size costs little more than the write itself; segments end up to one set before segment.bytes.
-_SET_BYTES = 1 << 20
+_SET_BYTES = CHUNK_BYTES
 _SETS_A_SEGMENT = 16
 
 

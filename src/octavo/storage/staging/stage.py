@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.filesystem import FileSystem
+from octavo.filesystem import File, FileSystem
 from octavo.format.batch_run import RunFacts
 from octavo.format.names import StagedFile, TopicPartition
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+
+# A task may write to more partitions than it may have open files: those beyond are opened anew each time.
+_MOST_OPEN_FILES = 128
 
 
 def writer_key(writer: str) -> str:
@@ -52,6 +56,11 @@ class _Open:
     place: Place
     name: str
     facts: RunFacts = field(default_factory=RunFacts)
+    file: File | None = None
+
+    @property
+    def path(self) -> Path:
+        return self.place.folder / self.name
 
 
 class Stage:
@@ -73,22 +82,24 @@ class Stage:
         """Put batches behind those that the partition has; no file grows larger than a segment may be."""
         current = self._open.get(place.topic_partition)
         if current is not None and current.facts.size + facts.size > place.segment_bytes:
+            current.file = None
             self._full.append(self._open.pop(place.topic_partition))
             current = None
         if current is None:
             name = StagedFile(self._writer, self._attempt, self._count).name
             current = self._open[place.topic_partition] = _Open(place, name)
             self._count += 1
-        # Opened anew each time: a task may write to more partitions than it may have open files.
-        file = self._filesystem.open(current.place.folder / current.name, create=True)
+        file = current.file or self._filesystem.open(current.path, create=True)
         file.pwrite(data, current.facts.size)
         current.facts = current.facts + facts
+        if len(self._open) <= _MOST_OPEN_FILES:
+            current.file = file
 
     def finish(self) -> list[StagedPart]:
         """Sync everything; the files of a partition in the order of their batches."""
         staged = [*self._full, *self._open.values()]
         for file in staged:
-            self._filesystem.open(file.place.folder / file.name).fsync()
+            (file.file or self._filesystem.open(file.path)).fsync()
         for folder in sorted({file.place.folder for file in staged}):
             self._filesystem.fsync_folder(folder)
         return [
@@ -99,4 +110,4 @@ class Stage:
     def abandon(self) -> None:
         """Remove the files of an attempt that failed."""
         for file in (*self._full, *self._open.values()):
-            self._filesystem.unlink(file.place.folder / file.name)
+            self._filesystem.unlink(file.path)
