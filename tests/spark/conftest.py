@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST_JAVA = 17
+# No session here lives long enough for its JVM's best compiler to pay: half of the CPU time of a start was that one's.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Spark's own Kafka source, for the tests that compare with it (`make kafka`).
 CONNECTOR = Path(os.environ.get("OCTAVO_KAFKA_LIBS") or CACHE) / "kafka-spark-4.2.0" / "libs"
 CLUSTER = "local-cluster[2,1,1024]"
@@ -33,6 +35,8 @@ CONFS = {
     "spark.default.parallelism": "2",
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": JVM_OPTIONS,
+    "spark.executor.extraJavaOptions": JVM_OPTIONS,
     "spark.python.authenticate.socketTimeout": "300s",  # a busy machine is no failure
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -8,13 +8,14 @@ from pathlib import Path
 from tests.spark.conftest import start_session
 from tests.spark.test_sink import copy_stream
 
-MOST = 60
+MOST = 30
 
 
 def main(folder: str) -> None:
     session = start_session("local[2]", folder + "/spark")
+    query = copy_stream(session, Path(folder), most=MOST)
     print("started", flush=True)
-    copy_stream(session, Path(folder), most=MOST).awaitTermination()
+    query.awaitTermination()
     session.stop()
 
 

@@ -16,25 +16,48 @@ from tests.spark.test_sink_writer import SCHEMA, rows, write
 
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "1"))
+# How long after its query's start a driver lives at most, at first; a machine that takes longer gives longer lives.
+LONGEST_SECONDS = 9.0
+MORE = 1.2
 
 
 @pytest.mark.usefixtures("java")
 def test_the_driver_is_killed_at_any_moment(tmp_path: Path) -> None:
-    texts, chance = [b"%d" % number for number in range(ROWS)], random.Random(11)
-    folder = tmp_path / "0"
-    write(folder / "in", SCHEMA, rows(key=texts, value=texts), topic="input", partitions="3")
-    for kill in range(KILLS):
-        if _run(folder, chance.uniform(1, 12)) == 0:  # it was quicker, and has copied all
-            assert values(folder / "out") == numbers(ROWS)
-            folder = tmp_path / str(kill + 1)
-            write(folder / "in", SCHEMA, rows(key=texts, value=texts), topic="input", partitions="3")
+    chance, longest, killed, copied = random.Random(11), LONGEST_SECONDS, 0, 0
+    folder = _with_input(tmp_path / "0")
+    while killed < KILLS:
+        before = _committed(folder)
+        if _run(folder, chance.uniform(0, longest)) == 0:  # it was quicker, and has copied all
+            _check(folder)
+            copied, longest = copied + 1, longest / MORE
+            folder = _with_input(tmp_path / str(copied))
+            continue
+        killed += 1
+        if _committed(folder) == before:
+            longest *= MORE
     assert _run(folder) == 0
+    _check(folder)
+    print(f"{killed} drivers were killed over {copied + 1} copies")
+
+
+def _committed(folder: Path) -> int:
+    """How many micro-batches Spark has noted as done."""
+    return len(list((folder / "checkpoint" / "commits").glob("[0-9]*")))
+
+
+def _with_input(folder: Path) -> Path:
+    texts = [b"%d" % number for number in range(ROWS)]
+    write(folder / "in", SCHEMA, rows(key=texts, value=texts), topic="input", partitions="3")
+    return folder
+
+
+def _check(folder: Path) -> None:
     assert values(folder / "out") == numbers(ROWS)
     assert staged(folder) == []
 
 
 def _run(folder: Path, seconds: float | None = None) -> int:
-    """Start a driver, and kill it so many seconds after its session is there; returns how it ended."""
+    """Start a driver, and kill it so many seconds after its query has begun; returns how it ended."""
     driver = _start(folder)
     assert driver.stdout is not None
     try:
