@@ -49,7 +49,7 @@ def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
         return
     broker = Broker(FOLDER / f"broker-{scale:g}")
     try:
-        _prepare(broker, scale, sets)
+        prepare(broker, scale, sets)
         broker.start()
         yield broker
     finally:
@@ -82,7 +82,7 @@ def _create(broker: Broker, partitions: dict[str, int]) -> None:
         future.result()
 
 
-def _prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
+def prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
     """Let the broker make the topics, and give it the segments while it is not running."""
     missing = [data for data in sets if not (broker.log_dir / f"{data.name}-0").is_dir()]
     if missing:

@@ -1,7 +1,7 @@
 """The storage engine: `python -m benchmarks.storing [--scale S] [--rounds N] [--only TEXT]`.
 
-Appends beside write(), recovery beside the broker's as it was measured (`*`), lookups and thousands of partitions
-beside a limit in seconds, memory beside a limit in bytes.
+Appends beside write(), recovery beside a broker's (`recovery`), lookups and thousands of partitions beside a limit in
+seconds, memory beside a limit in bytes.
 """
 
 from __future__ import annotations
@@ -20,23 +20,18 @@ import numpy as np
 
 import octavo
 from benchmarks import memory
-from benchmarks.data import D1, D4, EPOCH_MS, FOLDER, DataSet
+from benchmarks.data import D1, EPOCH_MS, FOLDER
 from benchmarks.measure import Contender
 from benchmarks.reading import Versus, nothing, run
-from octavo.config import LogConfig
+from benchmarks.recovery import recovery_jobs
 from octavo.format.names import FileKind, SegmentFile
 from octavo.format.walker import walk
-from octavo.scheduler import EndScheduler
-from octavo.storage.environment import Environment
-from octavo.storage.load import LoadRequest
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 
 SET_BYTES = 1 << 20
 APPENDED_BYTES = 256 << 20
 LOOKUPS, LOOKUP_LIMIT_S = 5000, 20e-6
-# The broker's recovery, a thread, on an idle machine: 0.8 to 1.2 GB/s, 0.6 M batches/s.
-QUOTED_BYTES_A_SECOND, QUOTED_BATCHES_A_SECOND = 1.2e9, 0.6e6
 PARTITIONS, PARTITION_LIMIT_S = 10_000, 1e-3
 CONFIG = {"retention.ms": -1, "message.timestamp.after.max.ms": 1 << 60}
 
@@ -101,36 +96,6 @@ def lookup_jobs(scale: float) -> Iterator[Versus]:
         yield Versus(
             f"offsets for {LOOKUPS} times", Contender("lookup", look_up), limit, 1.0, "wall", LOOKUPS * LOOKUP_LIMIT_S
         )
-
-
-def recover(folder: Path) -> None:
-    """What the next start does with a segment that was not flushed, in one thread."""
-    environment = Environment(EndScheduler())
-    log = PartitionLog(LoadRequest(folder=folder, config=LogConfig.of(), environment=environment, clean=False))
-    log.abandon("it is read no more")
-
-
-def recovery_jobs(scale: float) -> Iterator[Versus]:
-    with tempfile.TemporaryDirectory(dir=FOLDER) as root:
-        for data, gate in ((D1, 2.5), (D4, 15.0)):
-            folder = Path(root, f"{data.name}-0")
-            folder.mkdir()
-            path = folder / SegmentFile(0, FileKind.LOG).name
-            os.link(data.path(scale), path)
-            yield Versus(
-                f"recovery of a segment, {data.name}",
-                Contender("recovery", partial(recover, folder)),
-                Contender("a broker's thread", nothing),
-                gate,
-                "wall",
-                _quoted(data, scale, path.stat().st_size),
-            )
-
-
-def _quoted(data: DataSet, scale: float, size: int) -> float:
-    if data.records_a_batch == 1:
-        return data.rows(scale) / QUOTED_BATCHES_A_SECOND
-    return size / QUOTED_BYTES_A_SECOND
 
 
 def many_partitions(scale: float) -> Path:
