@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,6 +23,8 @@ def session() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "2g").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.jars", ",".join(map(str, CONNECTOR.glob("*.jar"))))
+    # What a user of Python sources sets (docs/spark-guide.md): batches need not go through TCP.
+    builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     spark: SparkSession = builder.config("spark.log.level", "ERROR").getOrCreate()
     spark.dataSource.register(Transport)
     return spark
@@ -55,7 +58,7 @@ class Transport(DataSource):
 
 
 class TransportReader(DataSourceReader):
-    """Two tasks, each with half of the `rows`."""
+    """The tasks of the source itself, each with an equal share of the `rows`."""
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._rows = int(options.pop("rows"))
@@ -63,14 +66,26 @@ class TransportReader(DataSourceReader):
         self._schema = schema
 
     def partitions(self) -> list[InputPartition]:
-        return [InputPartition(number) for number in range(2)]
+        tasks = self._source().partitions()
+        return [Share(task, -(-self._rows // len(tasks))) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        from octavo.spark.batch_reader import batch_reader
-
-        source: Any = batch_reader(self._options, self._schema)
-        batch = next(source.read(source.partitions()[0]))
-        rows = self._rows // 2
+        assert isinstance(partition, Share)
+        batch = next(self._source().read(partition.task))
+        rows = partition.rows
         while rows > 0:
             yield batch.slice(0, rows)
             rows -= batch.num_rows
+
+    def _source(self) -> Any:
+        from octavo.spark.batch_reader import batch_reader
+
+        return batch_reader(self._options, self._schema)
+
+
+@dataclass(frozen=True)
+class Share(InputPartition):
+    """A task of the source, and how many rows stand for it."""
+
+    task: InputPartition
+    rows: int
