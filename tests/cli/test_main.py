@@ -156,6 +156,12 @@ def test_every_command_says_what_is_missing(name: str) -> None:
     assert run.stderr.endswith(f"; see `octavo {name} --help`\n")
 
 
+@pytest.mark.parametrize("name", ["topics", "verify", "reindex"])
+def test_what_may_not_be_read_is_no_wrong_usage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert in_process(name, str(tmp_path)).exit == 0
+
+
 def test_the_exit_code_is_what_the_command_returns(driver: Path) -> None:
     assert run(driver, "try", "nothing").returncode == 0
     assert run(driver, "try", "problems").returncode == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, many, print_json, say_notes
+from octavo.cli.options import config_option, json_option, many, path_type, print_json, say_notes
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.errors import LogDirError, OctavoError
@@ -26,8 +26,8 @@ from octavo.storage.topic_configs import TopicConfigs
 
 
 @declare("copy")
-@click.argument("source", metavar="SRC", type=click.Path())
-@click.argument("target", metavar="DST", type=click.Path())
+@click.argument("source", metavar="SRC", type=path_type)
+@click.argument("target", metavar="DST", type=path_type)
 @click.option("--topic", "topics", multiple=True, required=True, metavar="T", help="A topic; may be repeated.")
 @config_option
 @json_option

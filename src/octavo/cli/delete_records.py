@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.options import json_option, logdirs_argument, path_type, print_json
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.errors import KafkaError, OctavoError
 from octavo.format.names import TopicPartition
@@ -24,7 +24,7 @@ from octavo.format.names import TopicPartition
 @click.option(
     "--offset-json-file",
     "file",
-    type=click.Path(),
+    type=path_type,
     metavar="FILE",
     help="Offsets of many partitions, in kafka-delete-records' form.",
 )

@@ -15,6 +15,7 @@ from octavo.scan.files import PartitionFiles
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.scan.lookup import Lookup, find_offset, find_timestamp
 from octavo.scan.partition import look_at, retrying
+from octavo.scan.selection import Selection
 
 
 class _Question(NamedTuple):
@@ -55,6 +56,9 @@ def command(
     log_dirs = open_log_dirs(logdirs, wanted.__eq__)
     files = log_dirs.partitions.get(wanted)
     if files is None:
+        if wanted in log_dirs.unreadable():
+            raise log_dirs.unreadable()[wanted]
+        Selection.of(topic, partition).check((), log_dirs.topics(), log_dirs.shown())
         raise ScanError(f"{log_dirs.shown()}: there is no partition {partition} of topic {topic!r}")
     question = _Question(offset, timestamp, isolation_level == "read_committed")
     found = retrying(files, lambda listed: _look_up(listed, question))

@@ -25,7 +25,9 @@ debug_option = click.option(
     help="Show the traceback of a failure.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=click.Path())
+# What cannot be read is no wrong usage: the command says so, with the system's reason.
+path_type = click.Path(readable=False)
+logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=path_type)
 topic_option = click.option("--topic", required=True, metavar="T", help="The topic.")
 partition_option = click.option(
     "--partition", required=True, type=click.IntRange(min=0), metavar="P", help="The number of the partition."

@@ -15,8 +15,10 @@ from octavo.cli.table import Column, print_table
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, count, plan
 from octavo.kernels.layout import NO_TIMESTAMP
+from octavo.scan.findings import Findings
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.scan.notes import Note
+from octavo.scan.selection import Selection
 
 COLUMNS = (
     Column("topic"),
@@ -49,12 +51,14 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
     the exit code is 1 then. A table on a terminal leaves out columns that have no room; --json has all of them.
     """
     log_dirs = open_log_dirs(logdirs, (lambda wanted: wanted.topic in topics) if topics else None)
-    plans = plan(log_dirs.partitions.values())
-    say_notes(log_dirs.notes)
+    Selection.of(topics or None).check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
+    findings = Findings("skip")
+    plans = plan(log_dirs.partitions.values(), findings=findings)
+    say_notes((*log_dirs.notes, *findings.notes))
     total = sum(task.size for planned in plans for task in planned.tasks)
     counts: list[PartitionCount] = []
     gone: list[Note] = []
-    damages = 0
+    damages = findings.damages + len(log_dirs.unreadable())
     with job_runner(master) as runner, progress_bar("counting", total) as progress:
         for row in count(plans, runner, progress):
             if isinstance(row, Note):

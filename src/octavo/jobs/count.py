@@ -82,14 +82,19 @@ class PartitionPlan(NamedTuple):
     notes: list[Note]
 
 
-def plan(partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES) -> list[PartitionPlan]:
-    """The tasks of each partition, of about `split_bytes`."""
+def plan(
+    partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: Findings | None = None
+) -> list[PartitionPlan]:
+    """The tasks of each partition, of about `split_bytes`. Of one that cannot be read the findings are told."""
+    findings = findings or Findings()
     plans: list[PartitionPlan] = []
     for files in partitions:
         try:
             plans.append(retrying(files, lambda listed: _plan(listed, split_bytes)))
         except ScanError:
             continue  # deleted since it was listed
+        except OSError as error:
+            findings.unreadable(files.location, error)
     return plans
 
 

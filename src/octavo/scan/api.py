@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.errors import ScanError
 from octavo.scan.bounds import Bounds, Offsets, resolve
@@ -40,6 +40,14 @@ class Request:
     split_bytes: int
 
 
+class _Planned(NamedTuple):
+    """A partition's tasks and notes, or why it cannot be read."""
+
+    tasks: list[ReadTask]
+    notes: list[Note]
+    failure: OSError | None = None
+
+
 def scan(
     paths: Place | Iterable[Place],
     topics: Topics = None,
@@ -59,7 +67,7 @@ def scan(
     `topics`: names, or a compiled pattern; None is all but Kafka's internal ones. Offsets: a number, "earliest",
     "latest", "highWatermark", or a mapping from (topic, partition) to these; ends are not included. A timestamp
     (milliseconds, ISO 8601, datetime) stands for the first offset from that time on. `on_damage`: raise the error that
-    a damaged batch is, or "skip" it and say so in `notes`.
+    a damaged batch or an unreadable file is, or "skip" it and say so in `notes`.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"isolation level {isolation_level!r}, expected read_uncommitted or read_committed")
@@ -73,10 +81,15 @@ def scan(
     )
     selection = Selection.of(topics, partitions)
     log_dirs = open_log_dirs(paths, selection.wants)
-    selection.check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
+    unreadable = log_dirs.unreadable()
+    selection.check({**log_dirs.partitions, **unreadable}, log_dirs.topics(), log_dirs.shown())
+    if unreadable and on_damage == "raise":
+        raise next(iter(unreadable.values()))
+    findings = Findings(on_damage)
+    findings.damages = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     request = Request(bounds, isolation_level, _columns(columns), split_bytes)
-    return Scan([log_dirs.partitions[name] for name in wanted], request, Findings(on_damage), log_dirs.notes)
+    return Scan([log_dirs.partitions[name] for name in wanted], request, findings, log_dirs.notes)
 
 
 class Scan:
@@ -114,16 +127,24 @@ class Scan:
     def _tasks(self) -> list[ReadTask]:
         roots = {id(files.root): files.root for files in self._partitions}.values()
 
-        def plan_all(again: bool) -> tuple[list[tuple[list[ReadTask], list[Note]]], Iterable[Root]]:
+        def plan_all(again: bool) -> tuple[list[_Planned], Iterable[Root]]:
             listed = [relisted(files) for files in self._partitions] if again else self._partitions
-            return [retrying(files, self._plan) for files in listed], roots
+            return [self._planned(files) for files in listed], roots
 
         planned = until_settled(plan_all)
-        for _, notes in planned:
+        for _, notes, failure in planned:
             self._findings.notes += notes
+            if failure is not None:
+                self._findings.unreadable("", failure)
         for root in roots:
             self._findings.notes += root.notes
-        return [task for tasks, _ in planned for task in tasks]
+        return [task for tasks, _, _ in planned for task in tasks]
+
+    def _planned(self, files: PartitionFiles) -> _Planned:
+        try:
+            return _Planned(*retrying(files, self._plan))
+        except OSError as error:
+            return _Planned([], [], error)
 
     def _plan(self, files: PartitionFiles) -> tuple[list[ReadTask], list[Note]]:
         request = self._request

@@ -35,6 +35,7 @@ class Directory:
     topics: set[str] = field(default_factory=set)  # of all current partitions, wanted or not
     unknown: list[str] = field(default_factory=list)  # folders in the root that are no partition's
     notes: list[Note] = field(default_factory=list)
+    unreadable: dict[TopicPartition, OSError] = field(default_factory=dict)  # current partitions that notes name, too
 
 
 def read_directory(location: Location, wanted: Wanted | None = None) -> Directory:
@@ -90,6 +91,8 @@ def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | No
             continue  # deleted, or renamed on its way out, since the root was listed
         except OSError as error:
             directory.notes.append(Note(str(location.child(entry.name)), f"not read: {error.strerror}"))
+            if folder.state is FolderState.CURRENT:
+                directory.unreadable[folder.topic_partition] = error
             continue
         if folder.state is not FolderState.CURRENT:
             directory.leaving.append(files)

@@ -32,3 +32,11 @@ class Findings:
         self.damages += 1
         place = "" if error.position is None else f"position {error.position}: "
         self.note(error.path, f"{place}{error.problem}; passed over")
+
+    def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
+        """Raise what the disk said, or note it: the reader goes on with what it can read."""
+        if self.on_damage == "raise":
+            raise error
+        self.damages += 1
+        place = "" if position is None else f"position {position}: "
+        self.note(error.filename or path, f"{place}{error.strerror or error}; not read")

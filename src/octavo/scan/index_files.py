@@ -25,7 +25,7 @@ _TRIES = 4
 
 
 def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetIndex:
-    """The used entries of a segment's offset index; none where the file is absent or out of order."""
+    """The used entries of a segment's offset index; none where the file is absent, unreadable or out of order."""
     if segment.offset_index is None:
         return OffsetIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
@@ -33,7 +33,7 @@ def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetInd
 
 
 def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
-    """The used entries of a segment's time index; none where the file is absent or out of order."""
+    """The used entries of a segment's time index; none where the file is absent, unreadable or out of order."""
     if segment.time_index is None:
         return TimeIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
@@ -93,7 +93,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
             start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
             data = memoryview(bytearray(end - start))
             filled = read_fully(file, data, start)
-    except FileNotFoundError:
+    except OSError:
         return kind.decode(b"", base_offset)
     return kind.decode(data[:filled], base_offset).used()
 

@@ -111,9 +111,10 @@ def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
 class LocalFile:
     """A file of this machine, read with preadv: no mapping, which a truncation would turn into a fault."""
 
-    __slots__ = ("_descriptor",)
+    __slots__ = ("_descriptor", "_path")
 
     def __init__(self, path: str) -> None:
+        self._path = path
         self._descriptor = -1
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
@@ -121,7 +122,10 @@ class LocalFile:
         return os.fstat(self._descriptor).st_size
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
-        return os.preadv(self._descriptor, [buffer], position)
+        try:
+            return os.preadv(self._descriptor, [buffer], position)
+        except OSError as error:  # which knows only of a descriptor
+            raise OSError(error.errno, error.strerror, self._path) from None
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

@@ -29,6 +29,11 @@ class LogDirs:
         """All topics that are there, whether their partitions were wanted or not."""
         return {topic for directory in self.directories for topic in directory.topics}
 
+    def unreadable(self) -> dict[TopicPartition, OSError]:
+        """The partitions that are there, but cannot be listed in any of the places."""
+        found = {name: error for directory in self.directories for name, error in directory.unreadable.items()}
+        return {name: error for name, error in found.items() if name not in self.partitions}
+
     def given(self) -> set[TopicPartition]:
         """The partitions whose own folder or segment file was given as a place."""
         return {name for directory in self.directories if directory.single for name in directory.partitions}

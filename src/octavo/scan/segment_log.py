@@ -21,18 +21,27 @@ _LEAST_CHUNK_BYTES = 16 << 10
 
 
 def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = True) -> Iterator[Chunk]:
-    """The batches between two positions; the file positions of the chunks count from the start of the file."""
+    """The batches between two positions; the file positions of the chunks count from the start of the file.
+
+    Where the disk fails, its OSError comes behind the batches that were read before.
+    """
     position = start
+    failure: OSError | None = None
 
     def read_into(buffer: memoryview) -> int:
-        nonlocal position
-        got = file.pread(buffer[: end - position], position) if position < end else 0
+        nonlocal position, failure
+        try:
+            got = file.pread(buffer[: end - position], position) if position < end else 0
+        except OSError as error:
+            failure, got = error, 0
         position += got
         return got
 
     chunk_bytes = min(max(end - start, _LEAST_CHUNK_BYTES), CHUNK_BYTES)
     for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc):
         yield chunk._replace(file_position=start + chunk.file_position, stop_position=start + chunk.stop_position)
+    if failure is not None:
+        raise failure
 
 
 class FoundBatch(NamedTuple):
@@ -44,7 +53,14 @@ class FoundBatch(NamedTuple):
 
 
 def batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
-    """The batch that begins at a position; None unless a sound one does, and ends by `end`."""
+    """The batch that begins at a position; None unless a sound one does, ends by `end`, and can be read."""
+    try:
+        return _batch_at(file, position, end)
+    except OSError:
+        return None
+
+
+def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
     if not 0 <= position <= end - LOG_OVERHEAD - MIN_MESSAGE_SIZE:
         return None
     head = memoryview(bytearray(LOG_OVERHEAD))

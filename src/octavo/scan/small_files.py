@@ -1,4 +1,4 @@
-"""Small files read whole: absent is None, damaged is an error that names the file."""
+"""Small files read whole: absent is None, damaged or unreadable is an error that names the file."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ def read_small(location: Location, decode: Callable[[bytes], Value]) -> Value | 
         data = location.read()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise CorruptionError(error.strerror or str(error), path=str(location)) from error
     try:
         return decode(data)
     except CorruptionError as error:

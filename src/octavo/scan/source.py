@@ -76,6 +76,9 @@ class Source:
         except FileNotFoundError:
             yield from self._relocated(part.end_offset)
             return
+        except OSError as error:
+            self._findings.unreadable(location, error)
+            return
         with log:
             span = _Span(log, location, part.start, part.end, part.size, part.end_offset)
             if not _is_planned(log, part):
@@ -85,15 +88,24 @@ class Source:
 
     def _walk(self, span: _Span) -> Iterator[SourceChunk]:
         while True:
-            stop, stop_position = Stop.END, span.end
-            for chunk in walk_file(span.log, span.start, span.end):
-                summary = summarize(chunk.table)
-                yield SourceChunk(chunk, span.location, summary)
-                self._pass(chunk, summary)
-                if self.next_offset >= span.end_offset:
+            stop, stop_position, read_to = Stop.END, span.end, span.start
+            try:
+                for chunk in walk_file(span.log, span.start, span.end):
+                    summary = summarize(chunk.table)
+                    yield SourceChunk(chunk, span.location, summary)
+                    self._pass(chunk, summary)
+                    if self.next_offset >= span.end_offset:
+                        return
+                    read_to = chunk.stop_position
+                    if chunk.stop is not None:
+                        stop, stop_position = chunk.stop, chunk.stop_position
+            except OSError as error:
+                self._findings.unreadable(span.location, error, read_to)
+                behind = self._sound_behind(span, read_to)
+                if behind is None:
                     return
-                if chunk.stop is not None:
-                    stop, stop_position = chunk.stop, chunk.stop_position
+                span.start = behind
+                continue
             size = span.log.size()
             if stop is Stop.END and size == span.size:
                 return  # after compaction the last offsets of a range may have no batch
@@ -120,6 +132,9 @@ class Source:
         found = f"{_STOPS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
         expected = f"expected batches up to offset {span.end_offset - 1}"
         self._findings.damage(CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location)))
+        return self._sound_behind(span, position)
+
+    def _sound_behind(self, span: _Span, position: int) -> int | None:
         files, segment = self._listed(span.location.name)
         return None if segment is None else sound_position_behind(files, segment, span.log, position)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from octavo.cli.cat.text import SHOWN
-from octavo.cli.options import Function, isolation_option
+from octavo.cli.options import Function, isolation_option, path_type
 from octavo.cli.runner import spark_option
 from octavo.errors import ScanError
 from octavo.scan.timestamps import to_milliseconds
@@ -65,7 +65,7 @@ _OPTIONS = (
         help="json: an object a line (default); raw: values, each with a line break; arrow: an IPC stream.",
     ),
     click.option(
-        "--output", type=click.Path(), metavar="FILE|FOLDER/",
+        "--output", type=path_type, metavar="FILE|FOLDER/",
         help="Write here instead of to stdout; arrow and parquet into a folder: several files, written at once.",
     ),
     click.option(
