@@ -233,7 +233,15 @@ def test_a_full_disk_is_one_sentence(driver: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "octavo: No space left on device\n")
 
 
-def test_a_closed_stdout_is_no_failure(driver: Path) -> None:
-    line = ["/bin/sh", "-c", '"$0" "$1" try json >&-', sys.executable, str(driver)]
-    done = subprocess.run(line, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+@pytest.mark.parametrize("line", ["try json", "config", "cat ."])
+def test_a_closed_stdout_is_no_failure(driver: Path, line: str, tmp_path: Path) -> None:
+    words = ["/bin/sh", "-c", f'"$0" "$1" {line} >&-', sys.executable, str(driver)]
+    done = subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"unexpected" not in done.stderr
+
+
+def test_what_a_closed_stderr_does_not_take_is_not_on_stdout(driver: Path) -> None:
+    words = ["/bin/sh", "-c", '"$0" "$1" try corrupt 2>&-', sys.executable, str(driver)]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"before\n")

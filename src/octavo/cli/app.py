@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Numpy's linear algebra, which nobody here needs, starts a thread a processor: a quarter of numpy's import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
+        _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             _speak_utf8(stream)
         warnings.showwarning = _say
@@ -89,6 +90,20 @@ def _run(arguments: list[str], settings: Settings) -> int:
     return run_group(arguments, settings)
 
 
+def _open_closed_streams() -> None:
+    """Let a standard stream that was closed from the start be an empty one.
+
+    Else its number would go to the first file that is opened, and messages for a closed stderr to stdout.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def _speak_utf8(stream: object) -> None:
     """Write UTF-8 whatever the locale; bytes of a file name that are not UTF-8 go out as they came in."""
     if isinstance(stream, io.TextIOWrapper):
@@ -103,7 +118,7 @@ def _say(message: Warning | str, *_: object, **__: object) -> None:
 def _flush() -> None:
     """Hand out what was printed; a stdout that takes nothing more (a full disk) is replaced, and the error raised."""
     try:
-        print(end="", flush=True)  # print, unlike sys.stdout.flush, copes with a stdout that was closed from the start
+        sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at its exit
         raise

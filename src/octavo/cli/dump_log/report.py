@@ -37,7 +37,7 @@ class Findings:
 
 def say(*lines: str) -> None:
     """Lines on stderr, behind what was printed before them where both streams go the same way."""
-    print(end="", flush=True)  # copes with a stdout that was closed from the start
+    sys.stdout.flush()
     print(*lines, sep="\n", file=sys.stderr)
 
 
