@@ -19,13 +19,13 @@ from octavo.errors import (
     InvalidRecordError,
     UnsupportedCompressionTypeError,
 )
-from octavo.format.batch import build_batch, decode_batch
+from octavo.format.batch import BatchTraits, build_batch, build_columns, decode_batch
 from octavo.format.compression import Codec
 from octavo.format.convert import Appending, down_convert, rewrite_as_v2, up_convert
 from octavo.format.decoder import Decoder
 from octavo.format.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
-from octavo.format.row_columns import to_records
+from octavo.format.row_columns import from_records, to_records
 from octavo.format.walker import walk
 from tests.format.unpacked import unpacked
 
@@ -154,7 +154,7 @@ def test_what_a_4_3_1_cleaner_left_of_old_sets(stored: str, cleaned: str) -> Non
 )
 def test_an_old_tombstone_gets_its_horizon_like_any_other(message: bytes, cleaned: str) -> None:
     _, records = decode_batch(message)
-    assert build_batch(records, delete_horizon_ms=TS0 + 86500000) == bytes.fromhex(cleaned)
+    assert build_columns(from_records(records), BatchTraits(delete_horizon_ms=TS0 + 86500000)) == bytes.fromhex(cleaned)
 
 
 def test_what_a_lower_magic_cannot_hold_is_lost_and_nothing_else() -> None:

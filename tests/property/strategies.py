@@ -6,10 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from octavo.format.batch import Origin, build_batch, empty_batch, read_header
+from octavo.format.batch import BatchTraits, Origin, build_columns, empty_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.message_set import encode_message_set
 from octavo.format.record import Header, Record, TimestampType
+from octavo.format.row_columns import from_records
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TIMESTAMPS = st.integers(-1, 2**63 - 1) | st.integers(1_700_000_000_000, 1_700_000_001_000)
@@ -46,15 +47,13 @@ def records(draw: st.DrawFn, *, headers: bool = True, max_size: int = 6, gap: in
     return found
 
 
-# What `build_batch` takes beside the records.
-BUILDING: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {
-        "codec": CODECS,
-        "log_append_time": st.none() | TIMESTAMPS,
-        "delete_horizon_ms": st.none() | st.integers(0, 2**62),
-        "partition_leader_epoch": st.integers(-1, 2**31 - 1),
-        "origin": ORIGINS,
-    }
+TRAITS = st.builds(
+    BatchTraits,
+    codec=CODECS,
+    log_append_time=st.none() | TIMESTAMPS,
+    delete_horizon_ms=st.none() | st.integers(0, 2**62),
+    partition_leader_epoch=st.integers(-1, 2**31 - 1),
+    origin=ORIGINS,
 )
 
 # What `encode_message_set` takes beside the records.
@@ -73,7 +72,11 @@ def emptied(batch: bytes) -> bytes:
     return empty_batch(read_header(batch))
 
 
-BATCHES = st.builds(lambda found, how: build_batch(found, **how), records(), BUILDING)
+def built(found: list[Record], traits: BatchTraits) -> bytes:
+    return build_columns(from_records(found), traits)
+
+
+BATCHES = st.builds(built, records(), TRAITS)
 MESSAGE_SETS = st.builds(lambda found, how: encode_message_set(found, **how), records(headers=False), SETS)
 # Log entries of any magic; a message set without a codec is several of them.
 ENTRIES = st.one_of(BATCHES, BATCHES.map(emptied), MESSAGE_SETS)

@@ -10,35 +10,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptRecordError, EncodingError
-from octavo.format.batch import Origin, build_batch, decode_batch, empty_batch, encode_batch, stamp_batch
+from octavo.format.batch import BatchTraits, Origin, build_batch, decode_batch, empty_batch, encode_batch, stamp_batch
 from octavo.format.compression import Codec
 from octavo.format.header import BatchHeader
 from octavo.format.record import Record, TimestampType
 from octavo.kernels.layout import BATCH_OVERHEAD, LOG_APPEND_TIME
-from tests.property.strategies import BUILDING, FIELDS, HEADERS, INT64, records
+from tests.property.strategies import FIELDS, HEADERS, INT64, TRAITS, built, records
 
 
-@given(records(), BUILDING)
-def test_a_built_batch_reads_back(written: list[Record], how: dict[str, Any]) -> None:
-    header, read = decode_batch(build_batch(written, **how))
-    appended = how["log_append_time"]
+@given(records(), TRAITS)
+def test_a_built_batch_reads_back(written: list[Record], traits: BatchTraits) -> None:
+    header, read = decode_batch(built(written, traits))
+    appended = traits.log_append_time
     assert read == [r if appended is None else r._replace(timestamp=appended) for r in written]
-    origin: Origin = how["origin"]
+    origin = traits.origin
     assert (header.base_offset, header.last_offset) == (written[0].offset, written[-1].offset)
-    assert (header.count, header.codec_id) == (len(written), how["codec"])
-    assert header.partition_leader_epoch == how["partition_leader_epoch"]
+    assert (header.count, header.codec_id) == (len(written), traits.codec)
+    assert header.partition_leader_epoch == traits.partition_leader_epoch
     assert (header.producer_id, header.producer_epoch) == (origin.producer_id, origin.producer_epoch)
     assert header.base_sequence == origin.base_sequence
     assert (header.is_transactional, header.is_control) == (origin.is_transactional, origin.is_control)
-    assert header.delete_horizon_ms == how["delete_horizon_ms"]
+    assert header.delete_horizon_ms == traits.delete_horizon_ms
     assert header.max_timestamp == (max(r.timestamp for r in written) if appended is None else appended)
     kind = TimestampType.CREATE_TIME if appended is None else TimestampType.LOG_APPEND_TIME
     assert header.timestamp_type is kind
 
 
-@given(records(), BUILDING)
-def test_a_decoded_batch_gives_its_bytes_again(written: list[Record], how: dict[str, Any]) -> None:
-    data = build_batch(written, **how)
+@given(records(), TRAITS)
+def test_a_decoded_batch_gives_its_bytes_again(written: list[Record], traits: BatchTraits) -> None:
+    data = built(written, traits)
     header, read = decode_batch(data, stored_timestamps=True)
     assert read == written
     assert encode_batch(header, read) == data
@@ -72,9 +72,9 @@ def test_any_header_is_written_to_the_letter(header: BatchHeader, rows: list[Any
     assert read == written
 
 
-@given(records(), BUILDING)
-def test_an_emptied_batch_keeps_its_place(written: list[Record], how: dict[str, Any]) -> None:
-    header, _ = decode_batch(build_batch(written, **how))
+@given(records(), TRAITS)
+def test_an_emptied_batch_keeps_its_place(written: list[Record], traits: BatchTraits) -> None:
+    header, _ = decode_batch(built(written, traits))
     data = empty_batch(header)
     left, read = decode_batch(data)
     assert (len(data), read, left.count, left.codec_id, left.base_timestamp) == (BATCH_OVERHEAD, [], 0, 0, -1)
@@ -86,9 +86,9 @@ def test_an_emptied_batch_keeps_its_place(written: list[Record], how: dict[str, 
     assert {name: getattr(left, name) for name in same} == {name: getattr(header, name) for name in same}
 
 
-@given(records(), BUILDING, st.integers(0, 2**62))
-def test_a_stamped_batch_has_its_records_still(written: list[Record], how: dict[str, Any], now: int) -> None:
-    data = build_batch(written, **how)
+@given(records(), TRAITS, st.integers(0, 2**62))
+def test_a_stamped_batch_has_its_records_still(written: list[Record], traits: BatchTraits, now: int) -> None:
+    data = built(written, traits)
     stamped = stamp_batch(data, TimestampType.LOG_APPEND_TIME, now)
     header, read = decode_batch(stamped)
     assert read == [r._replace(timestamp=now) for r in written]
@@ -96,10 +96,10 @@ def test_a_stamped_batch_has_its_records_still(written: list[Record], how: dict[
     assert decode_batch(stamped, stored_timestamps=True)[1] == written
 
 
-@given(records(), BUILDING, st.data())
-def test_one_flipped_bit_is_seen(written: list[Record], how: dict[str, Any], data: st.DataObject) -> None:
+@given(records(), TRAITS, st.data())
+def test_one_flipped_bit_is_seen(written: list[Record], traits: BatchTraits, data: st.DataObject) -> None:
     """Of all that the checksum covers, and of the checksum itself."""
-    batch = bytearray(build_batch(written, **how))
+    batch = bytearray(built(written, traits))
     batch[data.draw(st.integers(17, len(batch) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(CorruptRecordError, match="CRC"):
         decode_batch(batch)
@@ -117,25 +117,25 @@ def one(offset: int = 0, timestamp: int = 0) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("written", "how", "sentence"),
+    ("written", "traits", "sentence"),
     [
-        ([], {}, "without a record"),
-        ([one(1), one(1)], {}, "offset 1 after 1"),
-        ([one(2), one(1)], {}, "offset 1 after 2"),
-        ([one(timestamp=-2)], {}, "timestamp -2"),
-        ([one(0), one(2**31)], {}, "spans at most"),
-        ([one()], {"origin": Origin(is_transactional=True)}, "without a producer id"),
-        ([one()], {"origin": Origin(producer_id=1)}, "without a producer epoch"),
-        ([one()], {"origin": Origin(producer_id=1, producer_epoch=0)}, "base sequence -1"),
-        ([one()], {"origin": Origin(producer_id=2**63, producer_epoch=0, base_sequence=0)}, "64 bits"),
-        ([one()], {"origin": Origin(producer_id=1, producer_epoch=2**15, base_sequence=0)}, "16 bits"),
-        ([one()], {"origin": Origin(producer_id=1, producer_epoch=0, base_sequence=2**31)}, "32 bits"),
-        ([one()], {"partition_leader_epoch": 2**31}, "32 bits"),
-        ([one()], {"log_append_time": 2**63}, "64 bits"),
-        ([one(2**63)], {}, "64 bits"),
-        ([one()], {"codec": Codec.SNAPPY, "level": 3}, "no compression levels"),
+        ([], BatchTraits(), "without a record"),
+        ([one(1), one(1)], BatchTraits(), "offset 1 after 1"),
+        ([one(2), one(1)], BatchTraits(), "offset 1 after 2"),
+        ([one(timestamp=-2)], BatchTraits(), "timestamp -2"),
+        ([one(0), one(2**31)], BatchTraits(), "spans at most"),
+        ([one()], BatchTraits(origin=Origin(is_transactional=True)), "without a producer id"),
+        ([one()], BatchTraits(origin=Origin(producer_id=1)), "without a producer epoch"),
+        ([one()], BatchTraits(origin=Origin(producer_id=1, producer_epoch=0)), "base sequence -1"),
+        ([one()], BatchTraits(origin=Origin(producer_id=2**63, producer_epoch=0, base_sequence=0)), "64 bits"),
+        ([one()], BatchTraits(origin=Origin(producer_id=1, producer_epoch=2**15, base_sequence=0)), "16 bits"),
+        ([one()], BatchTraits(origin=Origin(producer_id=1, producer_epoch=0, base_sequence=2**31)), "32 bits"),
+        ([one()], BatchTraits(partition_leader_epoch=2**31), "32 bits"),
+        ([one()], BatchTraits(log_append_time=2**63), "64 bits"),
+        ([one(2**63)], BatchTraits(), "64 bits"),
+        ([one()], BatchTraits(codec=Codec.SNAPPY, level=3), "no compression levels"),
     ],
 )
-def test_what_no_batch_can_hold_is_refused(written: list[Record], how: dict[str, Any], sentence: str) -> None:
+def test_what_no_batch_can_hold_is_refused(written: list[Record], traits: BatchTraits, sentence: str) -> None:
     with pytest.raises(EncodingError, match=sentence):
-        build_batch(written, **how)
+        built(written, traits)

@@ -53,13 +53,29 @@ class Origin:
         return self.is_transactional * layout.TRANSACTIONAL | self.is_control * layout.CONTROL
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTraits:
+    """What a batch is beside its records. With `log_append_time` that is the time of every one of them."""
+
+    codec: Codec = Codec.NONE
+    level: int | None = None
+    log_append_time: int | None = None
+    delete_horizon_ms: int | None = None
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH
+    origin: Origin = Origin()
+
+    @property
+    def attributes(self) -> int:
+        attributes = self.codec | self.origin.attributes
+        attributes |= 0 if self.log_append_time is None else layout.LOG_APPEND_TIME
+        return attributes | (0 if self.delete_horizon_ms is None else layout.DELETE_HORIZON)
+
+
 def build_batch(
     records: Sequence[Record],
     *,
     codec: Codec = Codec.NONE,
-    level: int | None = None,
     log_append_time: int | None = None,
-    delete_horizon_ms: int | None = None,
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
     origin: Origin | None = None,
 ) -> bytes:
@@ -67,48 +83,34 @@ def build_batch(
 
     With `log_append_time` that is the time of every record (the records keep their own as deltas, unread).
     """
-    return build_columns(
-        from_records(records),
+    traits = BatchTraits(
         codec=codec,
-        level=level,
         log_append_time=log_append_time,
-        delete_horizon_ms=delete_horizon_ms,
         partition_leader_epoch=partition_leader_epoch,
-        origin=origin,
+        origin=origin or Origin(),
     )
+    return build_columns(from_records(records), traits)
 
 
-def build_columns(
-    columns: RecordColumns,
-    *,
-    codec: Codec = Codec.NONE,
-    level: int | None = None,
-    log_append_time: int | None = None,
-    delete_horizon_ms: int | None = None,
-    partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
-    origin: Origin | None = None,
-) -> bytes:
+def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
     """`build_batch` for records in columns, all of which go into the batch."""
-    origin = origin or Origin()
+    origin, horizon_ms, append_time = traits.origin, traits.delete_horizon_ms, traits.log_append_time
     origin.check()
     check_columns(columns)
     offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
-    attributes = codec | origin.attributes
-    attributes |= 0 if log_append_time is None else layout.LOG_APPEND_TIME
-    attributes |= 0 if delete_horizon_ms is None else layout.DELETE_HORIZON
     header = BatchHeader(
         base_offset=int(offsets[0]),
-        partition_leader_epoch=partition_leader_epoch,
-        attributes=attributes,
+        partition_leader_epoch=traits.partition_leader_epoch,
+        attributes=traits.attributes,
         last_offset_delta=int(offsets[-1] - offsets[0]),
-        base_timestamp=int(timestamps[0]) if delete_horizon_ms is None else delete_horizon_ms,
-        max_timestamp=int(timestamps.max()) if log_append_time is None else log_append_time,
+        base_timestamp=int(timestamps[0]) if horizon_ms is None else horizon_ms,
+        max_timestamp=int(timestamps.max()) if append_time is None else append_time,
         producer_id=origin.producer_id,
         producer_epoch=origin.producer_epoch,
         base_sequence=origin.base_sequence,
         count=columns.rows,
     )
-    return _encode(header, columns, level)
+    return _encode(header, columns, traits.level)
 
 
 def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:

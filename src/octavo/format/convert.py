@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptRecordError, EncodingError, InvalidRecordError, UnsupportedCompressionTypeError
-from octavo.format.batch import build_batch, check_records
+from octavo.format.batch import BatchTraits, build_columns, check_records
 from octavo.format.compression import DEFAULT_LIMIT, Codec
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
 from octavo.format.message_set import encode_message_set
 from octavo.format.problems import crc_mismatch, unreadable
 from octavo.format.record import Record, TimestampType
-from octavo.format.row_columns import to_records
+from octavo.format.row_columns import from_records, to_records
 from octavo.format.walker import walk
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw, Stop
@@ -150,13 +150,13 @@ def _build_like(header: BatchHeader, records: Sequence[Record], magic: int) -> b
 
 def _build(records: Sequence[Record], magic: int, codec: Codec, appending: Appending) -> bytes:
     if magic == 2:
-        return build_batch(
-            records,
+        traits = BatchTraits(
             codec=codec,
             level=appending.level,
             log_append_time=appending.log_append_time,
             partition_leader_epoch=appending.partition_leader_epoch,
         )
+        return build_columns(from_records(records), traits)
     check_records(records)
     if appending.log_append_time is None:
         return encode_message_set(records, magic, codec=codec, level=appending.level)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import InvalidRecordError
-from octavo.format.batch import build_columns, frame_batch
+from octavo.format.batch import BatchTraits, build_columns, frame_batch
 from octavo.format.compression import Codec, Scratch, compress, decompress
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
@@ -79,12 +79,12 @@ class Recoder:
 
     def _build(self, columns: RecordColumns, first: np.void) -> bytes:
         appended = first["magic"] == 1 and first["attributes"] & LOG_APPEND_TIME
-        return build_columns(
-            columns,
+        traits = BatchTraits(
             codec=Codec(int(first["attributes"]) & CODEC_MASK) if self.codec is None else self.codec,
             level=self.level,
             log_append_time=int(first["max_timestamp"]) if appended else None,
         )
+        return build_columns(columns, traits)
 
     def _batch(self, data: memoryview, row: np.void) -> bytes:
         """A v2 batch with the codec asked for; its records are not looked at."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError, UnforeseenBatchError
-from octavo.format.batch import Origin, build_columns
+from octavo.format.batch import BatchTraits, Origin, build_columns
 from octavo.format.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.format.walker import walk
@@ -64,14 +64,14 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
     try:
         if not columns.rows:
             return _build_nothing(origin, assignment)
-        return build_columns(
-            columns,
+        traits = BatchTraits(
             codec=codec,
             level=assignment.settings.level,
             log_append_time=assignment.log_append_time,
             partition_leader_epoch=assignment.leader_epoch,
             origin=origin,
         )
+        return build_columns(columns, traits)
     except EncodingError as error:
         raise UnforeseenBatchError(f"a batch that cannot be built anew: {error}") from error
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import OctavoError
-from octavo.format.batch import build_columns
+from octavo.format.batch import BatchTraits, build_columns
 from octavo.format.compression import Codec
 from octavo.format.decoder import Decoder
 from octavo.format.walker import walk
@@ -84,13 +84,12 @@ class LegacyFilter:
         stays = columns.taken(kept)
         attributes = int(table[0]["attributes"])
         appended = table[0]["magic"] == 1 and attributes & LOG_APPEND_TIME
-        batch = build_columns(
-            stays,
+        traits = BatchTraits(
             codec=Codec(attributes & CODEC_MASK),
             log_append_time=int(table[0]["max_timestamp"]) if appended else None,
             delete_horizon_ms=self.delete_horizon_ms if _is_null(stays.value, stays.rows).any() else None,
         )
-        return _found(batch)
+        return _found(build_columns(stays, traits))
 
     def _batches(self, stays: RecordColumns, messages: NDArray[np.void]) -> bytes:
         """A batch for each message. v0 has neither a time nor a type of it: that is CreateTime without one."""
