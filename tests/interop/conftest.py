@@ -20,7 +20,6 @@ def jvm() -> Iterator[ModuleType]:
         try:
             jpype.startJVM(
                 "-Xmx512m",
-                "-XX:-OmitStackTraceInFastThrow",  # exceptions keep their messages, however often they come
                 "-Dorg.apache.logging.log4j.level=OFF",
                 "-Dlog4j2.StatusLogger.level=OFF",
                 classpath=[str(jar) for jar in jars],
