@@ -104,7 +104,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
     before = state(torn)
     run = octavo("recover", "--dry-run", str(torn))
     assert (run.exit, run.stderr) == (0, "")
-    assert run.stdout.startswith(CUTS)
+    assert run.stdout.startswith(CUTS.replace("bytes cut", "bytes would be cut"))
     assert run.stdout.endswith("would be checked and indexed anew; 55180 bytes of 5 partitions would be cut\n")
     assert state(torn) == before
     planned = rows(octavo("recover", "--dry-run", "--json", str(torn)))
@@ -150,7 +150,10 @@ def test_segments_behind_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
 
 
 def test_other_commands_recover_first_and_say_so_on_stderr(torn: Path) -> None:
-    run = octavo("truncate", str(torn), "--topic", "crash.plain", "--partition", "0", "--offset", "266")
+    line = ("truncate", str(torn), "--topic", "crash.plain", "--partition", "0", "--offset", "266")
+    planned = octavo(*line, "--dry-run").stderr
+    assert planned == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes would be cut: a batch is cut off\n"
+    run = octavo(*line)
     assert (run.exit, run.stdout) == (0, "crash.plain-0: ends at offset 266; nothing to cut\n")
     assert run.stderr == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes cut: a batch is cut off\n"
     # The others were not opened, and still need to be recovered.

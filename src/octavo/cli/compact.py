@@ -66,7 +66,7 @@ def command(
     limits = MapLimits.of(BrokerConfig.of(of_broker), secrets.token_bytes(16), KeyHash[key_hash.upper()])
     failed = 0
     with owned(logdirs, terms) as logs:
-        say_recoveries(logs)
+        say_recoveries(logs, dry_run=dry_run)
         judged = [each for each in judge(logs, limits, force=force) if topics or each.explanation.is_compacted]
         for row in _rows(judged, logs, master, dry_run):
             failed += row.error is not None or not row.explanation.is_compacted

@@ -76,20 +76,22 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], terms: Terms) -> Iterato
             yield logs
 
 
-def say_recoveries(logs: LogDir) -> None:
-    """Say on stderr what opening the directories had to cut."""
+def say_recoveries(logs: LogDir, *, dry_run: bool = False) -> None:
+    """Say on stderr what opening the directories had to cut, or would have."""
     for name, log in logs.logs.items():
-        for line in cuts(name, log):
+        for line in cuts(name, log, dry_run=dry_run):
             print(f"octavo: {line}", file=sys.stderr)
 
 
-def cuts(name: TopicPartition, log: PartitionLog) -> list[str]:
+def cuts(name: TopicPartition, log: PartitionLog, *, dry_run: bool) -> list[str]:
     """What was cut of a log when it was opened, and why: a sentence each."""
-    lines = []
+    lines, would_be = [], "would be " if dry_run else ""
     for segment in log.recovered:
         if segment.bytes_cut:
             place = f"{name}: segment {segment.base_offset}, position {segment.size}"
-            lines.append(f"{place}: {segment.bytes_cut} bytes cut: {segment.problem}")
+            lines.append(f"{place}: {segment.bytes_cut} bytes {would_be}cut: {segment.problem}")
     for dropped in log.dropped:
-        lines.append(f"{name}: segment {dropped.base_offset}: dropped, {dropped.size} bytes: {dropped.reason}")
+        lines.append(
+            f"{name}: segment {dropped.base_offset}: {would_be}dropped, {dropped.size} bytes: {dropped.reason}"
+        )
     return lines

@@ -28,7 +28,7 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
             if as_json:
                 print_json(_fields(name, log))
                 continue
-            for line in cuts(name, log):
+            for line in cuts(name, log, dry_run=dry_run):
                 click.echo(line)
         if not as_json:
             click.echo(_summary([log for _, log in found], dry_run=dry_run))

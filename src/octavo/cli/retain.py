@@ -53,7 +53,7 @@ def command(
     terms = Terms(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
     gone = kept = size = 0
     with owned(logdirs, terms) as logs:
-        say_recoveries(logs)
+        say_recoveries(logs, dry_run=dry_run)
         for row in _rows(logs, dry_run=dry_run):
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)

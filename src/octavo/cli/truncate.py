@@ -27,7 +27,7 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
     check_topics(logdirs, [topic], partition)
     name = TopicPartition(topic, partition)
     with owned(logdirs, Terms(only=[name], dry_run=dry_run)) as logs:
-        say_recoveries(logs)
+        say_recoveries(logs, dry_run=dry_run)
         log = logs.log(*name)
         end, size = log.log_end_offset, log.size
         logs.truncate(topic, partition, offset)

@@ -46,7 +46,7 @@ def command(
     codec = None if compression_type is None else codec_named(compression_type)
     failed = 0
     with owned(logdirs, Terms(only=topics or None, dry_run=dry_run)) as logs:
-        say_recoveries(logs)
+        say_recoveries(logs, dry_run=dry_run)
         plans = plan(logs, codec)
         total = sum(task.size for planned in plans for task in planned.tasks)
         with job_runner(master) as runner, progress_bar("upgrading", total) as progress:
