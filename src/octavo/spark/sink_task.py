@@ -14,6 +14,7 @@ from octavo.filesystem import LocalFileSystem
 from octavo.format.batch_run import BatchSettings, RunEncoder
 from octavo.spark.routing import Router
 from octavo.spark.sink_options import SinkOptions
+from octavo.spark.worker import settle
 from octavo.storage.staging.destinations import Destination, Destinations
 from octavo.storage.staging.stage import Stage, StagedPart
 from octavo.storage.validation_settings import ValidationSettings
@@ -35,6 +36,7 @@ def stage_rows(
     batches: Iterator[pa.RecordBatch], columns: tuple[str, ...], options: SinkOptions, writer: str
 ) -> Staged:
     """Stage all rows of a task's attempt; an attempt that fails removes what it staged."""
+    settle()
     filesystem, clock = LocalFileSystem(), SystemClock()
     stage = Stage(filesystem, writer, uuid.uuid4().hex)
     destinations = Destinations(filesystem, options.roots, options.new_topics)
