@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format import producer_snapshot
+from octavo.format.batch_summary import Summary
 from octavo.format.control import ControlType
 from octavo.format.txn_index import AbortedTxn
 from octavo.kernels import layout
@@ -85,12 +86,16 @@ class ProducerStateManager:
             for first_offset in started:
                 self.transactions.begin(current.producer_id, first_offset)
 
-    def replay(self, data: Buffer, table: NDArray[np.void]) -> Replay:
+    def replay(self, data: Buffer, table: NDArray[np.void], found: Summary | None = None) -> Replay:
         """Take in batches that the log holds already, one after the other; they are not checked again.
 
         `map_end_offset` moves behind the last of them. The aborted transactions are as the transaction index must have
-        them. A control record that is damaged ends the replay before its batch.
+        them. A control record that is damaged ends the replay before its batch. Where it is known, `found` is the
+        table's summary.
         """
+        if found is not None and not found.with_producers and found.min_magic >= 2:
+            self.map_end_offset = found.last_offset + 1
+            return Replay(len(table), [], None)
         rows, ended, damage = self.producers.replay(data, table)
         completed = zip(ended["first_offset"].tolist(), ended["offset"].tolist(), strict=True)
         self.transactions.replace(self.producers.ongoing(), completed)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batch_summary import Summary, summarize
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import Flaw, Stop
@@ -14,7 +15,7 @@ from octavo.storage.epochs import LeaderEpochs
 from octavo.storage.producer_state import ProducerStateManager
 from octavo.storage.segment import Segment
 
-_BROKEN = Flaw.CRC_MISMATCH | Flaw.TOO_SHORT
+_BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
 _ENDINGS = {
     Stop.INCOMPLETE_HEADER: "the header of a batch is cut off",
     Stop.INCOMPLETE_BATCH: "a batch is cut off",
@@ -42,8 +43,8 @@ def check_segment(segment: Segment) -> Checked:
     """Check every batch from the first on. Nothing changes, so that segments can be checked side by side."""
     end_position, problem = 0, None
     for chunk in segment.files.log.chunks(check_crc=True):
-        table, problem = _sound(chunk, segment.base_offset)
-        end_position += int(table["size"].sum(dtype=np.int64))
+        _, found, problem = _sound(chunk, segment.base_offset)
+        end_position += found.end
         if problem is not None:
             break
     return Checked(end_position, problem)
@@ -63,18 +64,22 @@ def recover_segment(
     valid, problem = 0, None
     end = None if checked is None else checked.end_position
     for chunk in segment.files.log.chunks(end=end, check_crc=checked is None):
-        table, problem = _sound(chunk, segment.base_offset)
+        table, found, problem = _sound(chunk, segment.base_offset)
         if len(table):
-            segment.check_offset(int((table["base_offset"] + table["last_offset_delta"]).max()))
-            replay = producers.replay(chunk.data, table)
+            if not found.ascending:
+                segment.check_offset(int((table["base_offset"] + table["last_offset_delta"]).max()))
+            segment.check_offset(found.last_offset)
+            replay = producers.replay(chunk.data, table, found)
             if replay.damage is not None:
                 # Kafka notices such a marker only when it has counted its batch as sound.
                 table, problem = table[: replay.rows + 1], replay.damage.problem
+                found = summarize(table)
             segment.index(table, valid)
-            epochs.assign_batches(table, only_greater=True)
+            if not epochs.is_continued(found):
+                epochs.assign_batches(table, only_greater=True)
             for aborted in replay.aborted:
                 segment.files.txn_index.append(aborted)
-            valid += int(table["size"].sum(dtype=np.int64))
+            valid += found.end
         if problem is not None:
             break
     if problem is None and checked is not None:
@@ -84,22 +89,36 @@ def recover_segment(
     return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None)
 
 
-def _sound(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
-    """The batches before the first broken one, and what breaks there; nothing where the chunk is whole.
+class _Sound(NamedTuple):
+    """The batches of a chunk before the first broken one, and what breaks there; None where the chunk is whole."""
 
-    The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too. (Kafka does not
-    start on such a log. Of offsets that go back within the segment it empties all of it; here they stay.)
+    table: NDArray[np.void]
+    found: Summary  # `end` is how many bytes they have: a chunk begins with a batch
+    problem: str | None
+
+
+def _sound(chunk: Chunk, base_offset: int) -> _Sound:
+    """The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too.
+
+    (Kafka does not start on such a log. Of offsets that go back within the segment it empties all of it; here they
+    stay.)
     """
-    table = chunk.table
-    broken = np.flatnonzero((table["flaws"] & _BROKEN != 0) | _is_elsewhere(table, base_offset))
-    if len(broken):
-        row = table[broken[0]]
-        if row["flaws"] & _BROKEN:
-            flaw = "its CRC is wrong" if row["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
-        else:
-            flaw = f"not of the segment with base offset {base_offset}"
-        return table[: broken[0]], f"batch with base offset {row['base_offset']}: {flaw}"
-    return table, None if chunk.stop is None else _ENDINGS.get(chunk.stop)
+    table, found = chunk.table, summarize(chunk.table)
+    is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & _BROKEN
+    if not is_ordinary or found.last_offset - base_offset > INT32_MAX:
+        broken = np.flatnonzero((table["flaws"] & _BROKEN != 0) | _is_elsewhere(table, base_offset))
+        if len(broken):
+            table = table[: broken[0]]
+            return _Sound(table, summarize(table), _flaw(chunk.table[broken[0]], base_offset))
+    return _Sound(table, found, None if chunk.stop is None else _ENDINGS.get(chunk.stop))
+
+
+def _flaw(batch: np.void, base_offset: int) -> str:
+    if batch["flaws"] & _BROKEN:
+        flaw = "its CRC is wrong" if batch["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
+    else:
+        flaw = f"not of the segment with base offset {base_offset}"
+    return f"batch with base offset {batch['base_offset']}: {flaw}"
 
 
 def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
