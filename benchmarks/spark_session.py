@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 from tests.spark.conftest import CONNECTOR
 
@@ -56,6 +57,9 @@ class Transport(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         return TransportReader(dict(self.options), schema)
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return TransportStream(TransportReader(dict(self.options), schema))
+
 
 class TransportReader(DataSourceReader):
     """The tasks of the source itself, each with an equal share of the `rows`."""
@@ -81,6 +85,28 @@ class TransportReader(DataSourceReader):
         from octavo.spark.batch_reader import batch_reader
 
         return batch_reader(self._options, self._schema)
+
+
+class TransportStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """All rows in one micro-batch."""
+
+    def __init__(self, rows: TransportReader) -> None:
+        self._rows = rows
+
+    def initialOffset(self) -> dict[str, int]:
+        return {"micro-batch": 0}
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Nothing: there is an end anyway."""
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        return {"micro-batch": 1}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        return self._rows.partitions() if start != end else []
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return self._rows.read(partition)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ source, the broker.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from tests.interop.broker import Broker
@@ -82,33 +84,41 @@ class Comparison:
         self._broker = broker
         self._scale = scale
 
-    def run(self, query: Query, rounds: int) -> None:
+    def run(self, query: Query, rounds: int, as_json: bool) -> None:
         contenders = {name: Contender(name, *job) for name, job in self._jobs(query).items()}
         measure(list(contenders.values()), rounds)
         ours, rows = contenders["octavo"], query.data.rows(self._scale)
+        gates = {"transport": query.of_transport, "kafka": query.of_kafka}
         for name, contender in contenders.items():
-            ratio, gate = contender.best_cpu / ours.best_cpu, 0.0
-            if name == "transport":
-                gate = query.of_transport
-            elif name == "kafka":
-                gate = query.of_kafka
-            told = "" if not gate else f"  octavo {ratio:.2f} x, gate {gate:.1f} {'met' if ratio >= gate else 'MISSED'}"
-            speed = f"{rows / contender.best_cpu / 1e6:6.2f} M rows a CPU s {contender.best_wall:6.2f} s"
-            print(f"{query.name:32} {name:18} {speed}{told}", flush=True)
+            figure = {
+                "query": query.name,
+                "contender": name,
+                "m_rows_a_cpu_s": round(rows / contender.best_cpu / 1e6, 3),
+                "cpu_s": round(contender.best_cpu, 2),
+                "wall_s": round(contender.best_wall, 2),
+                "octavo_is_times": round(contender.best_cpu / ours.best_cpu, 3),
+                "gate": gates.get(name, 0.0),
+            }
+            print(json.dumps(figure) if as_json else _line(figure), flush=True)
 
     def _jobs(self, query: Query) -> dict[str, tuple[Callable[[], None], clocks.Clock]]:
         from octavo.spark import scan
 
         spark, data = self._spark, query.data
-        reader = spark.readStream if query.stream else spark.read
         act, clock = noop_stream if query.stream else noop, cpu_of(spark)
+
+        def load(name: str, **given: str) -> DataFrame:
+            reader: Any = spark.readStream if query.stream else spark.read
+            return reader.format(name).options(**given).load()  # type: ignore[no-any-return]
+
         options = {"subscribe": data.name, "startingOffsets": "earliest"}
         ours = {**options, "columns": query.columns, "path": self._root}
-        jobs = {"octavo": (lambda: act(reader.format("octavo").options(**ours).load()), clock)}
+        rows, columns = str(data.rows(self._scale)), query.columns
+        jobs = {
+            "octavo": (lambda: act(load("octavo", **ours)), clock),
+            "transport": (lambda: act(load("transport", **ours, rows=rows)), clock),
+        }
         if not query.stream:
-            rows = str(data.rows(self._scale))
-            jobs["transport"] = lambda: act(reader.format("transport").options(**ours, rows=rows).load()), clock
-            columns = query.columns
             jobs["octavo.spark.scan"] = (
                 lambda: act(scan(spark, self._root, subscribe=data.name, columns=columns)),
                 clock,
@@ -117,10 +127,20 @@ class Comparison:
             servers, broker = {"kafka.bootstrap.servers": self._broker.bootstrap_servers}, self._broker.pid
             chosen = query.columns.split(",")
             jobs["kafka"] = (
-                lambda: act(reader.format("kafka").options(**options, **servers).load().select(*chosen)),
+                lambda: act(load("kafka", **options, **servers).select(*chosen)),
                 clocks.together(clock, lambda: clocks.of_process(broker)),
             )
         return jobs
+
+
+def _line(figure: dict[str, Any]) -> str:
+    speed = f"{figure['m_rows_a_cpu_s']:6.2f} M rows a CPU s, {figure['cpu_s']:5.2f} CPU s, {figure['wall_s']:5.2f} s"
+    line = f"{figure['query']:32} {figure['contender']:18} {speed}"
+    if figure["contender"] == "octavo":
+        return line
+    ratio, gate = figure["octavo_is_times"], figure["gate"]
+    told = f", gate {gate:.1f} {'met' if ratio >= gate else 'MISSED'}" if gate else ""
+    return f"{line}; octavo is {ratio:.2f} x{told}"
 
 
 def plan_many(folder: Path, partitions: int) -> None:
@@ -144,9 +164,10 @@ def plan_many(folder: Path, partitions: int) -> None:
 
 def main() -> None:
     words = argparse.ArgumentParser(prog="python -m benchmarks.spark_source", description=__doc__)
-    words.add_argument("--scale", type=float, default=0.25, help="share of the full data sets (1.0: 1 GB each)")
+    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="queries whose name contains this")
+    words.add_argument("--json", action="store_true", help="one object a line")
     options = words.parse_args()
     if options.only in "plan":
         plan_many(Path(".cache/bench/many"), 10_000)
@@ -159,7 +180,7 @@ def main() -> None:
         spark = session()
         comparison = Comparison(spark, root, broker, options.scale)
         for query in chosen:
-            comparison.run(query, options.rounds)
+            comparison.run(query, options.rounds, options.json)
         spark.stop()
 
 
