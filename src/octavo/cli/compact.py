@@ -10,7 +10,7 @@ import click
 from octavo.cli.compact_output import Row, print_row
 from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument
+from octavo.cli.options import config_option, json_option, logdirs_argument, now_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
@@ -27,7 +27,7 @@ from octavo.storage.log_dir import LogDir
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
 @config_option
-@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now.")
+@now_option
 @click.option("--force", is_flag=True, help="Clean whatever the dirty ratio.")
 @click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
 @click.option(

@@ -29,6 +29,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 path_type = click.Path(readable=False)
 logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=path_type)
 topic_option = click.option("--topic", required=True, metavar="T", help="The topic.")
+topics_option = click.option(
+    "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all."
+)
+now_option = click.option(
+    "--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now."
+)
 partition_option = click.option(
     "--partition", required=True, type=click.IntRange(min=0), metavar="P", help="The number of the partition."
 )

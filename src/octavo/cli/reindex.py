@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, print_json
+from octavo.cli.options import config_option, json_option, logdirs_argument, print_json, topics_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.errors import CorruptionError
@@ -16,7 +16,7 @@ from octavo.jobs.reindex import ReindexResult, ReindexTask
 
 @declare("reindex", SparkCommand)
 @logdirs_argument
-@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@topics_option
 @config_option
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
 @spark_option

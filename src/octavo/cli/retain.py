@@ -9,7 +9,7 @@ import click
 
 from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, many, print_json
+from octavo.cli.options import config_option, json_option, logdirs_argument, many, now_option, print_json, topics_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.format.names import TopicPartition
 from octavo.storage.log_dir import LogDir
@@ -30,9 +30,9 @@ class _Row(NamedTuple):
 
 @declare("retain")
 @logdirs_argument
-@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@topics_option
 @config_option
-@click.option("--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now.")
+@now_option
 @click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing; takes no lock.")
 @json_option
 def command(

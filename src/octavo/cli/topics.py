@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, timedelta
 
-import click
-
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes
+from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.cli.table import Column, print_table
@@ -40,7 +38,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @declare("topics", SparkCommand)
 @logdirs_argument
-@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@topics_option
 @spark_option
 @json_option
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | None, as_json: bool) -> int:

@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json
+from octavo.cli.options import json_option, logdirs_argument, print_json, topics_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
@@ -16,7 +16,7 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
 
 @declare("upgrade", SparkCommand)
 @logdirs_argument
-@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@topics_option
 @click.option(
     "--compression-type",
     type=click.Choice([row.name for row in CODECS.values()]),
