@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from octavo.format.names import FileKind
-from tests.cli.runs import octavo
+from tests.cli.runs import Run, octavo
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -44,6 +44,11 @@ def test_only_what_differs_is_written(logs: Path) -> None:
     changed = f"{logs}/orders-0/{0:020}: 4 and 5 entries, changed: {0:020}.index"
     assert run.stdout.splitlines() == [changed, "1 of 2 segments got new indexes"]
     assert contents(logs) == before
+
+
+def test_a_topic_that_is_not_there_is_refused(logs: Path) -> None:
+    run = octavo("reindex", str(logs), "--topic", "other", "--topic", "order")
+    assert run == Run(1, "", f"octavo: {logs}: there is no topic 'order'; is 'orders' meant?\n")
 
 
 def test_a_dry_run_changes_nothing_and_takes_no_lock(logs: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from octavo.cli.table import Column, print_table
-from tests.cli.runs import octavo
+from tests.cli.runs import Run, octavo
 from tests.golden.archives import entry, unpack
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
@@ -65,6 +65,12 @@ def test_only_the_named_topics(tmp_path: Path) -> None:
         write_segment(tmp_path / name, 0, batch(0))
     run = octavo("topics", str(tmp_path), "--topic", "a", "--topic", "c", "--json")
     assert [json.loads(line)["topic"] for line in run.stdout.splitlines()] == ["a", "c"]
+
+
+def test_a_topic_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    write_segment(tmp_path / "orders-0", 0, batch(0))
+    run = octavo("topics", str(tmp_path), "--topic", "order")
+    assert run == Run(1, "", f"octavo: {tmp_path}: there is no topic 'order'; is 'orders' meant?\n")
 
 
 def test_damage_is_told_on_stderr_and_1(tmp_path: Path) -> None:

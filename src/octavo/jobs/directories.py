@@ -10,13 +10,18 @@ from octavo.errors import ScanError
 from octavo.scan.directory import Directory, read_directory
 from octavo.scan.location import LOCAL, locate
 from octavo.scan.log_dirs import Place
+from octavo.scan.selection import Selection
 from octavo.storage.lock import DirectoryLock
 
 
 @contextmanager
 def directories(places: Sequence[Place], topics: Sequence[str], *, write: bool) -> Iterator[list[Directory]]:
-    """The places with the partitions of the topics, all if none is named; to be written to, they are locked."""
+    """The places with the partitions of the topics, all if none is named; to be written to, they are locked.
+
+    A topic that none of them has is refused.
+    """
     found = [_listed(place, topics) for place in places]
+    _check(found, topics)
     if not write:
         yield found
         return
@@ -31,3 +36,9 @@ def _listed(place: Place, topics: Sequence[str]) -> Directory:
     if location.file_system != LOCAL:
         raise ScanError(f"{location}: expected a path of this machine, since files are written")
     return read_directory(location, (lambda name: name.topic in topics) if topics else None)
+
+
+def _check(found: Sequence[Directory], topics: Sequence[str]) -> None:
+    partitions = [name for directory in found for name in directory.partitions]
+    known = {topic for directory in found for topic in directory.topics}
+    Selection.of(topics or None).check(partitions, known, ", ".join(str(directory.place) for directory in found))
