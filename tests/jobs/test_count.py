@@ -16,6 +16,7 @@ from octavo.format.record import Record
 from octavo.jobs import count as job
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.tally import Tally
 from octavo.scan.log_dirs import Place, open_log_dirs
 from tests.golden.archives import archives, entry, records, unpack
 from tests.scan.segments import write_segment
@@ -90,7 +91,7 @@ def test_empty_batches_and_an_empty_partition(tmp_path: Path) -> None:
     tally = rows["orders", 0].tally
     assert (tally.batches, tally.records, tally.first_timestamp, tally.max_timestamp) == (1, 0, None, -1)
     assert (rows["orders", 0].log_end_offset, rows["orders", 1].log_end_offset) == (5, 8)
-    assert rows["orders", 1].tally == job.Tally()
+    assert rows["orders", 1].tally == Tally()
 
 
 def test_a_damaged_batch_is_passed_over_and_told(tmp_path: Path) -> None:
