@@ -73,35 +73,38 @@ def _is_partition(name: str, entries: list[Entry]) -> bool:
 def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | None) -> Directory:
     directory = Directory(location, Root(location), {})
     for entry in sorted(entries):
+        folder = _parsed(entry.name)
         if not entry.is_folder:
             directory.files[entry.name] = FileStat(entry.size, entry.mtime_ms)
-            continue
-        folder = _parsed(entry.name)
-        if folder is None:
-            if entry.name != REMOTE_LOG_INDEX_CACHE:
-                directory.unknown.append(entry.name)
-            continue
-        if folder.state is FolderState.CURRENT:
-            directory.topics.add(folder.topic)
-        if wanted is not None and not wanted(folder.topic_partition):
-            continue
-        try:
-            files = read_partition(directory.root, location.child(entry.name), folder)
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # deleted, or renamed on its way out, since the root was listed
-        except OSError as error:
-            directory.notes.append(Note(str(location.child(entry.name)), f"not read: {error.strerror}"))
+        elif folder is not None:
             if folder.state is FolderState.CURRENT:
-                directory.unreadable[folder.topic_partition] = error
-            continue
-        if folder.state is not FolderState.CURRENT:
-            directory.leaving.append(files)
-        elif folder.topic_partition in directory.partitions:
-            known = directory.partitions[folder.topic_partition].location.name
-            directory.notes.append(Note(str(files.location), f"not read: {known} names the same partition"))
-        else:
-            directory.partitions[folder.topic_partition] = files
+                directory.topics.add(folder.topic)
+            if wanted is None or wanted(folder.topic_partition):
+                _add_partition(directory, location.child(entry.name), folder)
+        elif entry.name != REMOTE_LOG_INDEX_CACHE:
+            directory.unknown.append(entry.name)
     return directory
+
+
+def _add_partition(directory: Directory, location: Location, folder: PartitionFolder) -> None:
+    is_current = folder.state is FolderState.CURRENT
+    try:
+        files = read_partition(directory.root, location, folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return  # deleted, or renamed on its way out, since the root was listed
+    except OSError as error:
+        directory.notes.append(Note(str(location), f"not read: {error.strerror}"))
+        if is_current:
+            directory.unreadable[folder.topic_partition] = error
+        return
+    known = directory.partitions.get(folder.topic_partition)
+    if not is_current:
+        directory.leaving.append(files)
+    elif known is not None:
+        sentence = f"not read: {known.location.name} names the same partition"
+        directory.notes.append(Note(str(files.location), sentence))
+    else:
+        directory.partitions[folder.topic_partition] = files
 
 
 def _parsed(name: str) -> PartitionFolder | None:
