@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from octavo.clock import ManualClock, SystemClock
 from octavo.config import Given
 from octavo.format.compression.codec import codec_named
 from octavo.jobs import compact as compacting
@@ -23,6 +21,7 @@ from octavo.jobs.compact import Compacted
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.directories import directories
 from octavo.jobs.export import ExportRequest, ExportResult, Form
+from octavo.jobs.owner import Terms, owned_as
 from octavo.jobs.reindex import ReindexResult
 from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
@@ -31,10 +30,8 @@ from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scan.api import scan
 from octavo.scan.location import Location
 from octavo.scan.log_dirs import Place, open_log_dirs
-from octavo.scheduler import EndScheduler
 from octavo.spark.runner import SparkRunner
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 
 if TYPE_CHECKING:
@@ -107,7 +104,7 @@ def upgrade(
 ) -> list[Upgraded]:
     """Write old formats of the named topics, or of all, anew as v2; with a codec, all batches with that."""
     codec = None if compression_type is None else codec_named(compression_type)
-    with _owned(paths, names) as logs:
+    with owned_as(LogDir, _paths(paths), Terms(only=names or None)) as logs:
         return list(upgrading.upgrade(upgrading.plan(logs, codec), SparkRunner(spark)))
 
 
@@ -124,28 +121,17 @@ def compact(
 
     With `force` the dirty ratio does not count. `now_ms` is the time to judge by, if not the present.
     """
-    with _owned(paths, names, configs, now_ms) as logs:
+    terms = Terms(only=names or None, configs=configs or {}, now_ms=now_ms)
+    with owned_as(LogDir, _paths(paths), terms) as logs:
         limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16))
         judged = judge(logs, limits, force=force)
         candidates = [each.candidate for each in judged if each.candidate is not None]
         return list(compacting.compact(candidates, SparkRunner(spark)))
 
 
-@contextmanager
-def _owned(
-    paths: Place | Sequence[Place],
-    names: Sequence[str],
-    configs: Mapping[str, Given] | None = None,
-    now_ms: int | None = None,
-) -> Iterator[LogDir]:
-    """The directories, with the partitions of the named topics or of all, without background work."""
-    places = [Path(str(place)) for place in _places(paths)]
-    environment = Environment(EndScheduler(), SystemClock() if now_ms is None else ManualClock(now_ms))
-    with LogDir(
-        places, configs=configs, only=names or None, environment=environment, background=False, create=False
-    ) as logs:
-        yield logs
-
-
 def _places(paths: Place | Sequence[Place]) -> Sequence[Place]:
     return [paths] if isinstance(paths, str | PathLike | Location) else paths
+
+
+def _paths(paths: Place | Sequence[Place]) -> list[Path]:
+    return [Path(str(place)) for place in _places(paths)]

@@ -1,0 +1,65 @@
+"""The log directories that a job owns while it runs: locked, recovered if need be, closed as after a clean stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from octavo.clock import Clock, ManualClock, SystemClock
+from octavo.config import Given
+from octavo.scheduler import EndScheduler
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
+from octavo.storage.log_roots import Paths
+from octavo.storage.overlay import OverlayFileSystem
+from octavo.storage.partition_opener import RecoveryProgress
+from octavo.storage.selection import Only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How directories are opened. By default all partitions of directories that exist."""
+
+    only: Only | None = None
+    create: bool = False
+    configs: Mapping[str, Given] = field(default_factory=dict)  # a broker's
+    topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
+    now_ms: int | None = None
+    dry_run: bool = False  # nothing on the disk changes, and nothing is locked
+
+
+Store = TypeVar("Store", bound=LogDir)
+
+
+@contextmanager
+def owned_as(
+    kind: type[Store], paths: Paths, terms: Terms, progress: RecoveryProgress | None = None
+) -> Iterator[Store]:
+    """Within the block the directories are this job's, opened as `LogDir` or a child of it. No background work runs.
+
+    What the job itself schedules, such as the removal of files, is done when the block ends.
+    """
+    clock: Clock = SystemClock() if terms.now_ms is None else ManualClock(terms.now_ms)
+    scheduler = EndScheduler(runs_at_end=not terms.dry_run)
+    with ExitStack() as stack:
+        environment = Environment(scheduler, clock)
+        if terms.dry_run:
+            scratch = stack.enter_context(TemporaryDirectory(prefix="octavo-"))
+            environment = Environment(scheduler, clock, OverlayFileSystem(Path(scratch)))
+        logs = kind(
+            paths,
+            configs=terms.configs,
+            topic_configs=terms.topic_configs,
+            background=False,
+            environment=environment,
+            only=terms.only,
+            create=terms.create,
+            progress=progress,
+        )
+        scheduler.forget()
+        with logs:
+            yield logs
