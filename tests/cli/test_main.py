@@ -156,6 +156,14 @@ def test_every_command_says_what_is_missing(name: str) -> None:
     assert run.stderr.endswith(f"; see `octavo {name} --help`\n")
 
 
+@pytest.mark.parametrize("name", ["topics", "verify"])
+def test_a_folder_without_partitions_is_told(name: str, tmp_path: Path) -> None:
+    (tmp_path / "disk1").mkdir()
+    run = in_process(name, str(tmp_path))
+    told = "there is no partition, expected folders named <topic>-<partition>"
+    assert run.stderr == f"octavo: {tmp_path}: {told}\n"
+
+
 @pytest.mark.parametrize("name", ["topics", "verify", "reindex"])
 def test_what_may_not_be_read_is_no_wrong_usage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)

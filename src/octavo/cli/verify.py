@@ -7,12 +7,13 @@ from dataclasses import asdict
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, many, print_json
+from octavo.cli.options import json_option, logdirs_argument, many, print_json, say_notes
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.jobs.verify.finding import Finding, Severity
 from octavo.jobs.verify.job import Summary, Verification
 from octavo.jobs.verify.plan import plan
+from octavo.scan.log_dirs import no_partition
 
 
 @declare("verify", SparkCommand)
@@ -27,6 +28,7 @@ def command(logdirs: tuple[str, ...], master: str | None, as_json: bool) -> int:
     The directory may be in use by a broker: nothing is locked or changed.
     """
     plans = plan(logdirs)
+    say_notes(no_partition(planned.location) for planned in plans if planned.root and not planned.partitions)
     total = sum(task.size for planned in plans for task in planned.tasks())
     with job_runner(master) as runner, progress_bar("verifying", total) as progress:
         verification = Verification(plans, runner, progress)

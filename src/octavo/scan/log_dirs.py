@@ -57,9 +57,21 @@ def merge(directories: Sequence[Directory]) -> LogDirs:
     for directory in directories:
         for topic_partition, files in directory.partitions.items():
             _add(copies.setdefault(topic_partition, []), files)
-    notes = [note for directory in directories for note in directory.notes]
+    notes = [note for directory in directories for note in (*directory.notes, *_nothing_there(directory))]
     chosen = {topic_partition: _furthest(copies[topic_partition], notes) for topic_partition in sorted(copies)}
     return LogDirs(tuple(directories), chosen, tuple(notes))
+
+
+def _nothing_there(directory: Directory) -> list[Note]:
+    """Who gives the wrong folder is to learn that it is none of Kafka's, or a new one."""
+    if directory.single or directory.topics:
+        return []
+    return [no_partition(directory.place)]
+
+
+def no_partition(place: Location) -> Note:
+    """What is said of a place that should be a log directory and has no partition."""
+    return Note(str(place), "there is no partition, expected folders named <topic>-<partition>")
 
 
 def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:
