@@ -19,11 +19,6 @@ from tests.storage.worlds import NOW_MS, World
 T0 = TopicPartition("t", 0)
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def opened(root: Path, world: World, **configs: Given) -> LogDir:
     return LogDir(root, environment=world.environment, configs={k.replace("_", "."): v for k, v in configs.items()})
 

@@ -23,11 +23,6 @@ COMPACT: dict[str, Given] = {"cleanup.policy": "compact", "min.cleanable.dirty.r
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def opened(root: Path, world: World, **configs: Given) -> LogDir:
     return LogDir(root, environment=world.environment, configs={k.replace("_", "."): v for k, v in configs.items()})
 

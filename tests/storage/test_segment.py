@@ -17,11 +17,6 @@ from tests.storage.worlds import World
 SPARSE = LogConfig.of({"index.interval.bytes": 300, "segment.index.bytes": 100})
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def ten_batches() -> list[bytes]:
     """Offsets 0 to 29, three records a batch."""
     return [batch(3 * number, 3, timestamp=1000 * number, value_bytes=20) for number in range(10)]

@@ -1,0 +1,62 @@
+"""Transactions and idempotent producers of a partition's log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.format.batch import Origin
+from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.read import AbortedTransaction, Isolation
+from tests.storage.batches import batch
+from tests.storage.open_logs import fill, offsets_read, open_log
+from tests.storage.worlds import NOW_MS, World
+
+
+class TestTransactions:
+    ORIGIN = Origin(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
+
+    def marker(self, log: PartitionLog, kind: ControlType) -> None:
+        data = build_marker_batch(
+            EndTransactionMarker(kind, 0), offset=0, timestamp=NOW_MS, producer_id=7, producer_epoch=0
+        )
+        log.append_as_leader(data, leader_epoch=0, origin=AppendOrigin.COORDINATOR, transaction_version=0)
+
+    def test_open_transaction_holds_readers_of_committed_records_back(self, world: World, tmp_path: Path) -> None:
+        log = open_log(world, tmp_path)
+        fill(log, 1)
+        log.append_as_leader(batch(0, 2, origin=self.ORIGIN), leader_epoch=0)
+        fill(log, 1)
+        assert (log.high_watermark, log.last_stable_offset) == (6, 2)
+        assert offsets_read(log, isolation=Isolation.READ_COMMITTED) == [0]
+        self.marker(log, ControlType.COMMIT)
+        assert log.last_stable_offset == 7
+        assert offsets_read(log, isolation=Isolation.READ_COMMITTED) == [0, 2, 4, 6]
+        assert log.read(0, 1 << 20, Isolation.READ_COMMITTED).aborted == ()
+
+    def test_aborted_transaction_is_named_also_after_a_crash(self, world: World, tmp_path: Path) -> None:
+        log = open_log(world, tmp_path)
+        log.append_as_leader(batch(0, 2, origin=self.ORIGIN), leader_epoch=0)
+        self.marker(log, ControlType.ABORT)
+        expected = (AbortedTransaction(7, 0),)
+        assert log.read(0, 1 << 20, Isolation.READ_COMMITTED).aborted == expected
+        again = open_log(world, tmp_path, clean=False)
+        assert again.read(0, 1 << 20, Isolation.READ_COMMITTED).aborted == expected
+        assert again.last_stable_offset == 3
+
+    def test_duplicate_is_answered_with_its_offsets(self, world: World, tmp_path: Path) -> None:
+        log = open_log(world, tmp_path)
+        idempotent = Origin(producer_id=9, producer_epoch=0, base_sequence=0)
+        first = log.append_as_leader(batch(0, 2, origin=idempotent), leader_epoch=0)
+        fill(log, 1)
+        again = log.append_as_leader(batch(0, 2, origin=idempotent), leader_epoch=0)
+        assert (again.first_offset, again.last_offset, again.is_duplicate) == (*first[:2], True)
+        assert log.log_end_offset == 4
+
+    def test_open_transaction_survives_restarts(self, world: World, tmp_path: Path) -> None:
+        log = open_log(world, tmp_path)
+        log.append_as_leader(batch(0, 2, origin=self.ORIGIN), leader_epoch=0)
+        log.close()
+        for clean in (True, False):
+            assert open_log(world, tmp_path, clean=clean).last_stable_offset == 0
