@@ -62,3 +62,16 @@ def test_nothing_there() -> None:
     run = octavo("verify", "no-such-place")
     assert (run.exit, run.stdout) == (1, "")
     assert run.stderr.startswith("octavo: no-such-place: there is nothing, expected a log directory")
+
+
+@pytest.mark.parametrize(("variables", "colour"), [({}, "\x1b[31m"), ({"NO_COLOR": "1"}, ""), ({"TERM": "dumb"}, "")])
+def test_colour_is_for_terminals_that_want_it(
+    log: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], colour: str
+) -> None:
+    damage(log)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+    assert octavo("verify", str(log)).stdout.startswith(f"{colour}problem")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -70,6 +71,13 @@ def command(
         return click.command(name, cls)(debug_option(function))
 
     return declare
+
+
+def coloured(text: str, colour: str) -> str:
+    """Text for a terminal in a colour; as it is where NO_COLOR (no-color.org) or a dumb terminal asks for that."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return click.style(text, fg=colour)
 
 
 def print_json(fields: Mapping[str, object]) -> None:

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
+from octavo.cli.options import coloured, json_option, logdirs_argument, many, print_json, say_notes
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, many, print_json, say_notes
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.jobs.verify.finding import Finding, Severity
@@ -48,7 +48,7 @@ def _print(finding: Finding, as_json: bool) -> None:
         return
     place = finding.path if finding.position is None else f"{finding.path}, position {finding.position}"
     colour = "red" if finding.severity is Severity.PROBLEM else "yellow"
-    click.echo(f"{click.style(finding.severity, fg=colour)}: {place}: {finding.problem}: {finding.detail}")
+    click.echo(f"{coloured(finding.severity, colour)}: {place}: {finding.problem}: {finding.detail}")
 
 
 def _fields(summary: Summary) -> dict[str, object]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import click
-
 from octavo.cli.explain.overview import Overview, Summary
+from octavo.cli.options import coloured
 from octavo.format.anatomy import Node, Value
 
 _HEX_BYTES = 12
@@ -78,4 +77,4 @@ def _value_text(value: Value) -> str:
 
 
 def _marked(problem: str) -> str:
-    return click.style(f"WRONG: {problem}", fg="red") if problem else ""
+    return coloured(f"WRONG: {problem}", "red") if problem else ""
