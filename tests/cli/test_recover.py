@@ -118,6 +118,7 @@ def test_a_row_has_every_field(torn: Path) -> None:
     assert found["crash.trimmed"] == {
         "topic": "crash.trimmed",
         "partition": 0,
+        "folder": "crash.trimmed-0",
         "logStartOffset": 70,
         "logEndOffset": 255,
         "checkedSegments": 1,
@@ -127,6 +128,28 @@ def test_a_row_has_every_field(torn: Path) -> None:
     }
     cut = {"segment": 213, "position": 3851, "bytes": 80, "problem": "a batch is cut off"}
     assert found["crash.plain"]["cuts"] == [cut]
+
+
+def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> None:
+    unique_id = "0123456789abcdef0123456789abcdef"
+    stray, future = f"crash.plain-0.{unique_id}-stray", f"crash.txn-0.{unique_id}-future"
+    (torn / "crash.plain-0").rename(torn / stray)
+    (torn / "crash.txn-0").rename(torn / future)
+    served = [line for line in CUTS.splitlines() if "plain" not in line and "txn" not in line]
+    planned = rows(octavo("recover", "--dry-run", "--json", str(torn)))
+    named = {row["folder"]: (row["topic"], row["partition"], row["bytesCut"]) for row in planned}
+    assert (named[stray], named[future]) == (("crash.plain", 0, 80), ("crash.txn", 0, 11))
+    run = octavo("recover", str(torn))
+    assert (run.exit, run.stderr) == (0, "")
+    assert run.stdout.splitlines()[:-1] == [
+        *served,
+        f"{stray}: segment 213, position 3851: 80 bytes cut: a batch is cut off",
+        f"{stray}: unknown to its cluster: kept, but no broker serves it",
+        f"{future}: segment 160, position 0: 11 bytes cut: the header of a batch is cut off",
+        f"{future}: a copy on its way from another log directory: kept, but no broker serves it",
+    ]
+    assert (torn / stray).is_dir() and (torn / future).is_dir()
+    assert octavo("recover", str(torn)).stdout.splitlines()[0].startswith(f"{stray}: unknown to its cluster")
 
 
 def test_segments_behind_a_damaged_one_are_dropped_and_told(torn: Path) -> None:

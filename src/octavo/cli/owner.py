@@ -43,7 +43,7 @@ def say_recoveries(logs: LogDir, *, dry_run: bool = False) -> None:
             print(f"octavo: {line}", file=sys.stderr)
 
 
-def cuts(name: TopicPartition, log: PartitionLog, *, dry_run: bool) -> list[str]:
+def cuts(name: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:
     """What was cut of a log when it was opened, and why: a sentence each."""
     lines, would_be = [], "would be " if dry_run else ""
     for segment in log.recovered:

@@ -7,8 +7,13 @@ import click
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, cuts, owned
-from octavo.format.names import TopicPartition
+from octavo.format.names import FolderState, PartitionFolder
 from octavo.storage.partition_log import PartitionLog
+
+_UNSERVED = {
+    FolderState.FUTURE: "a copy on its way from another log directory",
+    FolderState.STRAY: "unknown to its cluster",
+}
 
 
 @declare("recover")
@@ -23,21 +28,32 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark.
     """
     with owned(logdirs, Terms(dry_run=dry_run)) as logs:
-        found = sorted(logs.logs.items())
-        for name, log in found:
+        found = [log for _, log in sorted(logs.logs.items())]
+        found += sorted(logs.unserved, key=lambda log: log.folder.name)
+        for log in found:
             if as_json:
-                print_json(_fields(name, log))
-                continue
-            for line in cuts(name, log, dry_run=dry_run):
-                click.echo(line)
+                print_json(_fields(log))
+            else:
+                _say(log, dry_run=dry_run)
         if not as_json:
-            click.echo(_summary([log for _, log in found], dry_run=dry_run))
+            click.echo(_summary(found, dry_run=dry_run))
 
 
-def _fields(name: TopicPartition, log: PartitionLog) -> dict[str, object]:
+def _say(log: PartitionLog, *, dry_run: bool) -> None:
+    name = log.folder.name
+    for line in cuts(name, log, dry_run=dry_run):
+        click.echo(line)
+    state = PartitionFolder.parse(name).state
+    if state in _UNSERVED:
+        click.echo(f"{name}: {_UNSERVED[state]}: kept, but no broker serves it")
+
+
+def _fields(log: PartitionLog) -> dict[str, object]:
+    folder = PartitionFolder.parse(log.folder.name)
     return {
-        "topic": name.topic,
-        "partition": name.partition,
+        "topic": folder.topic,
+        "partition": folder.partition,
+        "folder": log.folder.name,
         "logStartOffset": log.log_start_offset,
         "logEndOffset": log.log_end_offset,
         "checkedSegments": len(log.recovered),

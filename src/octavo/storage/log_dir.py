@@ -108,6 +108,11 @@ class LogDir:
         return self._open.logs
 
     @property
+    def unserved(self) -> list[PartitionLog]:
+        """The logs of -future and -stray folders: recovered and closed with the others, and nothing else."""
+        return [log for _, log in self._open.unserved]
+
+    @property
     def topics(self) -> dict[str, list[int]]:
         """The open partitions of each topic, both in order."""
         return self._open.topics()
