@@ -10,9 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from octavo.format.names import FileKind
+from octavo.format.names import FileKind, SegmentFile
 from octavo.format.walker import walk
 from tests.interop.partition_files import Place, contents, golden_copy, open_ours, open_theirs
+from tests.storage.batches import batch
 
 CASES = 3
 PARTITIONS = [
@@ -92,3 +93,22 @@ def test_the_same_files_are_left(archive: str, partition: str, damage: Damage, t
         open_theirs(jvm, theirs, clean=False).close()
         open_ours(ours, clean=False).close()
         assert contents(ours.folder) == contents(theirs.folder), f"seed {seed}"
+
+
+@pytest.mark.parametrize(("interval_bytes", "kafkas_end"), [(0, 0), (1 << 20, 53)], ids=["entry due", "no entry due"])
+def test_offsets_that_go_back_stay(interval_bytes: int, kafkas_end: int, tmp_path: Path, jvm: ModuleType) -> None:
+    """Kafka empties the segment where its index would get an entry just there; else it does not notice."""
+    configs = {"index.interval.bytes": str(interval_bytes), "retention.ms": "-1"}
+    places = [Place(tmp_path / owner / "t-0", configs) for owner in ("octavo", "kafka")]
+    for place in places:
+        place.folder.mkdir(parents=True)
+        for base, batches in ((0, [batch(0, 3), batch(3, 3), batch(1, 3), batch(6, 3)]), (50, [batch(50, 3)])):
+            (place.folder / SegmentFile(base, FileKind.LOG).name).write_bytes(b"".join(batches))
+            for kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+                (place.folder / SegmentFile(base, kind).name).touch()
+    ours, theirs = open_ours(places[0], clean=False), open_theirs(jvm, places[1], clean=False)
+    assert int(theirs.log.logEndOffset()) == kafkas_end
+    assert (ours.log_end_offset, sum(segment.bytes_cut for segment in ours.recovered)) == (53, 0)
+    theirs.close()
+    ours.close()
+    assert (contents(places[0].folder) == contents(places[1].folder)) == (kafkas_end == 53)

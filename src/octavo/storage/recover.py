@@ -102,8 +102,7 @@ class _Sound(NamedTuple):
 def _sound(chunk: Chunk, base_offset: int) -> _Sound:
     """The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too.
 
-    (Kafka does not start on such a log. Of offsets that go back within the segment it empties all of it; here they
-    stay.)
+    (Kafka does not start on such a log. Offsets that go back within the segment stay: `decisions/0013-crashes.md`.)
     """
     table, found = chunk.table, summarize(chunk.table)
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & _BROKEN
