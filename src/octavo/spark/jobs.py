@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo.config import Given
+from octavo.errors import ConfigError
 from octavo.format.compression.codec import codec_named
 from octavo.jobs import compact as compacting
 from octavo.jobs import count
@@ -72,9 +73,10 @@ def reindex(
     dry_run: bool = False,
 ) -> list[ReindexResult]:
     """Write the indexes of the named topics' segments, or of all, anew from their logs."""
+    runner = SparkRunner(spark) if dry_run else _runner_in_place(spark)
     with directories(_places(paths), names, write=not dry_run) as found:
         tasks = [task for place in found for task in reindexing.plan(place, configs or {}, write=not dry_run)]
-        outcomes = reindexing.commit(SparkRunner(spark).run(reindexing.run, tasks))
+        outcomes = reindexing.commit(runner.run(reindexing.run, tasks))
         return [outcome.get() for outcome in outcomes]
 
 
@@ -104,8 +106,9 @@ def upgrade(
 ) -> list[Upgraded]:
     """Write old formats of the named topics, or of all, anew as v2; with a codec, all batches with that."""
     codec = None if compression_type is None else codec_named(compression_type)
+    runner = _runner_in_place(spark)
     with owned_as(LogDir, _paths(paths), Terms(only=names or None)) as logs:
-        return list(upgrading.upgrade(upgrading.plan(logs, codec), SparkRunner(spark)))
+        return list(upgrading.upgrade(upgrading.plan(logs, codec), runner))
 
 
 def compact(
@@ -121,12 +124,20 @@ def compact(
 
     With `force` the dirty ratio does not count. `now_ms` is the time to judge by, if not the present.
     """
-    terms = Terms(only=names or None, configs=configs or {}, now_ms=now_ms)
+    runner, terms = _runner_in_place(spark), Terms(only=names or None, configs=configs or {}, now_ms=now_ms)
     with owned_as(LogDir, _paths(paths), terms) as logs:
         limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16))
         judged = judge(logs, limits, force=force)
         candidates = [each.candidate for each in judged if each.candidate is not None]
-        return list(compacting.compact(candidates, SparkRunner(spark)))
+        return list(compacting.compact(candidates, runner))
+
+
+def _runner_in_place(spark: SparkSession) -> SparkRunner:
+    """For tasks that write beside a log, under names that two attempts of a task would share."""
+    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
+        found = "spark.speculation is true, so two attempts of a task may run at once"
+        raise ConfigError(f"{found}, expected false: both would write to the same files beside the log")
+    return SparkRunner(spark)
 
 
 def _places(paths: Place | Sequence[Place]) -> Sequence[Place]:
