@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from octavo.format.message_set import encode_message_set
 from octavo.format.names import FileKind, TopicPartition
 from octavo.format.offset_index import OffsetPosition
+from octavo.format.record import Record
 from octavo.format.time_index import TimestampOffset
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.scan.lookup import NOT_FOUND, Lookup, find_offset, find_timestamp, max_so_far
@@ -91,6 +93,13 @@ def test_special_timestamps(folder: Path) -> None:
     largest = find_timestamp(snapshot, -3, 7)
     assert (largest.offset, largest.timestamp) == (3, 70)
     assert find_timestamp(snapshot, -3, 3).offset == NOT_FOUND
+
+
+@pytest.mark.parametrize(("first", "found"), [(2, 0), (0, NOT_FOUND)])
+def test_the_largest_timestamp_may_be_none_but_not_that_of_magic_0(folder: Path, first: int, found: int) -> None:
+    old = encode_message_set([Record(0, -1, None, b"old")], 0)
+    write_segment(folder, 0, old if first == 0 else batch(0, timestamp=-1), batch(1, timestamp=-1))
+    assert find_timestamp(snapshot_of(folder), -3, 2).offset == found
 
 
 def test_an_empty_log(folder: Path) -> None:

@@ -38,6 +38,14 @@ def test_restart_after_a_crash_rebuilds_the_same_files(world: World, tmp_path: P
     assert {path.name: path.read_bytes() for path in (tmp_path / "t-0").iterdir()} == rebuilt
 
 
+def test_what_lies_before_the_start_needs_no_recovery(world: World, tmp_path: Path) -> None:
+    log = open_log(world, tmp_path)
+    fill(log, 12)
+    log.truncate_fully(100)
+    again = open_log(world, tmp_path, clean=False)
+    assert (log.recovery_point, again.log_start_offset, again.recovery_point) == (0, 100, 100)
+
+
 def test_torn_tail_is_cut_even_after_a_clean_stop(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 3)

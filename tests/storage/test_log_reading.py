@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import OffsetOutOfRangeError
+from octavo.format.message_set import encode_message_set
+from octavo.format.record import Record
 from octavo.format.walker import walk
 from octavo.storage.lookup import FoundOffset, SpecialTimestamp
 from octavo.storage.partition_log import PartitionLog
@@ -102,3 +104,11 @@ class TestLookup:
         assert log.offset_for_timestamp(0).offset == -1
         assert log.offset_for_timestamp(SpecialTimestamp.MAX_TIMESTAMP).offset == -1
         assert log.offset_for_timestamp(SpecialTimestamp.LATEST) == FoundOffset(-1, 0, -1)
+
+    def test_the_largest_timestamp_may_be_none_but_not_that_of_magic_0(self, world: World, tmp_path: Path) -> None:
+        log = open_log(world, tmp_path)
+        log.append_as_follower(batch(0, timestamp=-1), leader_epoch=5)
+        assert log.offset_for_timestamp(SpecialTimestamp.MAX_TIMESTAMP, Isolation.LOG_END) == FoundOffset(-1, 0, 0)
+        log.truncate_fully(0)
+        log.append_as_follower(encode_message_set([Record(0, -1, None, b"old")], 0), leader_epoch=5)
+        assert log.offset_for_timestamp(SpecialTimestamp.MAX_TIMESTAMP, Isolation.LOG_END).offset == -1

@@ -168,10 +168,11 @@ class _Search:
             table = chunk.table
             times = table["max_timestamp"]
             wanted = (table["flaws"] == 0) & (last_offsets(table) >= self._start_offset)
-            # A message of magic 0 has no timestamp: -1 is not to be taken for one.
-            wanted &= (times == timestamp) & (table["magic"] > 0) if exactly else times >= timestamp
+            wanted &= times == timestamp if exactly else times >= timestamp
             for number in np.flatnonzero(wanted):
                 row = table[number]
+                if exactly and row["magic"] == 0:
+                    return  # it has no timestamp: -1 is not to be taken for one, and Kafka looks at no other batch
                 try:
                     columns = self._decoder.decode_one(chunk.data, row)
                 except CorruptionError as error:

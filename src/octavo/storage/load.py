@@ -103,6 +103,7 @@ class _Loader:
         self._epochs.truncate_from_end(log.log_end_offset)
         self._epochs.truncate_from_start(request.log_start_offset)
         log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
+        log.recovery_point = max(log.recovery_point, log_start_offset)
         producers = self._producers()
         producers.snapshots.delete_stray(self._segments.base_offsets)
         producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)

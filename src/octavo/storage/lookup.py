@@ -10,7 +10,7 @@ from octavo import kernels
 from octavo.format.decoder import Decoder
 from octavo.format.offset_index import OffsetPosition
 from octavo.format.time_index import TimestampOffset
-from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
+from octavo.kernels.layout import MAGIC_POSITION, NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
 from octavo.storage.log_file import LogFile, Sought
 from octavo.storage.segment import Segment
 from octavo.storage.segments import Segments
@@ -72,13 +72,16 @@ def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | N
 
 
 def of_max_timestamp(segments: Segments) -> Found | None:
-    """The first record that has the log's largest timestamp, None in a log without timestamps."""
+    """The first record that has the log's largest timestamp, which may be -1; None where batches have no timestamps."""
     segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
-    if segment is None or segment.max_so_far.timestamp < 0:
+    if segment is None:
         return None
     largest = segment.max_so_far
     entry = segment.files.offset_index.lookup(largest.offset)
-    return _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
+    found = _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
+    if found is not None and segment.files.log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
+        return None  # a message of magic 0 has no timestamp: -1 is not to be taken for one
+    return found
 
 
 def _scan(
