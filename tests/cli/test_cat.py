@@ -18,7 +18,7 @@ import pytest
 
 from octavo.format.batch import build_batch
 from octavo.format.record import Header, Record
-from tests.cli.runs import octavo
+from tests.cli.runs import Run, octavo
 from tests.golden import archives
 from tests.scan.segments import write_segment
 
@@ -164,6 +164,22 @@ def test_a_device_or_a_pipe_is_written_to_and_a_link_followed(logs: Path, tmp_pa
     cat(logs, "--format", form, "--output", tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").stat().st_size > 0
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+@pytest.mark.parametrize("place", [".", "orders-0", f"orders-0/{0:020}.log"])
+def test_what_is_read_is_not_written_to(logs: Path, form: str, place: str) -> None:
+    before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
+    for name in (f"orders-0/{0:020}.log", "orders-0/new"):
+        run = octavo("cat", place, "--format", form, "--output", str(logs / name), folder=logs)
+        sentence = f"--output {logs / name} lies in {place}, which is read, expected a place outside of it"
+        assert run == Run(2, "", f"octavo: {sentence}\n")
+    assert {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()} == before
+
+
+def test_an_output_that_cannot_be_made_is_told_by_its_name(logs: Path, tmp_path: Path) -> None:
+    run = octavo("cat", str(logs), "--output", str(tmp_path / "no" / "file"))
+    assert run == Run(1, "", f"octavo: {tmp_path}/no/file: No such file or directory\n")
 
 
 def test_output_goes_to_a_file(logs: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import BinaryIO, Literal, cast
 
 from octavo.cli.app import UsageError
 from octavo.cli.cat.options import cat_options
-from octavo.cli.cat.output import is_folder, is_replaceable, opened
+from octavo.cli.cat.output import is_folder, is_replaceable, opened, place_around
 from octavo.cli.cat.text import write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument
@@ -49,6 +49,8 @@ def command(
         raise UsageError(f"{form} is not for a terminal; give --output FILE or a pipe")
     if output is not None and form in TEXT_FORMS and is_folder(output):
         raise UsageError(f"{output} is a folder, expected a file for {form}")
+    if output is not None and is_replaceable(output) and (place := place_around(output, logdirs)) is not None:
+        raise UsageError(f"--output {output} lies in {place}, which is read, expected a place outside of it")
     if master is not None and (output is None or form in TEXT_FORMS or not is_folder(output)):
         raise UsageError("--spark writes arrow or parquet into a folder, expected --format and --output FOLDER/")
     records = scan(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +19,16 @@ def is_replaceable(output: str) -> bool:
 def is_folder(output: str) -> bool:
     """Whether a folder is meant: one that is there, or a name with a slash behind it."""
     return Path(output).is_dir() or output.endswith("/")
+
+
+def place_around(output: str, logdirs: Sequence[str]) -> str | None:
+    """The one of the places that are read in which the output lies: it could take the place of what is read."""
+    path = Path(output).resolve()
+    for place in logdirs:
+        root = Path(place).resolve()
+        if "://" not in place and (root if root.is_dir() else root.parent) in (path, *path.parents):
+            return place
+    return None
 
 
 @contextmanager
@@ -41,9 +51,16 @@ def opened(output: str | None) -> Iterator[BinaryIO]:
 def _replaced(path: Path) -> Iterator[BinaryIO]:
     hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        with hidden.open("xb") as file:
+        with _created(hidden, path) as file:
             yield file
         hidden.rename(path)
     except BaseException:
         hidden.unlink(missing_ok=True)
         raise
+
+
+def _created(hidden: Path, path: Path) -> BinaryIO:
+    try:
+        return hidden.open("xb")
+    except OSError as error:  # told of the name that was given
+        raise OSError(error.errno, error.strerror, str(path)) from None
