@@ -143,7 +143,9 @@ def test_one_segment_file_does_not_tell_where_the_log_ends(logs: Path) -> None:
         assert problems(path(logs / "orders-0", base_offset, FileKind.LOG)) == []
     (logs / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
     assert problems(path(logs / "orders-0", 0, FileKind.LOG)) == []
-    assert problems(path(logs / "orders-0", 2, FileKind.LOG)) == [("recovery-point-offset-checkpoint", Problem.BEYOND_END)]
+    assert problems(path(logs / "orders-0", 2, FileKind.LOG)) == [
+        ("recovery-point-offset-checkpoint", Problem.BEYOND_END)
+    ]
 
 
 def test_a_folder_without_a_log_of_which_a_checkpoint_knows(logs: Path) -> None:
