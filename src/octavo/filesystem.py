@@ -41,6 +41,13 @@ class File(Protocol):
 
     def fsync(self) -> None: ...
 
+    def let_go(self, length: int) -> None:
+        """Tell the system that so many synced bytes from the start on will not be read again, for it to use the memory.
+
+        From the start, since the system keeps pages of which a part is not covered, and a page may be megabytes long.
+        """
+        ...
+
     def fileno(self) -> int:
         """The descriptor, for sendfile; it is open as long as this object lives."""
         ...
@@ -128,6 +135,9 @@ class FileSystem(Protocol):
         ...
 
 
+_CAN_ADVISE = hasattr(os, "posix_fadvise")  # macOS has none
+
+
 class LocalFile:
     """A descriptor that is closed when the last holder lets go.
 
@@ -176,6 +186,10 @@ class LocalFile:
 
     def fsync(self) -> None:
         os.fsync(self._descriptor)
+
+    def let_go(self, length: int) -> None:
+        if _CAN_ADVISE:
+            os.posix_fadvise(self._descriptor, 0, length, os.POSIX_FADV_DONTNEED)
 
     def fileno(self) -> int:
         return self._descriptor

@@ -241,6 +241,9 @@ class FaultFile:
             raise Crash
         self._inode.synced = bytes(self._inode.content)
 
+    def let_go(self, length: int) -> None:
+        assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: let go before it is synced"
+
     def fileno(self) -> int:
         raise NotImplementedError("no descriptor in memory")
 

@@ -96,6 +96,9 @@ class OverlayFile:
     def fsync(self) -> None:
         """Nothing outlives a dry run."""
 
+    def let_go(self, length: int) -> None:
+        """The files below may be read again: by the real run."""
+
     def fileno(self) -> int:
         return self._current().fileno()
 

@@ -59,9 +59,9 @@ class Scene:
     def environment(self) -> Environment:
         return Environment(ManualScheduler(self.clock), self.clock, self.filesystem)
 
-    def create(self, partitions: int = 2) -> None:
+    def create(self, partitions: int = 2, *, index_bytes: int = 240) -> None:
         with LogDir(self.root, environment=self.environment()) as log_dir:
-            configs = {"segment.bytes": self.segment_bytes, "segment.index.bytes": 240}
+            configs = {"segment.bytes": self.segment_bytes, "segment.index.bytes": index_bytes}
             log_dir.create_topic("t", partitions, configs)
 
     def stage(self, values: dict[int, list[bytes]], *, writer: str = WRITER, topic: str = "t") -> list[StagedPart]:

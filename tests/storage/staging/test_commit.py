@@ -11,6 +11,8 @@ from octavo.errors import InvalidBatchError, InvalidPartitionsError, StagedFileL
 from octavo.filesystem import LocalFileSystem
 from octavo.format.commit_store import decode
 from octavo.format.names import COMMIT_STORE, TopicPartition
+from octavo.format.offset_index import ENTRY
+from octavo.format.walker import walk
 from octavo.storage.log_dir import LogDir
 from octavo.storage.staging.commit import CommitStep
 from octavo.storage.staging.stage import StagedPart
@@ -67,6 +69,22 @@ def test_a_stop_at_each_named_step_leaves_all_or_nothing(
     assert scene.publish(1, scene.stage(second)) is (step is CommitStep.CHECKED)
     assert scene.values() == joined(first, second)
     assert scene.staged_files() == []
+
+
+def test_a_large_file_takes_the_place_of_an_empty_segment_and_grows_on(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, UnsyncedFileSystem(), segment_bytes=8 << 20, batch_size=16 << 10)
+    scene.create(index_bytes=8192)
+    first, second = batch_values(0, 1500, size=1000), batch_values(1, 3)
+    staged = scene.stage(first)
+    inodes = {part.partition: (tmp_path / f"t-{part.partition}" / part.name).stat().st_ino for part in staged}
+    scene.publish(0, staged)
+    scene.publish(1, scene.stage(second))
+    assert scene.values() == joined(first, second)
+    for partition, inode in inodes.items():
+        [log] = (tmp_path / f"t-{partition}").glob("*.log")
+        assert log.stat().st_ino == inode
+        entries = log.with_suffix(".index").stat().st_size // ENTRY.size
+        assert entries == len(walk(log.read_bytes()).table) - 1  # all but the first batch are due one
 
 
 def test_a_batch_that_comes_again_is_skipped_and_its_files_go(scene: Scene) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.config import LogConfig
 from octavo.errors import StagedFileLostError
 from octavo.format.names import FileKind, SegmentFile
 from octavo.kernels.layout import MAGIC_POSITION
@@ -13,11 +16,22 @@ from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment import Segment
 
+_LEAST_BYTES = 1 << 20
 
-def is_adoptable(config: LogConfig, size: int, records: int) -> bool:
-    """Whether a file is large enough not to leave small segments, and its batches need nothing but offsets."""
+Run: TypeAlias = tuple[int, NDArray[np.void]]  # a position in a file, and the table of the batches from there on
+
+
+def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool:
+    """Whether a file may become a segment: it leaves no small one behind, and its batches need nothing but offsets.
+
+    In the place of an empty active segment none is left behind: it goes on growing as that one would have. Files of
+    a few batches are copied sooner.
+    """
+    config, active = log.config, log.segments.active
+    is_near = path.parent in (log.folder, log.folder.parent)  # in the same file system, so that it can be renamed
+    is_large = config.segment_bytes <= 2 * size or (active.size == 0 and size >= _LEAST_BYTES)
     keeps_time = config.message_timestamp_type == "CreateTime"
-    return keeps_time and config.segment_bytes <= 2 * size <= 2 * config.segment_bytes and records < 2**31
+    return is_near and is_large and keeps_time and size <= config.segment_bytes and records < 2**31
 
 
 def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
@@ -32,7 +46,7 @@ def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
     with state.lock:
         filesystem = state.environment.filesystem
         first_offset = log.log_end_offset
-        end_offset = _stamp(LogFile(filesystem, path), first_offset, leader_epoch)
+        end_offset, runs = _stamp(LogFile(filesystem, path), first_offset, leader_epoch)
         if log.segments.active.size or log.segments.active.base_offset != first_offset:
             log.roll()
         empty = log.segments.active
@@ -42,26 +56,27 @@ def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
             state.epochs.assign(leader_epoch, first_offset)
         environment = state.environment
         segment = Segment(log.folder, first_offset, log.config, environment.filesystem, environment.clock)
-        for chunk in segment.files.log.chunks():
-            segment.index(chunk.table, chunk.file_position)
+        for position, table in runs:
+            segment.index(table, position)
         log.segments.add(segment)
         state.local.set_log_end(end_offset)
         state.producers.state.map_end_offset = end_offset
         state.update_high_watermark(end_offset)
 
 
-def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> int:
-    """Give the batches their offsets; returns the next one."""
+def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> tuple[int, list[Run]]:
+    """Give the batches their offsets; returns the next one, and the batches."""
+    runs: list[Run] = []
     next_offset = first_offset
     for chunk in staged.chunks():
         table = chunk.table
-        times = table["max_timestamp"].copy()
-        next_offset = kernels.stamp_batches(chunk.data, table, next_offset, leader_epoch, False, times)
+        next_offset = kernels.stamp_batches(chunk.data, table, next_offset, leader_epoch, False, None)
         for position in table["position"].tolist():
             # The CRC covers none of what has changed.
             staged.file.pwrite(chunk.data[position : position + MAGIC_POSITION], chunk.file_position + position)
         if chunk.stop is not None and chunk.stop_position != staged.size:
             at = chunk.stop_position
             raise StagedFileLostError(f"{staged.path}: no whole batch at position {at}")
+        runs.append((chunk.file_position, table.copy()))
     staged.fsync()
-    return next_offset
+    return next_offset, runs
