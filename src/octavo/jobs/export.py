@@ -23,6 +23,8 @@ from octavo.jobs.runner import Outcome
 from octavo.scan.findings import Findings
 from octavo.scan.notes import Note
 from octavo.scan.plan import ReadTask
+from octavo.scan.pool import pool_of_thread
+from octavo.scan.read import wanted_columns
 from octavo.scan.read_ahead import read_ahead
 
 Form = Literal["arrow", "parquet"]
@@ -96,8 +98,10 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     findings = Findings("skip")
     reads = task.reads if advance is None else _told(task.reads, advance)
     dictionaries = task.form == "parquet"  # which leaves them plain; in an Arrow file they would be the reader's
-    batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries)
-    if len(task.reads) > 1:  # one file is written by one thread: let another one read
+    is_alone = len(task.reads) > 1  # one file is written by one thread: let another one read
+    pool = None if is_alone else pool_of_thread(wanted_columns(task.columns))
+    batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, pool=pool)
+    if is_alone:
         batches = read_ahead(batches)
     schema = schema_of(task.columns, dictionaries=dictionaries)
     rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))

@@ -44,10 +44,15 @@ def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Sch
 
 
 def read_tasks(
-    tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Findings, *, dictionaries: bool = False
+    tasks: Iterable[ReadTask],
+    columns: tuple[str, ...],
+    findings: Findings,
+    *,
+    dictionaries: bool = False,
+    pool: ColumnPool | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks, of about 2 MB each. They are the caller's to keep."""
-    pool = ColumnPool(wanted_columns(columns))
+    """The record batches of tasks, of about 2 MB each. They are the caller's to keep; `pool` is of these columns."""
+    pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
     builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
     for task in tasks:

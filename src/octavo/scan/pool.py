@@ -8,6 +8,7 @@ the views alive, the pool has weak references to them, and columns whose views a
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import deque
 from dataclasses import replace
@@ -29,7 +30,7 @@ class ColumnPool:
     """Columns for one reader. Not thread-safe, but batches may be dropped in any thread."""
 
     def __init__(self, wanted: Column) -> None:
-        self._wanted = wanted
+        self.wanted = wanted
         self._lent: deque[tuple[RecordColumns, _Views]] = deque()
 
     def take(self) -> RecordColumns:
@@ -40,7 +41,7 @@ class ColumnPool:
                 return columns
         if len(self._lent) > _REMEMBERED:
             self._lent.popleft()
-        return RecordColumns.empty(0, 0, columns=self._wanted)
+        return RecordColumns.empty(0, 0, columns=self.wanted)
 
     def lend(self, columns: RecordColumns) -> RecordColumns:
         """The same columns as views, to build a record batch on; they come back when the batch is dropped."""
@@ -57,6 +58,23 @@ class ColumnPool:
         )
         self._lent.append((columns, views))
         return lent
+
+
+class _ThreadPools(threading.local):
+    """The pool that a thread had last."""
+
+    def __init__(self) -> None:
+        self.pool: ColumnPool | None = None
+
+
+_pools = _ThreadPools()
+
+
+def pool_of_thread(wanted: Column) -> ColumnPool:
+    """The pool of this thread's readers, one after the other: a task uses the memory of the one before it again."""
+    if _pools.pool is None or _pools.pool.wanted != wanted:
+        _pools.pool = ColumnPool(wanted)
+    return _pools.pool
 
 
 def _view(array: NDArray[Scalar], views: _Views) -> NDArray[Scalar]:
