@@ -69,6 +69,7 @@ bench: setup ## measure each job beside its physical limit and its peers (BENCH_
 	$(BIN)/python -m benchmarks.storing $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.compaction $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_source $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.spark_sink $(BENCH_ARGS)
 
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

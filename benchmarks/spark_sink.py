@@ -7,6 +7,7 @@ least. CPU seconds count the JVM, the Python processes that it started and, for 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from benchmarks.kafka import new_broker
 from benchmarks.measure import Contender, measure
 from benchmarks.spark_session import cpu_of, session
 
+ROWS = 8_000_000
 PARTITIONS = 4
 TOPIC = "written"
 OF_KAFKA = 3.0  # the gate, by CPU time
@@ -60,7 +62,8 @@ def rows_of_116_bytes(spark: SparkSession, rows: int) -> DataFrame:
 
 def compare(spark: SparkSession, servers: str | None, broker: clocks.Clock, terms: argparse.Namespace) -> None:
     """All sinks in turns, in one session; into new directories, and behind what the broker has."""
-    frame, clock = rows_of_116_bytes(spark, terms.rows), cpu_of(spark)
+    rows, clock = int(ROWS * terms.scale), cpu_of(spark)
+    frame = rows_of_116_bytes(spark, rows)
     folder = Path(tempfile.mkdtemp(prefix="octavo-sink-"))
 
     def save(format_name: str, **more: str) -> Callable[[], None]:
@@ -84,12 +87,18 @@ def compare(spark: SparkSession, servers: str | None, broker: clocks.Clock, term
         measure(contenders, terms.rounds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    report(contenders, terms.rows)
+    report(contenders, rows, terms.json)
 
 
-def report(contenders: list[Contender], rows: int) -> None:
+def report(contenders: list[Contender], rows: int, as_json: bool) -> None:
     cpu = {contender.name: contender.best_cpu for contender in contenders}
     for contender in contenders:
+        if as_json:
+            figure = {"rows": rows, "cpu_s": contender.best_cpu, "wall_s": contender.best_wall}
+            gate = OF_KAFKA if contender.name == COMPARED else 0.0
+            ratio = {"times_the_kafka_sink": cpu[KAFKA] / contender.best_cpu, "gate": gate} if KAFKA in cpu else {}
+            print(json.dumps({"sink": contender.name, **figure, **ratio}), flush=True)
+            continue
         told = f"{cpu['transport'] / contender.best_cpu:5.2f} of the transport"
         if KAFKA in cpu and contender.name != KAFKA:
             ratio = cpu[KAFKA] / contender.best_cpu
@@ -102,9 +111,10 @@ def report(contenders: list[Contender], rows: int) -> None:
 
 def main() -> None:
     words = argparse.ArgumentParser(prog="python -m benchmarks.spark_sink", description=__doc__)
-    words.add_argument("--rows", type=int, default=2_000_000)
+    words.add_argument("--scale", type=float, default=0.5, help="share of 8 million rows")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="sinks of ours whose name contains this")
+    words.add_argument("--json", action="store_true", help="one object a line")
     options = words.parse_args()
     with new_broker(TOPIC, PARTITIONS) as broker:
         spark = session()
