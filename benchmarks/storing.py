@@ -98,12 +98,12 @@ def lookup_jobs(scale: float) -> Iterator[Versus]:
         )
 
 
-def many_partitions(scale: float) -> Path:
+def many_partitions() -> Path:
     """A directory of empty partitions that was stopped cleanly."""
-    root, count = FOLDER / f"partitions-{scale:g}", int(PARTITIONS * scale)
+    root = FOLDER / "partitions"
     if not (root / ".kafka_cleanshutdown").exists():
         shutil.rmtree(root, ignore_errors=True)
-        for number in range(count):
+        for number in range(PARTITIONS):
             folder = root / f"t-{number}"
             folder.mkdir(parents=True)
             for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
@@ -122,16 +122,16 @@ def list_and_plan(root: Path) -> None:
 
 
 def partition_jobs(scale: float) -> Iterator[Versus]:
-    root, count = many_partitions(scale), int(PARTITIONS * scale)
+    root = many_partitions()
     for name, work in (("opened and closed", open_and_close), ("listed, planned and read", list_and_plan)):
         limit = Contender("1 ms each", nothing)
         ours = Contender(name, partial(work, root))
-        yield Versus(f"{count} partitions {name}", ours, limit, 1.0, "wall", count * PARTITION_LIMIT_S)
+        yield Versus(f"{PARTITIONS} partitions {name}", ours, limit, 1.0, "wall", PARTITIONS * PARTITION_LIMIT_S)
 
 
 def main() -> None:
     words = argparse.ArgumentParser(prog="python -m benchmarks.storing", description=(__doc__ or "").splitlines()[0])
-    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets and of 10,000 partitions")
+    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="jobs whose name contains this")
     words.add_argument("--json", action="store_true", help="one object a line")
