@@ -82,6 +82,14 @@ def test_zeros_of_a_pre_sized_file_are_recognised(unused: int) -> None:
     assert raised.value.position == 12 * (3 + unused)
 
 
+def test_a_lone_entry_of_zeros_is_used() -> None:
+    """Timestamp 0 at the base offset. Kafka takes every slot of a file for an entry; a pre-sized file has more."""
+    assert list(TimeIndex.decode(bytes(12), 1000).used()) == [(0, 1000)]
+    assert list(TimeIndex.decode(bytes(24), 1000).used()) == []
+    followed = time_index.encode([0, 7], [1000, 1003], 1000)
+    assert list(TimeIndex.decode(followed + bytes(24), 1000).used()) == [(0, 1000), (7, 1003)]
+
+
 def test_a_cut_entry_is_not_read_and_fails_the_check() -> None:
     index = TimeIndex.decode(KAFKA[:-5], 1000)
     assert list(index) == KAFKA_ENTRIES[:-1]

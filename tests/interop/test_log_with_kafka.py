@@ -26,6 +26,7 @@ pytestmark = pytest.mark.kafka
 STEPS, SEEDS = 120, int(os.environ.get("OCTAVO_LOG_SEEDS", "3"))
 SEEN = 500, 507  # no timestamp but -1; a log that starts behind its recovery point
 PRODUCERS = (1, 2, 3)
+SMALL_TIMES = (0, 1, -1)  # of which 0 makes a time index entry of zeros, and -1 none at all
 DAY_MS = 86_400_000
 BASE = {"internal.segment.bytes": "1500", "index.interval.bytes": "200", "segment.index.bytes": "4000"}
 CONFIGS = [
@@ -36,6 +37,9 @@ CONFIGS = [
     {**BASE, "preallocate": "true", "segment.index.bytes": "60", "retention.ms": "15000"},
     {**BASE, "cleanup.policy": "", "message.timestamp.before.max.ms": "5000", "flush.messages": "1"},
 ]
+each_config = pytest.mark.parametrize(
+    "configs", CONFIGS, ids=lambda configs: " ".join(f"{k}={v}" for k, v in configs.items())[-60:]
+)
 
 
 class Driver:
@@ -75,11 +79,10 @@ class Driver:
     def send(self) -> None:
         draw, log = self.draw, self.twins.ours
         producer_id = draw.choice((-1, *PRODUCERS))
-        now_ms = self.twins.world.clock.time_ms()
         records = [
             Record(
                 number,
-                now_ms + draw.randint(-6000, 3000) if draw.random() < 0.95 else -1,
+                self.sent_at(),
                 b"k%d" % number if draw.random() < 0.98 else None,
                 draw.randbytes(draw.randint(0, 120)),
             )
@@ -100,6 +103,13 @@ class Driver:
         codec = draw.choice((Codec.NONE, Codec.NONE, Codec.LZ4, Codec.GZIP))
         self._append(build_batch(records, codec=codec, origin=origin), AppendOrigin.CLIENT)
 
+    def sent_at(self) -> int:
+        now_ms = self.twins.world.clock.time_ms()
+        return now_ms + self.draw.randint(-6000, 3000) if self.draw.random() < 0.95 else -1
+
+    def replicated_at(self) -> int:
+        return self.twins.world.clock.time_ms() + self.draw.randint(-3000, 3000)
+
     def end_transaction(self) -> None:
         producer_id = self.draw.choice(PRODUCERS)
         known = self.twins.ours.state.producers.state.producers.get(producer_id)
@@ -113,7 +123,7 @@ class Driver:
         offset, data = self.twins.ours.log_end_offset, b""
         for _ in range(self.draw.randint(1, 4)):
             offset += self.draw.choice((0, 0, 3))
-            time_ms = self.twins.world.clock.time_ms() + self.draw.randint(-3000, 3000)
+            time_ms = self.replicated_at()
             records = [Record(offset + number, time_ms, b"k", b"v" * 30) for number in range(2)]
             data += build_batch(records, partition_leader_epoch=self.epoch + self.draw.choice((0, 0, 0, 1)))
             offset += 2
@@ -151,7 +161,8 @@ class Driver:
             offset, size = self._offset(), self.draw.choice((0, 50, 300, 5000))
             self.twins.read(offset, size, isolation, min_one_batch=self.draw.random() < 0.5)
         self.twins.look_up(self.twins.world.clock.time_ms() + self.draw.randint(-8000, 4000))
-        self.twins.look_up(-3)
+        for timestamp in (0, 1, 2, -3):
+            self.twins.look_up(timestamp)
 
     def pass_time(self) -> None:
         self.twins.world.clock.advance(self.draw.choice((10, 1000, 4000)))
@@ -211,10 +222,31 @@ class Driver:
         return self.draw.randint(max(log.log_start_offset - 2, 0), log.log_end_offset + 1)
 
 
-@pytest.mark.parametrize("configs", CONFIGS, ids=lambda configs: " ".join(f"{k}={v}" for k, v in configs.items())[-60:])
+class SmallTimesDriver(Driver):
+    """Draws the smallest timestamps, so that whole segments have no others."""
+
+    def sent_at(self) -> int:
+        return self.draw.choice(SMALL_TIMES) if self.draw.random() < 0.9 else super().sent_at()
+
+    def replicated_at(self) -> int:
+        return self.sent_at()
+
+
+@each_config
 def test_both_logs_do_the_same(jvm: ModuleType, tmp_path: Path, configs: dict[str, str]) -> None:
     for seed in (*range(SEEDS), *SEEN):
         driver = Driver(Twins(jvm, tmp_path / str(seed), configs, World()), seed)
         for _ in range(STEPS):
             driver.step()
         assert "appended" in driver.outcomes
+
+
+@each_config
+def test_both_logs_do_the_same_with_the_smallest_timestamps(
+    jvm: ModuleType, tmp_path: Path, configs: dict[str, str]
+) -> None:
+    """Where a segment has no larger one than 0, its time index is an entry of zeros."""
+    for seed in range(SEEDS):
+        driver = SmallTimesDriver(Twins(jvm, tmp_path / str(seed), configs, World()), seed)
+        for _ in range(STEPS):
+            driver.step()

@@ -22,6 +22,7 @@ from tests.storage.worlds import World
 
 HOUR_MS = 3_600_000
 State = dict[str, Any]
+Appended = tuple[int, int, int]  # first and last offset, log append time
 ISOLATIONS = {
     Isolation.LOG_END: "LOG_END",
     Isolation.READ_UNCOMMITTED: "HIGH_WATERMARK",
@@ -105,7 +106,7 @@ class Twins:
 
     def append(
         self, data: bytes, origin: AppendOrigin, *, leader_epoch: int, transaction_version: int = 0
-    ) -> tuple[int, int] | str:
+    ) -> Appended | str:
         jvm = self._jvm
         buffer = jvm.java.nio.ByteBuffer.wrap(jvm.JArray.of(data, jvm.JByte))
         records = jvm.JClass("org.apache.kafka.common.record.internal.MemoryRecords").readableRecords(buffer)
@@ -131,7 +132,7 @@ class Twins:
         assert mine == real, f"ours {mine}, Kafka's {real}"
         return mine
 
-    def _theirs(self, append: Callable[[], Any]) -> tuple[int, int] | str:
+    def _theirs(self, append: Callable[[], Any]) -> Appended | str:
         try:
             info = append()
         except self._jvm.JException as error:
@@ -139,15 +140,15 @@ class Twins:
             if kind.getSimpleName() == "RecordValidationException":
                 kind = error.invalidException().getClass()
             return str(kind.getSimpleName())
-        first, last = int(info.firstOffset()), int(info.lastOffset())
-        return (first, last) if first >= 0 else (last, last)  # of old formats a follower does not know it
+        first, last, time_ms = int(info.firstOffset()), int(info.lastOffset()), int(info.logAppendTime())
+        return (first if first >= 0 else last), last, time_ms  # of old formats a follower does not know it
 
-    def _ours(self, append: Callable[[], Any]) -> tuple[int, int] | str:
+    def _ours(self, append: Callable[[], Any]) -> Appended | str:
         try:
             result = append()
         except KafkaError as error:
             return error.kafka_name
-        return result.first_offset, result.last_offset
+        return result.first_offset, result.last_offset, result.log_append_time
 
     def update_high_watermark(self, offset: int) -> None:
         self.theirs.updateHighWatermark(self._jvm.JLong(offset))

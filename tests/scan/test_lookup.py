@@ -14,6 +14,7 @@ from octavo.format.time_index import TimestampOffset
 from octavo.scan.log_dirs import open_log_dirs
 from octavo.scan.lookup import NOT_FOUND, Lookup, find_offset, find_timestamp, max_so_far
 from octavo.scan.partition import PartitionSnapshot, take_snapshot
+from octavo.scan.times import first_offset_from
 from octavo.scan.transactions import read_transactions
 from tests.golden.archives import records, unpack
 from tests.scan.segments import path, write_segment
@@ -60,6 +61,16 @@ def test_a_time_between_two_records_of_a_batch(folder: Path) -> None:
     assert (found.offset, found.timestamp, found.batch_position) == (2, 12, 0)
     assert find_timestamp(snapshot_of(folder), 15, TEN).offset == 5
     assert find_timestamp(snapshot_of(folder), 25, TEN) == Lookup()
+
+
+def test_timestamp_0_alone_in_a_segment(folder: Path) -> None:
+    """The entry of its time index is all zeros, as unused ones are; Kafka answers so."""
+    for offset, timestamp in enumerate((0, 1000, 2000)):
+        write_segment(folder, offset, batch(offset, timestamp=timestamp))
+    snapshot = snapshot_of(folder)
+    assert [find_timestamp(snapshot, timestamp, 3).offset for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
+    assert [first_offset_from(snapshot, timestamp) for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
+    assert find_timestamp(snapshot, 0, 3).time_index_entry == TimestampOffset(0, 0)
 
 
 def test_only_the_first_segment_that_can_have_the_time_is_searched(folder: Path) -> None:

@@ -49,6 +49,18 @@ def test_files_are_pre_sized_and_trimmed(tmp_path: Path) -> None:
     assert times.path.read_bytes() == bytes.fromhex("00000000000003e8 00000002")
 
 
+def test_an_entry_of_zeros_is_one_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    """Timestamp 0 at the base offset, the only entry that looks like an unused slot."""
+    times = time_index(tmp_path)
+    extend_times(times, [0], [10])
+    times.trim()
+    again = time_index(tmp_path)
+    assert (len(again), again.last()) == (1, TimestampOffset(0, 10))
+    again.append(format_time_index.encode([5], [12], 10))
+    again.trim()
+    assert list(time_index(tmp_path)._index()) == [(0, 10), (5, 12)]
+
+
 def test_full_when_no_slot_is_left_and_for_times_when_one_is(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
     extend(offsets, range(11, 18), range(7))

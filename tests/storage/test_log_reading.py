@@ -99,6 +99,17 @@ class TestLookup:
         assert log.offset_for_timestamp(NOW_MS + 10_000, Isolation.LOG_END).offset == 20
         assert log.offset_for_timestamp(SpecialTimestamp.LATEST, Isolation.LOG_END).offset == 24
 
+    def test_timestamp_0_is_a_time_also_after_a_restart(self, world: World, tmp_path: Path) -> None:
+        """The closing entry of the first segment's time index is all zeros then; Kafka answers so."""
+        configs = {**SMALL, "segment.bytes": 300}
+        log = open_log(world, tmp_path, configs)
+        for timestamp in (0, 1000, 2000):
+            log.append_as_leader(batch(0, timestamp=timestamp, value_bytes=150), leader_epoch=0)
+        log.close()
+        log = open_log(world, tmp_path, configs)
+        assert [log.offset_for_timestamp(timestamp).offset for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
+        assert log.segments.first.largest_timestamp == 0
+
     def test_log_without_records(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         assert log.offset_for_timestamp(0).offset == -1

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from octavo.format.batch import Origin
 from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import AbortedTransaction, Isolation
 from tests.storage.batches import batch
-from tests.storage.open_logs import fill, offsets_read, open_log
+from tests.storage.open_logs import SMALL, fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World
 
 
@@ -53,6 +55,16 @@ class TestTransactions:
         again = log.append_as_leader(batch(0, 2, origin=idempotent), leader_epoch=0)
         assert (again.first_offset, again.last_offset, again.is_duplicate) == (*first[:2], True)
         assert log.log_end_offset == 4
+
+    @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+    def test_duplicate_is_answered_with_the_batchs_timestamp(self, world: World, tmp_path: Path, kind: str) -> None:
+        """Whatever the topic's timestamps are, as Kafka does."""
+        log = open_log(world, tmp_path, {**SMALL, "message.timestamp.type": kind})
+        idempotent = Origin(producer_id=9, producer_epoch=0, base_sequence=0)
+        log.append_as_leader(batch(0, 2, timestamp=1000, origin=idempotent), leader_epoch=0)
+        world.clock.advance(500)
+        again = log.append_as_leader(batch(0, 2, timestamp=1000, origin=idempotent), leader_epoch=0)
+        assert again.log_append_time == {"CreateTime": 1001, "LogAppendTime": NOW_MS}[kind]
 
     def test_open_transaction_survives_restarts(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)

@@ -23,11 +23,7 @@ class TimestampOffset(NamedTuple):
 
 
 class TimeIndex(SparseIndex[TimestampOffset]):
-    """Entries by ascending timestamp; offsets ascend too or stay.
-
-    A segment whose only timestamp is 0 has one entry of zeros, which `used()` takes for an unused slot: a lookup
-    without it begins at the same offset.
-    """
+    """Entries by ascending timestamp; offsets ascend too or stay."""
 
     LAYOUT = ENTRY
     __slots__ = ()
@@ -38,6 +34,12 @@ class TimeIndex(SparseIndex[TimestampOffset]):
     def timestamps(self) -> NDArray[np.int64]:
         """The timestamps of all slots."""
         return self.slots["timestamp"].astype(np.int64)
+
+    def zero_tail(self) -> int:
+        """How many slots at the end are unused. The first may hold timestamp 0 at the base offset, which is all zeros:
+        a file of one slot was trimmed to that entry, since a pre-sized one has more.
+        """
+        return 0 if len(self) == 1 else super().zero_tail()
 
     def last(self) -> TimestampOffset:
         """The last entry; of an empty index no timestamp at the base offset."""

@@ -89,7 +89,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
     try:
         with location.open() as file:
             size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size
-            end = _used_end(file, size, kind.LAYOUT.size)
+            end = size if size == kind.LAYOUT.size else _used_end(file, size, kind.LAYOUT.size)
             start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
             data = memoryview(bytearray(end - start))
             filled = read_fully(file, data, start)

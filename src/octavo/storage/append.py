@@ -28,7 +28,7 @@ class AppendResult(NamedTuple):
 
     first_offset: int
     last_offset: int
-    log_append_time: int  # -1 with CreateTime
+    log_append_time: int  # -1 with CreateTime; of a duplicate the largest timestamp of the batch that is there
     log_start_offset: int
     is_duplicate: bool = False  # the batch is in the log already: these are the offsets that it has there
 
@@ -101,8 +101,8 @@ def _append(state: LogState, batches: _Batches, found: Summary, request: AppendR
     if found.with_producers:
         change = producers.check(batches.data, batches.table, request.origin, request.transaction_version)
     if (known := change.duplicate) is not None:
-        appended = NO_TIMESTAMP if batches.log_append_time == NO_TIMESTAMP else known.timestamp
-        return AppendResult(known.first_offset, known.last_offset, appended, state.log_start_offset, is_duplicate=True)
+        place = known.first_offset, known.last_offset, known.timestamp
+        return AppendResult(*place, state.log_start_offset, is_duplicate=True)
     local.append(batches.last_offset, batches.data, batches.table)
     if change is not NO_PRODUCERS:
         producers.apply(change)
