@@ -131,6 +131,12 @@ class UnknownTopicOrPartitionError(
     """A topic or a partition that is not there."""
 
 
+class InconsistentTopicIdError(
+    KafkaError, kafka_name="InconsistentTopicIdException", error="INCONSISTENT_TOPIC_ID", code=103
+):
+    """A partition of another topic with the same name: its topic id is not the expected one."""
+
+
 class AppendRejected(KafkaError):
     """Batches that Kafka would not append either, for a reason that its clients know: nothing was written."""
 

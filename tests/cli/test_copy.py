@@ -11,6 +11,7 @@ import pytest
 
 from octavo.format import checkpoint, leader_epochs, producer_snapshot
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET_CHECKPOINT, FileKind, TopicPartition
+from octavo.storage.log_dir import LogDir
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo
 from tests.golden.archives import entry, unpack
@@ -114,6 +115,36 @@ def test_a_copy_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert log_bytes(target / "t-0") == b"".join([*first, *later])
     assert leader_epochs.decode((target / "t-0" / LEADER_EPOCH_CHECKPOINT).read_bytes()) == [(0, 0), (1, 3)]
     assert rows(octavo(*line))[0]["batches"] == 0
+
+
+def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    """By its id: its batches would end up between those that are there."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    for root, count in ((source, 10), (target, 4)):
+        octavo("create", str(root), "--topic", "t")
+        with LogDir(root, background=False) as logs:
+            logs.log("t", 0).append_as_leader(batch(0, count), leader_epoch=0)
+    before = log_bytes(target / "t-0")
+    run = octavo("copy", str(source), str(target), "--topic", "t")
+    assert (run.exit, run.stdout) == (1, "")
+    assert f"{target / 't-0'}: its topic id is " in run.stderr
+    assert log_bytes(target / "t-0") == before
+
+
+def test_a_destination_with_other_batches_is_refused(tmp_path: Path) -> None:
+    """Where no id tells, the last batch does; what compaction has changed of it does not count."""
+    source, target = tmp_path / "source", tmp_path / "target"
+    line = ("copy", str(source), str(target), "--topic", "t")
+    write_segment(source / "t-0", 0, batch(0), batch(1))
+    octavo(*line)
+    write_segment(source / "t-0", 0, batch(0), batch(1, value_bytes=99), batch(2))
+    run = octavo(*line)
+    assert (run.exit, run.stdout) == (1, "")
+    assert f"t-0: {target / 't-0'}: the batch at offset 1, its last, is not the one that {source / 't-0'}" in run.stderr
+    assert log_bytes(target / "t-0") == batch(0) + batch(1)
+    assert octavo(*line, "--config", "cleanup.policy=compact").exit == 0
+    write_segment(source / "t-0", 0, batch(0), batch(2, epoch=1), batch(3, epoch=1))
+    assert octavo(*line).exit == 1
 
 
 def test_damaged_batches_are_passed_over_and_1(tmp_path: Path) -> None:

@@ -123,6 +123,16 @@ def test_a_deleted_topic_leaves_through_a_renamed_folder(tmp_path: Path) -> None
         assert not [name for name in names(tmp_path) if name.endswith("-delete")]
 
 
+def test_who_holds_the_log_of_a_deleted_topic_cannot_append(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 1)
+        log = logs.log("t", 0)
+        log.append_as_leader(batch(0, 10), leader_epoch=0)
+        logs.delete_topic("t")
+        with pytest.raises(KafkaStorageError, match="it is deleted"):
+            log.append_as_leader(batch(0), leader_epoch=0)
+
+
 def test_a_clean_stop_leaves_what_a_broker_leaves(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         assert ".lock" in names(tmp_path)

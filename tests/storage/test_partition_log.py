@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.errors import KafkaStorageError, UnexpectedAppendOffsetError
+from octavo.errors import CorruptionError, InconsistentTopicIdError, KafkaStorageError, UnexpectedAppendOffsetError
 from tests.storage.batches import batch
 from tests.storage.open_logs import fill, offsets_read, open_log
 from tests.storage.worlds import World
@@ -72,12 +72,13 @@ def test_follower_skips_batches_of_later_epochs(world: World, tmp_path: Path) ->
 
 
 def test_folder_is_renamed_and_deleted(world: World, tmp_path: Path) -> None:
+    """Between the two the log takes nothing any more: it would be lost."""
     log = open_log(world, tmp_path)
     fill(log, 12)
-    log.rename_folder("t-0.0123456789abcdef0123456789abcdef-delete")
+    log.leave("t-0.0123456789abcdef0123456789abcdef-delete")
     assert not (tmp_path / "t-0").exists()
-    fill(log, 12, epoch=1)
-    assert offsets_read(log) == list(range(0, 48, 2))
+    with pytest.raises(KafkaStorageError, match="cannot append, it is deleted"):
+        fill(log, 1)
     log.delete()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(KafkaStorageError, match="it is deleted"):
@@ -89,8 +90,17 @@ def test_topic_id_is_written_once(world: World, tmp_path: Path) -> None:
     topic_id = bytes(range(16))
     log.set_topic_id(topic_id)
     assert open_log(world, tmp_path).topic_id == topic_id
-    with pytest.raises(KafkaStorageError, match="topic id"):
-        log.set_topic_id(bytes(16))
+    with pytest.raises(InconsistentTopicIdError, match="its topic id is AAECAwQFBgcICQoLDA0ODw, expected AQEBAQ"):
+        log.set_topic_id(b"\1" * 16)
+
+
+def test_what_is_no_partition_metadata_is_named(world: World, tmp_path: Path) -> None:
+    open_log(world, tmp_path)
+    path = tmp_path / "t-0" / "partition.metadata"
+    path.write_bytes(b"garbage\n")
+    with pytest.raises(CorruptionError, match="expected two lines") as raised:
+        open_log(world, tmp_path)
+    assert raised.value.path == str(path)
 
 
 def test_failing_disk_makes_the_log_unusable(world: World, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from octavo.errors import (
     AppendRejected,
     CorruptBatchError,
+    InconsistentTopicIdError,
     InvalidBatchError,
     InvalidProducerEpochError,
     InvalidTimestampError,
@@ -50,6 +51,7 @@ OTHERS: dict[type[KafkaError], tuple[str, str, int]] = {
     OffsetOutOfRangeError: ("OffsetOutOfRangeException", "OFFSET_OUT_OF_RANGE", 1),
     PolicyViolationError: ("PolicyViolationException", "POLICY_VIOLATION", 44),
     KafkaStorageError: ("KafkaStorageException", "KAFKA_STORAGE_ERROR", 56),
+    InconsistentTopicIdError: ("InconsistentTopicIdException", "INCONSISTENT_TOPIC_ID", 103),
 }
 
 

@@ -36,8 +36,8 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
 
     One append a batch: segments, indexes and the state of producers are made anew, by the configs that the topic has
     in DST. A new topic takes over id and configs of the one in SRC; --config sets further ones. A partition that is in
-    DST already goes on at its end. SRC may be in use or damaged: a damaged batch is passed over and named on stderr;
-    the exit code is 1 then.
+    DST already goes on at its end, unless its topic id or its last batch is not that of SRC. SRC may be in use or
+    damaged: a damaged batch is passed over and named on stderr; the exit code is 1 then.
     """
     log_dirs = _listed(source, target, topics)
     say_notes(log_dirs.notes)

@@ -1,7 +1,7 @@
 """Partitions copied batch by batch, as a follower takes them from its leader: offsets and bytes stay as they are.
 
 The reading side may be in use, or damaged: what cannot be read is passed over and told. A destination that has the
-first part of a partition goes on at its end.
+first part of a partition goes on at its end (`copy_start`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from octavo.config import Given
-from octavo.errors import CorruptionError, CorruptRecordError, OctavoError, UnexpectedAppendOffsetError
+from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
 from octavo.format.names import TopicPartition
+from octavo.jobs.copy_start import begin
 from octavo.jobs.runner import Progress
 from octavo.scan.bounds import OffsetRange
 from octavo.scan.files import PartitionFiles
@@ -72,13 +73,16 @@ def plan(partitions: Iterable[PartitionFiles]) -> list[CopyTask]:
 def prepare(logs: LogDir, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
     """Make the topic in the destination, with the source's id and partition numbers, or what it lacks of them.
 
-    A topic that is there keeps its configs, but for those that are given.
+    A topic that is there keeps its configs, but for those that are given. One with another id is refused.
     """
     numbers = [task.topic_partition.partition for task in tasks]
+    topic_id = next((task.topic_id for task in tasks if task.topic_id is not None), None)
     if topic not in logs.topics:
-        topic_id = next((task.topic_id for task in tasks if task.topic_id is not None), None)
         logs.create_topic(topic, numbers, configs, topic_id)
         return
+    if topic_id is not None:
+        for partition in logs.topics[topic]:
+            logs.log(topic, partition).check_topic_id(topic_id)
     if configs:
         logs.alter_configs(topic, configs)
     if not set(numbers) <= set(logs.topics[topic]):
@@ -92,7 +96,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     """
     source, findings = task.snapshot, Findings("skip")
     findings.notes += source.notes
-    start = _begin(source, log)
+    start = begin(source, log)
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)
     for part in plan_partition(source, offsets, None, ()):
@@ -104,25 +108,6 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     log.state.advance_log_start(min(source.log_start_offset, log.log_end_offset))
     copied.damages, copied.notes = findings.damages, findings.notes
     return copied
-
-
-def _begin(source: PartitionSnapshot, log: PartitionLog) -> int:
-    """The offset from which the source is read: the log's end. An empty log begins where the source starts."""
-    end = log.log_end_offset
-    if end > source.log_end_offset:
-        raise OctavoError(
-            f"{log.folder}: the log ends at offset {end}, expected none behind {source.log_end_offset}, "
-            f"where {source.files.location} ends"
-        )
-    if end >= source.log_start_offset:
-        return end
-    if log.size:
-        raise OctavoError(
-            f"{log.folder}: the log ends at offset {end}, expected {source.log_start_offset} or more, "
-            f"where {source.files.location} starts"
-        )
-    log.truncate_fully(source.log_start_offset)
-    return source.log_start_offset
 
 
 def _append(found: SourceChunk, log: PartitionLog, end: int, findings: Findings, copied: Copied) -> None:

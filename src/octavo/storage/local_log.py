@@ -163,12 +163,6 @@ class LocalLog:
         self.set_log_end(offset)
         return gone
 
-    def moved(self, folder: Path) -> None:
-        """Follow a folder that was renamed."""
-        self.folder = folder
-        for segment in self.segments:
-            segment.files.moved(folder)
-
     def release(self) -> None:
         """Give all descriptors and mappings back; the next use opens them again."""
         for segment in self.segments:

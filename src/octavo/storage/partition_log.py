@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from octavo.config import LogConfig
 from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
-from octavo.format import partition_metadata
 from octavo.format.entry_layout import INT32_MAX
-from octavo.format.names import PARTITION_METADATA
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
-from octavo.storage import lookup, read, retain, truncate
+from octavo.storage import lookup, read, truncate
 from octavo.storage.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.delete import Deleter, remove_folder
@@ -20,11 +18,12 @@ from octavo.storage.load import LoadRequest, load
 from octavo.storage.log_state import LogState
 from octavo.storage.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
 from octavo.storage.read import Fetched, Isolation, Request
-from octavo.storage.retain import LogFacts, SegmentFacts, Verdict
+from octavo.storage.retain import Verdict
+from octavo.storage.retention_round import retention_round
 from octavo.storage.segment import Segment
 from octavo.storage.segments import Segments
-from octavo.storage.small_file import replace_file
 from octavo.storage.swap import Swap
+from octavo.storage.topic_id_file import TopicIdFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -55,7 +54,7 @@ class PartitionLog:
         self.recovered, self.dropped, self.deleted_files = loaded.recovered, loaded.dropped, loaded.deleted_files
         self.state = LogState(loaded, request.config, request.environment)
         self.state.guard = self._usable
-        self.topic_id = self._read_topic_id()
+        self._topic_id_file = TopicIdFile(self._filesystem, self.folder)
         if is_sole_replica:
             self.state.update_high_watermark(self.log_end_offset)
 
@@ -161,34 +160,9 @@ class PartitionLog:
         return FoundOffset(found.timestamp, found.offset, found.leader_epoch)
 
     def retain(self, *, dry_run: bool = False) -> list[Verdict]:
-        """One round of retention: drop the segments that the limits condemn; says what becomes of each and why.
-
-        1. If all go, roll first. 2. Raise the log start to the first segment that stays. 3. Take the others out of
-        the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
-        before the log's start, or files to be removed when the log is loaded.
-        """
+        """One round of retention: drop the segments that the limits condemn; says what becomes of each and why."""
         with self._usable("retain"), self._locked():
-            state, segments = self.state, list(self.segments)
-            ends = [*self.segments.base_offsets[1:], self.log_end_offset]
-            facts = [
-                SegmentFacts(
-                    segment.base_offset, end, segment.size, segment.largest_timestamp, segment is self.segments.active
-                )
-                for segment, end in zip(segments, ends, strict=True)
-            ]
-            log = LogFacts(self.log_start_offset, self.high_watermark, state.environment.clock.time_ms())
-            found = retain.verdicts(facts, log, self.config)
-            condemned = {verdict.base_offset for verdict in found if verdict.reason is not None}
-            gone = [segment for segment in segments if segment.base_offset in condemned]
-            if not gone or dry_run:
-                return found
-            if len(gone) == len(segments):
-                state.roll(self.log_end_offset)
-            following = self.segments.after(gone[-1])
-            assert following is not None, "a log without a segment"
-            state.advance_log_start(following.base_offset)
-            state.delete_segments(gone)
-            return found
+            return retention_round(self.state, dry_run=dry_run)
 
     def delete_records(self, offset: int) -> int:
         """Raise the log start to an offset, -1 for the high watermark; returns the log start. Files go by retention."""
@@ -237,15 +211,19 @@ class PartitionLog:
         with self._usable("expire producers"), self._locked():
             self.state.producers.state.remove_expired(self.state.environment.clock.time_ms())
 
+    @property
+    def topic_id(self) -> bytes | None:
+        """The id of the log's topic; None where no partition.metadata names it."""
+        return self._topic_id_file.topic_id
+
+    def check_topic_id(self, topic_id: bytes) -> None:
+        """Refuse the id of another topic (InconsistentTopicIdError)."""
+        self._topic_id_file.check(topic_id)
+
     def set_topic_id(self, topic_id: bytes) -> None:
-        """Write partition.metadata, unless it names this topic already."""
+        """Write partition.metadata, unless it names this topic already; another one is refused."""
         with self._usable("write partition.metadata"):
-            if self.topic_id is not None and self.topic_id != topic_id:
-                raise KafkaStorageError(f"{self.folder}: topic id {self.topic_id.hex()}, expected {topic_id.hex()}")
-            if self.topic_id is None:
-                data = partition_metadata.encode(partition_metadata.PartitionMetadata(topic_id))
-                replace_file(self._filesystem, self.folder / PARTITION_METADATA, data)
-                self.topic_id = topic_id
+            self._topic_id_file.write(topic_id)
 
     def close(self) -> None:
         """Leave the folder as after a clean stop: 1. A snapshot of the producers at the log's end. 2. The closing time
@@ -261,23 +239,21 @@ class PartitionLog:
                 state.flush(end, with_empty_active=True)
             self.abandon("it is closed")
 
-    def rename_folder(self, name: str) -> None:
-        """Give the folder another name, as a partition gets that is to be deleted or comes from another directory.
+    def leave(self, name: str) -> None:
+        """Give the folder the name of one that is to be deleted; nothing but `delete` can be done then.
 
         1. Rename. 2. Sync the parent. After a crash the folder is found under one of the two names.
         """
         with self._usable("rename"), self._locked():
             folder = self.folder.with_name(name)
             self._filesystem.rename(self.folder, folder)
-            self._filesystem.fsync_folder(folder.parent)
             self.folder = folder
-            self.state.local.moved(folder)
-            self.state.epochs.path = folder / self.state.epochs.path.name
-            self.state.producers.snapshots.folder = folder
+            self.abandon("it is deleted")
+            self._filesystem.fsync_folder(folder.parent)
 
     def delete(self) -> None:
         """Remove the folder with all that is in it. The log cannot be used after that."""
-        with self._usable("delete"), self._locked():
+        with self.state.lock, self._noting_failure("delete"):
             self.abandon("it is deleted")
             remove_folder(self._filesystem, self.folder)
 
@@ -304,12 +280,6 @@ class PartitionLog:
         with self._usable("read"), self.state.lock:
             return read_once()
 
-    def _read_topic_id(self) -> bytes | None:
-        try:
-            return partition_metadata.decode(self._filesystem.read_bytes(self.folder / PARTITION_METADATA)).topic_id
-        except FileNotFoundError:
-            return None
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with self.state.lock:
@@ -320,6 +290,11 @@ class PartitionLog:
     def _usable(self, action: str) -> Iterator[None]:
         """Refuse to work on a log that failed or was closed, and note when it fails."""
         self._check_usable(action)
+        with self._noting_failure(action):
+            yield
+
+    @contextmanager
+    def _noting_failure(self, action: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -57,13 +57,6 @@ class SegmentFiles:
             file.rename(self.path(kind, transient))
         self.transient = transient
 
-    def moved(self, folder: Path) -> None:
-        """Follow a folder that was renamed."""
-        self.release()
-        self.folder = folder
-        for file, kind in zip(self._all, KINDS, strict=True):
-            file.path = self.path(kind)
-
     def flush(self) -> None:
         """Sync all files to the disk."""
         self.log.fsync()

@@ -97,7 +97,7 @@ class TopicAdmin:
             roots: dict[LogRoot, None] = dict.fromkeys(self._logs.home(name) for name in names)
             for name in names:
                 log = self._logs.log(name)
-                log.rename_folder(PartitionFolder(*name, FolderState.DELETE, secrets.token_hex(16)).name)
+                log.leave(PartitionFolder(*name, FolderState.DELETE, secrets.token_hex(16)).name)
                 self._logs.remove(name)
                 delay_ms = self._configs.defaults.file_delete_delay_ms
                 self._environment.scheduler.schedule("delete-log", log.delete, delay_ms=delay_ms)

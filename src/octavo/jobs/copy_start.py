@@ -1,0 +1,70 @@
+"""Where the copy of a partition begins: at the destination's end, if what is there is the source's own beginning."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import OctavoError
+from octavo.format.walker import walk
+from octavo.scan.bounds import OffsetRange
+from octavo.scan.findings import Findings
+from octavo.scan.partition import PartitionSnapshot
+from octavo.scan.plan import plan_partition
+from octavo.scan.read import sound_batches
+from octavo.scan.segment_log import last_offsets
+from octavo.scan.source import Source
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.read import Isolation
+
+# What compaction leaves as it was; the records, and with them times and checksum, it may change.
+_LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "producer_id", "producer_epoch"]
+
+
+def begin(source: PartitionSnapshot, log: PartitionLog) -> int:
+    """The offset from which the source is read: the log's end. An empty log begins where the source starts."""
+    end = log.log_end_offset
+    if end > source.log_end_offset:
+        raise OctavoError(
+            f"{log.folder}: the log ends at offset {end}, expected none behind {source.log_end_offset}, "
+            f"where {source.files.location} ends"
+        )
+    if end >= source.log_start_offset:
+        _check_last_batch(source, log)
+        return end
+    if log.size:
+        raise OctavoError(
+            f"{log.folder}: the log ends at offset {end}, expected {source.log_start_offset} or more, "
+            f"where {source.files.location} starts"
+        )
+    log.truncate_fully(source.log_start_offset)
+    return source.log_start_offset
+
+
+def _check_last_batch(source: PartitionSnapshot, log: PartitionLog) -> None:
+    """Refuse a log whose last batch is not the source's. Where either has no batch there, nothing tells them apart."""
+    end = log.log_end_offset
+    if end <= max(log.log_start_offset, source.log_start_offset):
+        return
+    mine, theirs = walk(log.read(end - 1, 1, Isolation.LOG_END).read()).table, _batch_at(source, end - 1)
+    if not len(mine) or theirs is None:
+        return
+    fields = _LASTING if "compact" in log.config.cleanup_policy else [*_LASTING, "size", "crc"]
+    found = mine[:1]
+    if found[fields].tolist() != theirs[fields].tolist():
+        raise OctavoError(
+            f"{log.folder}: the batch at offset {found[0]['base_offset']}, its last, is not the one that "
+            f"{source.files.location} has there, expected the beginning of the same log"
+        )
+
+
+def _batch_at(source: PartitionSnapshot, offset: int) -> NDArray[np.void] | None:
+    """The sound batch that holds an offset; None where there is none, as compaction and damage leave it."""
+    ignored = Findings("skip")
+    for task in plan_partition(source, OffsetRange(offset, offset + 1), None, ()):
+        for found in Source(task, ignored):
+            table = sound_batches(found, offset, offset + 1, ignored)
+            holding = table[(table["base_offset"] <= offset) & (last_offsets(table) >= offset)]
+            if len(holding):
+                return holding[:1]
+    return None
