@@ -217,7 +217,9 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         assert sentence in run.stderr
         assert not target.exists()
     run = octavo("copy", str(source), str(target), "--topic", "orders", "--config", "segment.byte=5")
-    assert (run.exit, run.stderr) == (1, "octavo: segment.byte is no topic config (nearest: segment.bytes)\n")
+    assert (run.exit, run.stdout) == (2, "")
+    assert "segment.byte is no topic config (nearest: segment.bytes)" in run.stderr
+    assert not target.exists()
     assert octavo("copy", str(source), str(target)).exit == 2
     octavo("copy", str(source), str(target), "--topic", "orders")
     with locked(target):

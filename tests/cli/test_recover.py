@@ -19,10 +19,12 @@ from octavo.format.names import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     FileKind,
+    TopicPartition,
 )
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
+from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
 CHECKPOINTS = (
@@ -114,7 +116,10 @@ def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
 
 def test_a_row_has_every_field(torn: Path) -> None:
     found = {row["topic"]: row for row in rows(octavo("recover", "--json", str(torn)))}
-    assert len(found["crash.trimmed"].pop("deletedFiles")) == 7
+    deleted = found["crash.trimmed"].pop("deletedFiles")
+    assert len([name for name in deleted if name.endswith(".deleted")]) == 7
+    # It lies before the log's start.
+    assert [name for name in deleted if not name.endswith(".deleted")] == [f"{60:020}.snapshot"]
     assert found["crash.trimmed"] == {
         "topic": "crash.trimmed",
         "partition": 0,
@@ -170,6 +175,47 @@ def test_segments_behind_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
     assert (row["cuts"][0]["segment"], row["cuts"][0]["position"], row["logEndOffset"]) == (93, 0, 93)
     # They can still be rescued; the next owner removes them.
     assert sorted(path.name for path in folder.glob("*.log.deleted")) == [f"{name}.deleted" for name in dropped]
+
+
+def test_a_partition_that_cannot_be_loaded_keeps_no_other_from_it(torn: Path) -> None:
+    """It is named and left as it is; so are its lines in the checkpoints, and the directory is not marked."""
+    points = checkpoint.decode_offsets((torn / RECOVERY_POINT_CHECKPOINT).read_bytes())
+    bad = torn / "crash.plain-0" / LEADER_EPOCH_CHECKPOINT
+    bad.write_bytes(b"garbage\n")
+    before = state(torn / "crash.plain-0")
+    run = octavo("recover", str(torn))
+    assert run.exit == 1
+    assert run.stdout.splitlines()[:-1] == [line for line in CUTS.splitlines() if "crash.plain" not in line]
+    assert run.stderr.startswith(f"octavo: {bad.parent}: not recovered: {bad}")
+    assert state(torn / "crash.plain-0") == before
+    after = checkpoint.decode_offsets((torn / RECOVERY_POINT_CHECKPOINT).read_bytes())
+    name = TopicPartition("crash.plain", 0)
+    assert after[name] == points[name]
+    assert not (torn / CLEAN_SHUTDOWN).exists()
+    bad.unlink()
+    run = octavo("recover", str(torn))
+    assert (run.exit, run.stdout.splitlines()[0]) == (0, CUTS.splitlines()[2])
+    assert (torn / CLEAN_SHUTDOWN).exists()
+
+
+def test_zeros_of_a_preallocated_file_are_called_so(tmp_path: Path) -> None:
+    log = write_segment(tmp_path / "t-0", 0, batch(0), tail=bytes(50_000))
+    found = f"t-0: segment 0, position {len(batch(0))}: 50000 bytes cut: "
+    assert octavo("recover", "--dry-run", str(tmp_path)).stdout.startswith(found.replace("cut", "would be cut"))
+    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}zeros of a preallocated file\n")
+    (tmp_path / CLEAN_SHUTDOWN).unlink()
+    log.write_bytes(batch(0) + bytes(49_999) + b"x")
+    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}no batch: its length is too small for one\n")
+
+
+def test_files_without_a_segment_are_listed(tmp_path: Path) -> None:
+    write_segment(tmp_path / "t-0", 10, batch(10))
+    orphans = [f"{3:020}.index", f"{3:020}.snapshot", f"{4:020}.timeindex", f"{4:020}.txnindex"]
+    for name in orphans:
+        (tmp_path / "t-0" / name).write_bytes(b"")
+    (row,) = rows(octavo("recover", "--json", str(tmp_path)))
+    assert row["deletedFiles"] == orphans
+    assert not [name for name in orphans if (tmp_path / "t-0" / name).exists()]
 
 
 def test_other_commands_recover_first_and_say_so_on_stderr(torn: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_config_that_is_none(logs: Path) -> None:
     assert (run.exit, run.stdout) == (2, "")
     assert "expected KEY=VALUE" in run.stderr
     run = octavo("reindex", str(logs), "--config", "index.interval.byte=1")
-    assert (run.exit, run.stdout) == (1, "")
+    assert (run.exit, run.stdout) == (2, "")
     assert "index.interval.bytes" in run.stderr
 
 

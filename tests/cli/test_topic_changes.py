@@ -82,9 +82,9 @@ def test_a_topic_that_exists(root: Path) -> None:
     [
         (["--topic", "a b"], 1, "topic name is invalid"),
         (["--topic", "or.ders"], 0, ""),
-        (["--topic", "new", "--config", "segment.byte=1"], 1, "segment.byte is no topic config (nearest: "),
-        (["--topic", "new", "--config", "segment.ms=0"], 1, "segment.ms"),
-        (["--topic", "new", "--config", "log.segment.bytes=1"], 1, "expected a topic config: segment.bytes"),
+        (["--topic", "new", "--config", "segment.byte=1"], 2, "segment.byte is no topic config (nearest: "),
+        (["--topic", "new", "--config", "segment.ms=0"], 2, "segment.ms"),
+        (["--topic", "new", "--config", "log.segment.bytes=1"], 2, "expected a topic config: segment.bytes"),
         (["--topic", "new", "--partitions", "0"], 2, "--partitions"),
         ([], 2, "--topic"),
     ],
@@ -95,6 +95,19 @@ def test_what_create_refuses(root: Path, words: list[str], code: int, sentence: 
     assert run.exit == code
     assert sentence in run.stderr
     assert code == 0 or folders(root) == before
+
+
+@pytest.mark.parametrize("words", [["a b"], ["new", "--config", "segment.byte=1"]])
+def test_what_create_refuses_leaves_no_directory(tmp_path: Path, words: list[str]) -> None:
+    assert octavo("create", str(tmp_path / "new"), "--topic", *words).exit != 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_locked_directory_leaves_no_other_one(tmp_path: Path) -> None:
+    octavo("create", str(tmp_path / "held"), "--topic", "t")
+    with locked(tmp_path / "held"):
+        assert octavo("create", str(tmp_path / "new"), str(tmp_path / "held"), "--topic", "z").exit == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["held"]
 
 
 # T2: a config is changed
@@ -129,8 +142,8 @@ def test_one_disk_of_several_gets_no_more_partitions(tmp_path: Path) -> None:
         (["--topic", "order", "--partitions", "4"], 1, "there is no topic 'order'; is 'orders' meant?"),
         (["--topic", "orders", "--partitions", "2"], 1, "topic orders has 2 partitions, expected a larger total"),
         (["--topic", "orders", "--partitions", "1", "--config", "retention.ms=7"], 1, "expected a larger total"),
-        (["--topic", "orders", "--partitions", "3", "--config", "retention.ms=-7"], 1, "retention.ms"),
-        (["--topic", "orders", "--delete-config", "retention"], 1, "nearest: retention.ms"),
+        (["--topic", "orders", "--partitions", "3", "--config", "retention.ms=-7"], 2, "retention.ms"),
+        (["--topic", "orders", "--delete-config", "retention"], 2, "nearest: retention.ms"),
         (["--topic", "orders"], 2, "nothing to change"),
         (["--topic", "orders", "--config", "flush.ms=1", "--delete-config", "flush.ms"], 2, "both set and deleted"),
     ],

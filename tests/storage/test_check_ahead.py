@@ -10,12 +10,14 @@ import pytest
 
 from octavo.config import LogConfig
 from octavo.format.batch import Origin
-from octavo.format.names import TopicPartition
+from octavo.format.names import FileKind, TopicPartition
+from octavo.storage import recover
 from octavo.storage.check_ahead import Checkers, check_ahead
 from octavo.storage.load import LoadRequest
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recover import Checked, check_segment
+from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
@@ -88,6 +90,28 @@ def test_a_single_segment_is_checked_on_the_way(tmp_path: Path, checkers: Checke
     assert list(check_ahead([segment, segment], checkers)) == [check_segment(segment)] * 2
 
 
+@pytest.mark.parametrize("tail", [b"", bytes(40)], ids=["whole", "cut"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_moves_within_a_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, tail: bytes
+) -> None:
+    """A chunk at a time, whoever reads it; what is cut counts as read."""
+    monkeypatch.setattr(recover, "_CHUNK_BYTES", 2000)
+    for base_offset in (0, 100):
+        write_segment(tmp_path / "t-0", base_offset, *(batch(base_offset + number) for number in range(100)))
+    last = path(tmp_path / "t-0", 100, FileKind.LOG)
+    last.write_bytes(last.read_bytes() + tail)
+    total = sum(log.stat().st_size for log in (tmp_path / "t-0").glob("*.log"))
+    told: list[int] = []
+    threads_config = {"num.recovery.threads.per.data.dir": threads}
+    world = World()
+    LogDir(
+        tmp_path, configs=threads_config, environment=world.environment, progress=lambda _, size: told.append(size)
+    ).close()
+    assert sum(told) == total
+    assert len(told) > 10 and max(told) <= 2000
+
+
 def test_a_directory_is_recovered_by_threads(tmp_path: Path) -> None:
     world = World()
     with LogDir(tmp_path, environment=world.environment, configs={"log.segment.bytes": 1000}) as logs:
@@ -101,10 +125,9 @@ def test_a_directory_is_recovered_by_threads(tmp_path: Path) -> None:
         tmp_path,
         environment=world.environment,
         configs={"num.recovery.threads.per.data.dir": 4},
-        progress=lambda name, _, bytes_left: told.append((name, bytes_left)),
+        progress=lambda name, size: told.append((name, size)),
     ) as logs:
         assert [log.log_end_offset for log in logs.logs.values()] == [20, 20, 20]
         assert all(len(log.recovered) > 2 for log in logs.logs.values())
-    for name in logs.logs:
-        left = [bytes_left for told_name, bytes_left in told if told_name == name]
-        assert left == sorted(left, reverse=True) and left[-1] == 0
+    for name, log in logs.logs.items():
+        assert sum(size for told_name, size in told if told_name == name) == log.size

@@ -12,10 +12,12 @@ import pytest
 import octavo
 from octavo.errors import (
     ConfigError,
+    CorruptionError,
     InvalidPartitionsError,
     InvalidTopicError,
     KafkaStorageError,
     LogDirError,
+    LogDirLockedError,
     OffsetOutOfRangeError,
     TopicExistsError,
     UnknownTopicOrPartitionError,
@@ -54,6 +56,49 @@ def test_a_cordoned_directory_gets_no_partitions(tmp_path: Path) -> None:
     with LogDir([one, two], configs={"cordoned.log.dirs": str(one)}, environment=World().environment) as logs:
         logs.create_topic("t", 2)
         assert {log.folder.parent for log in logs.logs.values()} == {two}
+
+
+def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number, written in enumerate(("one", "./one", "one/", str(tmp_path / "one"), "../" + tmp_path.name + "/one")):
+        with LogDir(["one", "two"], configs={"cordoned.log.dirs": written}, environment=World().environment) as logs:
+            logs.create_topic(f"t{number}", 2)
+            assert {str(log.folder.parent) for name, log in logs.logs.items() if name.topic == f"t{number}"} == {"two"}
+    with LogDir(["one", "two"], configs={"cordoned.log.dirs": "*"}, environment=World().environment) as logs:
+        logs.create_topic("all", 1)  # there is no other
+        assert str(logs.log("all", 0).folder.parent) == "one"
+
+
+@pytest.mark.parametrize(
+    ("configs", "problem"),
+    [
+        ({"cordoned.log.dirs": "elsewhere"}, "cordoned.log.dirs names elsewhere, expected [*] or log directories: "),
+        ({"log.dirs": "elsewhere"}, "log.dirs is given as a config, expected the directories as the first argument"),
+        ({"log.dir": "elsewhere"}, "log.dir is given as a config, expected the directories as the first argument"),
+    ],
+)
+def test_directories_that_are_none_of_its_own_are_refused(
+    tmp_path: Path, configs: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        LogDir(tmp_path / "new" / "logs", configs=configs, environment=World().environment)
+    assert not list(tmp_path.iterdir())
+
+
+def test_configs_that_are_refused_leave_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"segment\.byte is no topic config"):
+        LogDir(tmp_path / "logs", topic_configs={"t": {"segment.byte": 5}}, environment=World().environment)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_that_is_refused_leaves_no_other_one_behind(tmp_path: Path) -> None:
+    """Whatever comes first: what is there is locked before what is missing is made."""
+    with opened(tmp_path / "held"), pytest.raises(LogDirLockedError):
+        opened(tmp_path / "new" / "logs", tmp_path / "held")
+    (tmp_path / "held" / "notopic").mkdir()
+    with pytest.raises(LogDirError, match="notopic"):
+        opened(tmp_path / "new" / "logs", tmp_path / "held")
+    assert names(tmp_path) == {"held"}
 
 
 def test_topics_have_partitions_and_configs_that_change_live(tmp_path: Path) -> None:  # T2
@@ -163,12 +208,25 @@ def test_a_directory_that_was_not_closed_is_recovered(tmp_path: Path) -> None:
     (tmp_path / "recovery-point-offset-checkpoint").unlink()
     with (tmp_path / "t-0" / f"{0:020}.log").open("ab") as file:
         file.write(batch(3)[:-1])
-    told = []
-    with LogDir(
-        tmp_path, environment=World().environment, progress=lambda name, made, _: told.append((name, made.problem))
-    ) as logs:
+    with opened(tmp_path) as logs:
         assert logs.log("t", 0).log_end_offset == 3
-    assert told == [(TopicPartition("t", 0), "a batch is cut off")]
+        assert [segment.problem for segment in logs.log("t", 0).recovered] == ["a batch is cut off"]
+
+
+def test_a_clean_directory_that_cannot_be_opened_stays_clean(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+        logs.log("t", 1).append_as_leader(batch(0, 3), leader_epoch=0)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    bad = tmp_path / "t-0" / "leader-epoch-checkpoint"
+    bad.write_bytes(b"garbage\n")
+    with pytest.raises(CorruptionError):
+        opened(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == {**before, bad: b"garbage\n"}
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    with pytest.raises(CorruptionError):
+        opened(tmp_path)
+    assert ".kafka_cleanshutdown" not in names(tmp_path)
 
 
 def test_a_directory_has_one_owner(tmp_path: Path) -> None:

@@ -15,11 +15,21 @@ from octavo.config.table import unknown
 from octavo.errors import InvalidPartitionsError
 
 
+def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in TOPIC_CONFIGS:
+            raise click.BadParameter(str(unknown("topic config", name, TOPIC_CONFIGS)))
+    return names
+
+
 @declare("alter")
 @logdirs_argument
 @topic_option
 @config_option
-@click.option("--delete-config", "deleted", multiple=True, metavar="KEY", help="A config to set back to its default.")
+@click.option(
+    "--delete-config", "deleted", multiple=True, metavar="KEY", callback=_known,
+    help="A config to set back to its default.",
+)  # fmt: skip
 @click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="How many partitions there shall be.")
 @json_option
 def command(
@@ -69,7 +79,4 @@ def _check_total(total: int, topic: str, known: list[int]) -> None:
 
 
 def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:
-    for name in names:
-        if name not in TOPIC_CONFIGS:
-            raise unknown("topic config", name, TOPIC_CONFIGS)
     return {name: as_text(getattr(config, TOPIC_CONFIGS[name].attribute)) for name in names}

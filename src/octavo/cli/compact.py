@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import click
 
 from octavo.cli.compact_output import Row, print_row
 from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, now_option
+from octavo.cli.options import configs_option, json_option, key_values, logdirs_argument, now_option, topic_configs
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.config import BROKER_CONFIGS, BrokerConfig
+from octavo.config import BrokerConfig
 from octavo.errors import ConfigError
 from octavo.jobs.choose_compaction import Judged, judge
 from octavo.jobs.compact import compact
@@ -23,10 +24,26 @@ from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.log_dir import LogDir
 
 
+class _Configs(NamedTuple):
+    """The configs of topics, and those of the cleaner's memory."""
+
+    topics: dict[str, str]
+    broker: BrokerConfig
+
+
+def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> _Configs:
+    of_broker = [text for text in given if text.startswith("log.cleaner.")]
+    of_topics = topic_configs(context, option, tuple(text for text in given if text not in of_broker))
+    try:
+        return _Configs(of_topics, BrokerConfig.of(key_values(context, option, tuple(of_broker))))
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @declare("compact", SparkCommand)
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
-@config_option
+@configs_option(_configs)
 @now_option
 @click.option("--force", is_flag=True, help="Clean whatever the dirty ratio.")
 @click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
@@ -41,7 +58,7 @@ from octavo.storage.log_dir import LogDir
 def command(
     logdirs: tuple[str, ...],
     topics: tuple[str, ...],
-    configs: dict[str, str],
+    configs: _Configs,
     now_ms: int | None,
     force: bool,
     dry_run: bool,
@@ -60,10 +77,9 @@ def command(
     if dry_run and master is not None:
         raise click.UsageError("--dry-run runs here, expected it without --spark")
     check_topics(logdirs, topics)
-    of_topics, of_broker = _split(configs)
-    explicit = dict.fromkeys(topics or known_topics(logdirs), of_topics) if of_topics else {}
+    explicit = dict.fromkeys(topics or known_topics(logdirs), configs.topics) if configs.topics else {}
     terms = Terms(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
-    limits = MapLimits.of(BrokerConfig.of(of_broker), secrets.token_bytes(16), KeyHash[key_hash.upper()])
+    limits = MapLimits.of(configs.broker, secrets.token_bytes(16), KeyHash[key_hash.upper()])
     failed = 0
     with owned(logdirs, terms) as logs:
         say_recoveries(logs, dry_run=dry_run)
@@ -72,15 +88,6 @@ def command(
             failed += row.error is not None or not row.explanation.is_compacted
             print_row(row, as_json=as_json)
     return 1 if failed else 0
-
-
-def _split(configs: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The configs of topics, and those of the cleaner's memory."""
-    of_broker = {name: value for name, value in configs.items() if name.startswith("log.cleaner.")}
-    for name in of_broker:
-        if name not in BROKER_CONFIGS:
-            raise ConfigError(f"{name} is neither a topic config nor one of the cleaner, see `octavo config`")
-    return {name: value for name, value in configs.items() if name not in of_broker}, of_broker
 
 
 def _rows(judged: list[Judged], logs: LogDir, master: str | None, dry_run: bool) -> Iterator[Row]:

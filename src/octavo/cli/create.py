@@ -9,6 +9,7 @@ from octavo.cli.options import config_option, json_option, logdirs_argument, pri
 from octavo.cli.owner import Terms, owned
 from octavo.errors import TopicExistsError
 from octavo.format import kafka_uuid
+from octavo.storage.topic_admin import check_topic_name
 
 
 @declare("create")
@@ -31,6 +32,7 @@ def command(
     Of several log directories each partition goes to the one that holds the fewest. Configs are kept in the directory,
     in octavo-topics.json.
     """
+    check_topic_name(topic)  # before a directory is made for it
     with owned(logdirs, Terms(only=[topic], create=True)) as logs:
         try:
             topic_id = logs.create_topic(topic, partitions, configs)

@@ -11,6 +11,7 @@ from typing import TypeVar
 import click
 
 from octavo.cli.app import Settings
+from octavo.errors import ConfigError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -56,10 +57,27 @@ def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) ->
     return configs
 
 
-config_option = click.option(
-    "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=key_values,
-    help="A config, over those that the topic has; may be repeated. `octavo config` lists them.",
-)  # fmt: skip
+def topic_configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Configs of topics: wrong usage, where there is no such config or it cannot have the value."""
+    from octavo.config.table import parse_topic  # who completes a command's name has no need of it
+
+    configs = key_values(context, option, given)
+    try:
+        parse_topic(configs)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
+    return configs
+
+
+def configs_option(callback: Callable[..., object]) -> Callable[[Function], Function]:
+    """`--config`; the callback says which there are."""
+    return click.option(
+        "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=callback,
+        help="A config, over those that the topic has; may be repeated. `octavo config` lists them.",
+    )  # fmt: skip
+
+
+config_option = configs_option(topic_configs)
 
 
 def command(

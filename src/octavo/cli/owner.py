@@ -14,7 +14,6 @@ from octavo.jobs.owner import Store
 from octavo.jobs.owner import Terms as Terms
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.recover import Recovered
 
 
 def owned(logdirs: Sequence[str], terms: Terms) -> AbstractContextManager[LogDir]:
@@ -28,11 +27,7 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], terms: Terms) -> Iterato
     total = bytes_to_recover(logdirs, terms.only) if sys.stderr.isatty() else 0
     with ExitStack() as stack:
         with progress_bar("recovering", total) as progress:
-
-            def advance(_: TopicPartition, segment: Recovered, __: int) -> None:
-                progress(segment.size + segment.bytes_cut)
-
-            logs = stack.enter_context(owner.owned_as(kind, logdirs, terms, advance))
+            logs = stack.enter_context(owner.owned_as(kind, logdirs, terms, lambda _, size: progress(size)))
         yield logs
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from octavo.cli.options import command as declare
@@ -20,14 +22,17 @@ _UNSERVED = {
 @logdirs_argument
 @click.option("--dry-run", is_flag=True, help="Say what would be cut, and change nothing; takes no lock.")
 @json_option
-def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     """Bring LOGDIR into the state of a clean stop: torn tails cut, indexes and producer state made anew.
 
     Files of unfinished work are settled, segments behind the recovery point are checked, and from the first damaged
     batch on a log is cut: a line for each cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are
     written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark.
+
+    A partition that cannot be loaded is left as it is and named on stderr; the others are recovered, and the exit code
+    is 1.
     """
-    with owned(logdirs, Terms(dry_run=dry_run)) as logs:
+    with owned(logdirs, Terms(dry_run=dry_run, skip_unreadable=True)) as logs:
         found = [log for _, log in sorted(logs.logs.items())]
         found += sorted(logs.unserved, key=lambda log: log.folder.name)
         for log in found:
@@ -37,6 +42,9 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
                 _say(log, dry_run=dry_run)
         if not as_json:
             click.echo(_summary(found, dry_run=dry_run))
+        for folder, error in sorted(logs.unreadable.items()):
+            print(f"octavo: {folder}: not recovered: {error}", file=sys.stderr)
+    return 1 if logs.unreadable else 0
 
 
 def _say(log: PartitionLog, *, dry_run: bool) -> None:

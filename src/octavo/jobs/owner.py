@@ -29,6 +29,7 @@ class Terms:
     configs: Mapping[str, Given] = field(default_factory=dict)  # a broker's
     topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
     now_ms: int | None = None
+    skip_unreadable: bool = False  # partitions that cannot be loaded are left as they are
     dry_run: bool = False  # nothing on the disk changes, and nothing is locked
 
 
@@ -58,6 +59,7 @@ def owned_as(
             environment=environment,
             only=terms.only,
             create=terms.create,
+            skip_unreadable=terms.skip_unreadable,
             progress=progress,
         )
         scheduler.forget()

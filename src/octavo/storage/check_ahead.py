@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Executor, Future
 from typing import NamedTuple
 
-from octavo.storage.recover import Checked, check_segment
+from octavo.storage.recover import Checked, Progress, check_segment, no_progress
 from octavo.storage.segment import Segment
 
 
@@ -21,7 +21,9 @@ class Checkers(NamedTuple):
     threads: int
 
 
-def check_ahead(segments: Sequence[Segment], checkers: Checkers | None) -> Generator[Checked | None, None, None]:
+def check_ahead(
+    segments: Sequence[Segment], checkers: Checkers | None, progress: Progress = no_progress
+) -> Generator[Checked | None, None, None]:
     """What a check says of each segment, in order; None: whoever rebuilds it is to check it on the way.
 
     No more segments are begun than there are threads, so that little is in vain when one turns out to be damaged.
@@ -32,7 +34,7 @@ def check_ahead(segments: Sequence[Segment], checkers: Checkers | None) -> Gener
     begun: deque[Future[Checked]] = deque()
     try:
         for segment in segments:
-            begun.append(checkers.executor.submit(check_segment, segment))
+            begun.append(checkers.executor.submit(check_segment, segment, progress))
             if len(begun) > checkers.threads:
                 yield begun.popleft().result()
         while begun:

@@ -30,10 +30,9 @@ def close_logs(logs: OpenLogs, scheduler: Scheduler) -> None:
 def _close(logs: OpenLogs, root: LogRoot) -> KafkaStorageError | None:
     try:
         with root.using():
-            open_logs = logs.of(root)
-            for log in (*open_logs.values(), *(log for home, log in logs.unserved if home is root)):
+            for log in logs.all_of(root):
                 log.close()
-            root.write_checkpoints(open_logs)
+            root.write_checkpoints(logs.of(root))
             root.mark_clean()
     except KafkaStorageError as error:
         return error

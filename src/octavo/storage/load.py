@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -20,16 +20,13 @@ from octavo.storage.epochs import LeaderEpochs
 from octavo.storage.local_log import LocalLog
 from octavo.storage.producer_files import Producers
 from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS
-from octavo.storage.recover import Checked, Recovered, recover_segment
+from octavo.storage.recover import Checked, Progress, Recovered, no_progress, recover_segment
 from octavo.storage.segment import Segment, SegmentOffsetOverflowError, Tail
 from octavo.storage.segments import Segments
 from octavo.storage.snapshots import SnapshotFiles
 from octavo.storage.split import split
 from octavo.storage.swap import Swap
 from octavo.storage.transient_files import settle_transient_files
-
-# Called with each segment that was recovered, and how many bytes of others are still to be.
-Progress = Callable[[Recovered, int], None]
 
 Result = TypeVar("Result")
 
@@ -47,7 +44,7 @@ class LoadRequest:
     log_start_offset: int = 0
     recovery_point: int = 0
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
-    progress: Progress = field(default=lambda recovered, bytes_left: None)
+    progress: Progress = no_progress  # of what recovery reads
     checkers: Checkers | None = None  # who checks segments ahead, where there are several
 
 
@@ -86,6 +83,8 @@ class _Loader:
         self._files.mkdir(request.folder)
         self._deleter = Deleter(self._files, self._world.scheduler)
         self._is_going = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
+        self._deleted: list[str] = []
+        self._found_snapshots: set[int] = set()  # their offsets
         self._recovered: list[Recovered] = []
         self._dropped: list[DroppedSegment] = []
 
@@ -95,7 +94,7 @@ class _Loader:
         4. Bring epochs and producers to the log's end.
         """
         request = self._request
-        deleted = settle_transient_files(self._files, request.folder, self._swap_end)
+        self._deleted = settle_transient_files(self._files, request.folder, self._swap_end)
         self._epochs = LeaderEpochs(self._files, request.folder)
         self._segments = Segments()
         self._retry_on_overflow(self._open_segments)
@@ -107,9 +106,10 @@ class _Loader:
         producers = self._producers()
         producers.snapshots.delete_stray(self._segments.base_offsets)
         producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)
+        self._note_deleted_snapshots(producers.snapshots.offsets)
         log.release()
-        log.is_changed = log.is_changed or bool(deleted or self._recovered)
-        return Loaded(log, self._epochs, producers, log_start_offset, deleted, self._recovered, self._dropped)
+        log.is_changed = log.is_changed or bool(self._deleted or self._recovered)
+        return Loaded(log, self._epochs, producers, log_start_offset, self._deleted, self._recovered, self._dropped)
 
     def _producers(self) -> Producers:
         snapshots = SnapshotFiles(self._files, self._request.folder)
@@ -127,9 +127,11 @@ class _Loader:
         names = set(self._files.names(self._request.folder))
         parsed = sorted(file for file in map(SegmentFile.parse, names) if file is not None and not file.transient)
         logs = [file.base_offset for file in parsed if file.kind is FileKind.LOG]
+        self._found_snapshots |= {file.base_offset for file in parsed if file.kind is FileKind.PRODUCER_SNAPSHOT}
         for file in parsed:
             if file.kind in _INDEXES and file.base_offset not in logs:
                 self._files.unlink(self._request.folder / file.name)
+                self._deleted.append(file.name)
         unflushed_from = self._unflushed_from(logs)
         for base_offset in logs:
             segment = self._segment(base_offset)
@@ -142,6 +144,11 @@ class _Loader:
                 self._recover_segment(segment)
             self._segments.add(segment)
 
+    def _note_deleted_snapshots(self, kept: Sequence[int]) -> None:
+        """Those of segments that were dropped go with these, after a delay."""
+        gone = self._found_snapshots.difference(kept, (dropped.base_offset for dropped in self._dropped))
+        self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in sorted(gone)]
+
     def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
         """The base offset of the first segment that is recovered in any case."""
         request = self._request
@@ -149,12 +156,14 @@ class _Loader:
             return INT64_MAX
         return max((base for base in base_offsets if base <= request.recovery_point), default=0)
 
-    def _recover_segment(self, segment: Segment, checked: Checked | None = None) -> Recovered:
+    def _recover_segment(
+        self, segment: Segment, checked: Checked | None = None, progress: Progress = no_progress
+    ) -> Recovered:
         """Rebuild a segment, with producers as they were at its base offset; a snapshot saves doing that again."""
         producers = self._producers()
         start = self._request.log_start_offset
         producers.rebuild(self._segments, start, segment.base_offset, clean=False)
-        recovered = recover_segment(segment, producers.state, self._epochs, checked)
+        recovered = recover_segment(segment, producers.state, self._epochs, checked, progress)
         producers.take_snapshot()
         self._recovered.append(recovered)
         return recovered
@@ -187,16 +196,11 @@ class _Loader:
         return self._segments.active.tail() if len(self._segments) else None
 
     def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
-        bytes_left = sum(segment.size for segment in unflushed)
-        with closing(check_ahead(unflushed, self._request.checkers)) as checks:
+        progress = self._request.progress
+        with closing(check_ahead(unflushed, self._request.checkers, progress)) as checks:
             for number, (segment, checked) in enumerate(zip(unflushed, checks, strict=True), 1):
-                bytes_left -= segment.size
-                recovered = self._recover_segment(segment, checked)
-                if recovered.bytes_cut:
+                if self._recover_segment(segment, checked, progress).bytes_cut:
                     self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
-                    bytes_left = 0
-                self._request.progress(recovered, bytes_left)
-                if recovered.bytes_cut:
                     return
 
     def _unrecovered(self) -> LocalLog:

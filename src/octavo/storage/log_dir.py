@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from octavo.config import BrokerConfig, Given, LogConfig
-from octavo.errors import KafkaStorageError
+from octavo.config.table import parse_topic
+from octavo.errors import ConfigError, KafkaStorageError, OctavoError
 from octavo.format.names import TopicPartition
 from octavo.scheduler import EndScheduler, ThreadScheduler
 from octavo.storage.background import Background
@@ -17,7 +18,7 @@ from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.close_logs import close_logs
 from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
-from octavo.storage.log_roots import Paths, as_paths, live, open_roots
+from octavo.storage.log_roots import Paths, as_paths, cordoned, live, open_roots
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
@@ -36,6 +37,7 @@ class LogDir:
     lives, over what is stored for it. `only` names the partitions to open, a topic standing for all of its own: others
     are left as they are, so that a job on few of them does not wait for all; topics can be created all the same.
     A commit of several partitions that a crash interrupted is brought to its end before anything else.
+    A partition that cannot be loaded is an error, or with `skip_unreadable` left as it is and listed.
     Without `background` nothing happens but what its owner calls for, and files that are to be deleted later are
     deleted at the close. A directory whose disk fails goes offline, the others stay in use.
     """
@@ -50,23 +52,29 @@ class LogDir:
         only: Only | None = None,
         create: bool = True,
         background: bool = True,
+        skip_unreadable: bool = False,
         progress: RecoveryProgress | None = None,
     ) -> None:
         self.broker_config = BrokerConfig.of(configs or {})
+        _check_given(configs or {}, topic_configs or {})
         places, selection = as_paths(paths), Selection(only)
+        without_new = cordoned(places, self.broker_config.cordoned_log_dirs)
         self.environment = environment or Environment(self._scheduler() if background else EndScheduler())
         self.roots: list[LogRoot] = []
         self._closing = threading.Lock()
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
+            for root in self.roots:
+                root.is_cordoned = root.path in without_new
             self.commits = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
             selection.include(part.topic_partition for part in self.commits.pending_parts())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
-            opener.load_all()
-            finish(self.commits, self._open.logs)
+            opener.load_all(skip_unreadable=skip_unreadable)
+            if not self._open.unreadable:  # a part of the commit may lie in one of them
+                finish(self.commits, self._open.logs)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             if background:
                 work = Background(self._open, self.environment, self.broker_config)
@@ -111,6 +119,11 @@ class LogDir:
     def unserved(self) -> list[PartitionLog]:
         """The logs of -future and -stray folders: recovered and closed with the others, and nothing else."""
         return [log for _, log in self._open.unserved]
+
+    @property
+    def unreadable(self) -> dict[Path, OctavoError | OSError]:
+        """The folders of partitions that could not be loaded, and why."""
+        return dict(self._open.unreadable)
 
     @property
     def topics(self) -> dict[str, list[int]]:
@@ -189,3 +202,12 @@ class LogDir:
             # Not under that lock: background work may be waiting for it, and is waited for.
             self.cleaner.stop()
             close_logs(self._open, self.environment.scheduler)
+
+
+def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> None:
+    """Refuse configs before anything is opened, so that nothing changes."""
+    for name in ("log.dirs", "log.dir"):
+        if name in broker:
+            raise ConfigError(f"{name} is given as a config, expected the directories as the first argument alone")
+    for own in explicit.values():
+        parse_topic(own)

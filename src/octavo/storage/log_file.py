@@ -146,6 +146,14 @@ class LogFile:
         rows, _, _ = kernels.walk(data, 0, len(data), table[:1], False)
         return data, table[:rows]
 
+    def is_zero_from(self, position: int) -> bool:
+        """Whether nothing but zeros lies behind a position."""
+        for at in range(position, self.size, CHUNK_BYTES):
+            data = self.file.pread(min(CHUNK_BYTES, self.size - at), at)
+            if data.count(0) < len(data):
+                return False
+        return True
+
     def truncate_to(self, size: int) -> int:
         """Cut the file; returns how many bytes of it went."""
         cut = self.size - size

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 
 from octavo.errors import CorruptionError, KafkaStorageError, LogDirError
@@ -51,20 +52,27 @@ class LogRoot:
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
+        self.is_cordoned = False  # it gets no new partitions
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
         self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
         self.leaves_some = False  # there are folders that were not opened
+        self._unread: set[TopicPartition] = set()  # to be opened, but not readable
         self.recovery_points: dict[TopicPartition, int] = {}
         self.log_start_offsets: dict[TopicPartition, int] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
         self.on_offline: Callable[[], None] = lambda: None
         self._lock: DirectoryLock | None = None
+        self._made: list[Path] = []  # what `lock` made: the directory, then its parents
         self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
+
+    def exists(self) -> bool:
+        return self.files.exists(self.path)
 
     def lock(self, *, create: bool) -> None:
         """Take the directory's lock; a directory that is missing is made, or refused."""
-        if create and not self.files.exists(self.path):
+        if create and not self.exists():
+            self._made = _missing(self.files, self.path)
             self.files.mkdir(self.path)
             self.files.fsync_folder(self.path.parent)
         if not self.files.is_folder(self.path):
@@ -132,6 +140,12 @@ class LogRoot:
         self.recovery_points = read_offsets(self.files, self.path / RECOVERY_POINT_CHECKPOINT)
         self.log_start_offsets = read_offsets(self.files, self.path / LOG_START_OFFSET_CHECKPOINT)
         self.high_watermarks = read_offsets(self.files, self.path / REPLICATION_OFFSET_CHECKPOINT)
+
+    def leave_unread(self, folder: PartitionFolder) -> None:
+        """Count a partition that could not be loaded among those that are not opened."""
+        self.leaves_some = True
+        if folder.state is FolderState.CURRENT:
+            self._unread.add(folder.topic_partition)
 
     def forget(self, name: TopicPartition) -> None:
         """What the checkpoints say of a partition is of one that was there before."""
@@ -206,8 +220,20 @@ class LogRoot:
             self._lock.release()
             self._lock = None
 
+    def discard(self) -> None:
+        """Unlock a directory in which nothing was changed; one that `lock` made is removed again."""
+        self.unlock()
+        with suppress(OSError):  # it is not empty: another process was quicker
+            for path in self._made:
+                self.files.rmdir(path)
+
     def _of_others(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        return {name: offset for name, offset in offsets.items() if name not in self.selection}
+        return {name: offset for name, offset in offsets.items() if name not in self.selection or name in self._unread}
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         write_offsets(self.files, self.path / name, offsets)
+
+
+def _missing(filesystem: FileSystem, path: Path) -> list[Path]:
+    """A folder that is not there, and those of its parents that are not either."""
+    return list(takewhile(lambda folder: not filesystem.exists(folder), (path, *path.parents)))

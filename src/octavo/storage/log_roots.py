@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from octavo.errors import KafkaStorageError, LogDirError
+from octavo.errors import ConfigError, KafkaStorageError, LogDirError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.identity import check_identity, make_identity
 from octavo.storage.log_root import LogRoot
 from octavo.storage.selection import Selection
+
+ALL_DIRECTORIES = "*"
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -27,17 +29,37 @@ def as_paths(given: Paths) -> list[Path]:
     return paths
 
 
+def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
+    """Those of the directories that cordoned.log.dirs names, however it writes them; refused if one is none of them."""
+    if ALL_DIRECTORIES in names:
+        return list(paths)
+    places = {path.resolve(): path for path in paths}
+    for name in names:
+        if Path(name).resolve() not in places:
+            expected = f"{ALL_DIRECTORIES} or log directories: {', '.join(map(str, paths))}"
+            raise ConfigError(f"cordoned.log.dirs names {name}, expected {expected}")
+    return [places[Path(name).resolve()] for name in names]
+
+
 def open_roots(paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool) -> list[LogRoot]:
     """Lock the directories; of another broker's, of none's, or of one that a broker holds nothing changes.
 
-    1. Create what is missing. 2. Take all locks. 3. Compare identities, list folders. 4. Write missing identities.
-    A directory whose disk fails on the way is offline; refused if all are.
+    1. Lock those that are there. 2. Create what is missing, and lock it. 3. Compare identities, list folders. 4. Write
+    missing identities. What 2 created goes again, if it comes to no 4. A directory whose disk fails on the way is
+    offline; refused if all are.
     """
     roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
     try:
+        missing = []
         for root in roots:
             with suppress(KafkaStorageError), root.using():
-                root.lock(create=create)
+                if create and not root.exists():
+                    missing.append(root)
+                else:
+                    root.lock(create=False)
+        for root in missing:
+            with suppress(KafkaStorageError), root.using():
+                root.lock(create=True)
         identities = check_identity(live(roots))
         check_partitions(live(roots))
         make_identity(identities, environment.clock.time_ms())
@@ -45,7 +67,7 @@ def open_roots(paths: Sequence[Path], environment: Environment, selection: Selec
             raise KafkaStorageError(f"{roots[0].path} is offline: {roots[0].failure}")
     except BaseException:
         for root in roots:
-            root.unlock()
+            root.discard()
         raise
     return roots
 

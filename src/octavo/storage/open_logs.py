@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
-from octavo.errors import KafkaStorageError, UnknownTopicOrPartitionError
+from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.storage.log_root import LogRoot
 from octavo.storage.log_roots import live
 from octavo.storage.partition_log import PartitionLog
-
-ALL_DIRECTORIES = "*"
 
 
 class OpenLogs:
@@ -25,6 +24,7 @@ class OpenLogs:
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.unserved: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
         self.leaving: list[PartitionLog] = []  # their folders end in -delete
+        self.unreadable: dict[Path, OctavoError | OSError] = {}  # folders that could not be loaded, and why
         self.lock = threading.RLock()
         self.is_closed = False
         self._homes: dict[TopicPartition, LogRoot] = {}
@@ -72,6 +72,10 @@ class OpenLogs:
         """The open logs of one directory, in order."""
         return {name: self.logs[name] for name, home in sorted(self._homes.items()) if home is root}
 
+    def all_of(self, root: LogRoot) -> list[PartitionLog]:
+        """Every open log of one directory, those too that are not served."""
+        return [*self.of(root).values(), *(log for home, log in self.unserved if home is root)]
+
     def add(self, name: TopicPartition, root: LogRoot, log: PartitionLog) -> None:
         self.logs[name], self._homes[name] = log, root
         root.partitions.add(name)
@@ -81,12 +85,12 @@ class OpenLogs:
         self.leaving.append(self.logs.pop(name))
         self._homes.pop(name).partitions.discard(name)
 
-    def emptiest(self, cordoned: Collection[str]) -> LogRoot:
+    def emptiest(self) -> LogRoot:
         """The directory with the fewest partitions, of those that are in use and not cordoned."""
         usable = self.live_roots
         if not usable:
             raise KafkaStorageError("all log directories are offline")
-        free = [root for root in usable if str(root.path) not in cordoned and ALL_DIRECTORIES not in cordoned]
+        free = [root for root in usable if not root.is_cordoned]
         return min(free, key=lambda root: len(root.partitions)) if free else usable[0]
 
     def abandon_offline(self) -> None:

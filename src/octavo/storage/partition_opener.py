@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 
 from octavo.config import BrokerConfig
-from octavo.errors import KafkaStorageError
+from octavo.errors import KafkaStorageError, OctavoError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.storage.check_ahead import Checkers
 from octavo.storage.environment import Environment
@@ -16,11 +16,11 @@ from octavo.storage.load import LoadRequest
 from octavo.storage.log_root import LogRoot
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.recover import Recovered
+from octavo.storage.recover import no_progress
 from octavo.storage.topic_configs import TopicConfigs
 
-# Called with each segment that was recovered, and how many bytes of its partition are still to be.
-RecoveryProgress = Callable[[TopicPartition, Recovered, int], None]
+# Called with how many more bytes of a partition were read to recover it, from any thread.
+RecoveryProgress = Callable[[TopicPartition, int], None]
 
 
 class PartitionOpener:
@@ -40,8 +40,35 @@ class PartitionOpener:
         self._configs = configs
         self._progress = progress
 
-    def load_all(self) -> None:
-        """Open every partition that the directories' selection holds."""
+    def load_all(self, *, skip_unreadable: bool = False) -> None:
+        """Open every partition that the directories' selection holds.
+
+        One that cannot be loaded is left as it is, if that is wanted; else nothing is opened, and a directory that was
+        stopped cleanly still counts as such.
+        """
+        loading = self._begin_loading()
+        unreadable: list[OctavoError | OSError] = []
+        for root, folder, future in loading:
+            try:
+                self._add(root, folder, future.result())
+            except (OctavoError, OSError) as error:
+                if skip_unreadable:
+                    self._logs.unreadable[root.path / folder.name] = error
+                    root.leave_unread(folder)
+                elif isinstance(error, OSError):
+                    root.take_offline(error)
+                else:
+                    unreadable.append(error)
+        self._logs.abandon_offline()
+        if unreadable:
+            self._close_unchanged()
+            raise unreadable[0]
+        first = self._logs.roots[0]
+        if not self._logs.live_roots:
+            raise KafkaStorageError(f"{first.path}: {first.failure}")
+
+    def _begin_loading(self) -> list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]]:
+        """Load side by side; returns when all are loaded or have failed."""
         loading: list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]] = []
         threads = self._broker_config.num_recovery_threads_per_data_dir
         with ExitStack() as pools:
@@ -52,25 +79,27 @@ class PartitionOpener:
                 with suppress(KafkaStorageError), root.using():
                     root.begin()
                     loading += [(root, folder, pool.submit(opens, folder)) for folder in root.to_open()]
-        for root, folder, future in loading:
-            try:
-                log = future.result()
-            except OSError as error:
-                root.take_offline(error)
-                continue
-            if folder.state is FolderState.CURRENT:
-                stored = self._configs.stored.get(folder.topic)
-                if log.topic_id is None and stored is not None:
-                    # A crash came between the folder and its partition.metadata; a broker would take it for a stray.
-                    with suppress(KafkaStorageError):
-                        log.set_topic_id(stored.topic_id)
-                self._logs.add(folder.topic_partition, root, log)
-            else:
-                self._logs.unserved.append((root, log))
-        self._logs.abandon_offline()
-        first = self._logs.roots[0]
-        if not self._logs.live_roots:
-            raise KafkaStorageError(f"{first.path}: {first.failure}")
+        return loading
+
+    def _add(self, root: LogRoot, folder: PartitionFolder, log: PartitionLog) -> None:
+        if folder.state is not FolderState.CURRENT:
+            self._logs.unserved.append((root, log))
+            return
+        stored = self._configs.stored.get(folder.topic)
+        if log.topic_id is None and stored is not None:
+            # A crash came between the folder and its partition.metadata; a broker would take it for a stray.
+            with suppress(KafkaStorageError):
+                log.set_topic_id(stored.topic_id)
+        self._logs.add(folder.topic_partition, root, log)
+
+    def _close_unchanged(self) -> None:
+        """Close what was loaded, of directories that were stopped cleanly, and mark them again."""
+        for root in self._logs.live_roots:
+            if root.clean:
+                with suppress(KafkaStorageError), root.using():
+                    for log in self._logs.all_of(root):
+                        log.close()
+                    root.mark_clean()
 
     def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> None:
         """Make a partition's folder and open its log."""
@@ -84,12 +113,7 @@ class PartitionOpener:
         self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
     ) -> PartitionLog:
         """The log in a folder, which is created where it is missing."""
-        name, progress = folder.topic_partition, self._progress
-
-        def recovered(segment: Recovered, bytes_left: int) -> None:
-            if progress is not None:
-                progress(name, segment, bytes_left)
-
+        name = folder.topic_partition
         request = LoadRequest(
             folder=root.path / folder.name,
             config=self._configs.of(folder.topic),
@@ -98,7 +122,7 @@ class PartitionOpener:
             log_start_offset=root.log_start_offsets.get(name, 0),
             recovery_point=root.recovery_points.get(name, 0),
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
-            progress=recovered,
+            progress=no_progress if self._progress is None else partial(self._progress, name),
             checkers=checkers,
         )
         return PartitionLog(request, on_failure=root.take_offline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +19,19 @@ from octavo.storage.segment import Segment
 _BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
 # More than readers take at once: nothing is decoded that the CPU's cache should still hold, and fewer calls are made.
 _CHUNK_BYTES = 8 << 20
+_NO_BATCH = "no batch: its length is too small for one"
 _ENDINGS = {
     Stop.INCOMPLETE_HEADER: "the header of a batch is cut off",
     Stop.INCOMPLETE_BATCH: "a batch is cut off",
-    Stop.SIZE_TOO_SMALL: "no batch: its length is too small for one",
+    Stop.SIZE_TOO_SMALL: _NO_BATCH,
 }
+
+# Called with how many bytes were read since the last call.
+Progress = Callable[[int], None]
+
+
+def no_progress(_: int) -> None:
+    """Where nobody waits."""
 
 
 class Recovered(NamedTuple):
@@ -41,19 +50,25 @@ class Checked(NamedTuple):
     problem: str | None  # what was found there
 
 
-def check_segment(segment: Segment) -> Checked:
+def check_segment(segment: Segment, progress: Progress = no_progress) -> Checked:
     """Check every batch from the first on. Nothing changes, so that segments can be checked side by side."""
     end_position, problem = 0, None
     for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES, check_crc=True):
         _, found, problem = _sound(chunk, segment.base_offset)
         end_position += found.end
+        progress(found.end)
         if problem is not None:
             break
-    return Checked(end_position, problem)
+    progress(segment.size - end_position)
+    return Checked(end_position, _explained(problem, segment, end_position))
 
 
 def recover_segment(
-    segment: Segment, producers: ProducerStateManager, epochs: LeaderEpochs, checked: Checked | None = None
+    segment: Segment,
+    producers: ProducerStateManager,
+    epochs: LeaderEpochs,
+    checked: Checked | None = None,
+    progress: Progress = no_progress,
 ) -> Recovered:
     """Check every batch from the first on, unless that was done, and end the segment before the first broken one.
 
@@ -64,6 +79,7 @@ def recover_segment(
     """
     segment.reset_index()
     valid, problem = 0, None
+    progress = progress if checked is None else no_progress  # the check has told all
     end = None if checked is None else checked.end_position
     for chunk in segment.files.log.chunks(end=end, chunk_bytes=_CHUNK_BYTES, check_crc=checked is None):
         table, found, problem = _sound(chunk, segment.base_offset)
@@ -82,10 +98,14 @@ def recover_segment(
             for aborted in replay.aborted:
                 segment.files.txn_index.append(aborted)
             valid += found.end
+            progress(found.end)
         if problem is not None:
             break
-    if problem is None and checked is not None:
+    if checked is None:
+        problem = _explained(problem, segment, valid)
+    elif problem is None:
         problem = checked.problem
+    progress(segment.size - valid)
     bytes_cut = segment.files.log.truncate_to(valid)
     segment.close_out()
     return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None)
@@ -112,6 +132,13 @@ def _sound(chunk: Chunk, base_offset: int) -> _Sound:
             table = table[: broken[0]]
             return _Sound(table, summarize(table), _flaw(chunk.table[broken[0]], base_offset))
     return _Sound(table, found, None if chunk.stop is None else _ENDINGS.get(chunk.stop))
+
+
+def _explained(problem: str | None, segment: Segment, position: int) -> str | None:
+    """What ends a segment: bytes that are no batch may be room that nothing was written to."""
+    if problem == _NO_BATCH and segment.files.log.is_zero_from(position):
+        return "zeros of a preallocated file"
+    return problem
 
 
 def _flaw(batch: np.void, base_offset: int) -> str:

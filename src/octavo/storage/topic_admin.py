@@ -109,9 +109,7 @@ class TopicAdmin:
                     root.write_checkpoints(self._logs.of(root))
 
     def _check_name(self, topic: str) -> None:
-        problem = topic_problem(topic)
-        if problem is not None:
-            raise InvalidTopicError(f"topic name is invalid: {problem}")
+        check_topic_name(topic)
         for other in self._logs.known_topics:
             if other == topic:
                 raise TopicExistsError(f"topic {topic} exists already")
@@ -127,7 +125,7 @@ class TopicAdmin:
     def _create_partition(self, name: TopicPartition, topic_id: bytes) -> LogRoot:
         """Make it where there are the fewest; where that disk fails, in the next directory."""
         while True:
-            root = self._logs.emptiest(self._broker_config.cordoned_log_dirs)
+            root = self._logs.emptiest()
             try:
                 self._opener.create(name, root, topic_id)
                 return root
@@ -139,3 +137,10 @@ class TopicAdmin:
         for root in self._logs.live_roots:
             with suppress(KafkaStorageError), root.using():
                 write_topics(self._environment.filesystem, root.path, self._configs.stored)
+
+
+def check_topic_name(topic: str) -> None:
+    """Refuse a name that no topic may have."""
+    problem = topic_problem(topic)
+    if problem is not None:
+        raise InvalidTopicError(f"topic name is invalid: {problem}")
