@@ -10,6 +10,7 @@ import pytest
 from octavo.client.offsets import OffsetAndMetadata
 from octavo.errors import (
     ConfigError,
+    CorruptionError,
     CorruptRecordError,
     IllegalStateError,
     NoOffsetForPartitionError,
@@ -20,6 +21,7 @@ from octavo.format.batch import Origin, build_batch
 from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record, TimestampType
+from octavo.kernels import crc32c
 from octavo.scan.records import ConsumerRecord
 from octavo.storage.append_origin import AppendOrigin
 from tests.client.stores import Store
@@ -215,10 +217,7 @@ def test_read_committed_passes_over_what_was_aborted(store: Store) -> None:  # T
 def test_a_damaged_batch_is_not_passed_over(store: Store) -> None:
     store.logs.create_topic("t", 1)
     fill(store, b"first", b"second", b"third")
-    (path,) = (store.folder / "t-0").glob("*.log")
-    content = bytearray(path.read_bytes())
-    content[content.index(b"second")] ^= 1
-    path.write_bytes(content)
+    damage(store, 0, b"second")
     consumer = store.logs.consumer("t")
     assert values(consumer.poll()) == {T0: [b"first"]}
     with pytest.raises(CorruptRecordError, match="the batch at offset 1 is damaged"):
@@ -227,6 +226,73 @@ def test_a_damaged_batch_is_not_passed_over(store: Store) -> None:
     assert values(consumer.poll()) == {T0: [b"third"]}
     unchecked = store.logs.consumer("t", check_crcs=False)
     assert values(unchecked.poll())[T0][1] == b"recond"
+
+
+def damage(store: Store, partition: int, at: bytes) -> None:
+    """Flip a bit of the log where these bytes begin."""
+    (path,) = (store.folder / f"t-{partition}").glob("*.log")
+    content = bytearray(path.read_bytes())
+    content[content.index(at)] ^= 1
+    path.write_bytes(content)
+
+
+def test_damage_in_one_partition_loses_no_records_of_another(store: Store) -> None:
+    store.logs.create_topic("t", 2)
+    fill(store, b"1", b"2")
+    fill(store, b"damaged", partition=1)
+    damage(store, 1, b"damaged")
+    consumer = store.logs.consumer("t", group="g")
+    assert values(consumer.poll()) == {T0: [b"1", b"2"]}
+    for _ in range(3):
+        with pytest.raises(CorruptRecordError, match="t-1: the batch at offset 0 is damaged"):
+            consumer.poll()
+    fill(store, b"3")
+    consumer.seek(T1, 1)
+    assert values(consumer.poll()) == {T0: [b"3"]}
+    consumer.commit()
+    assert consumer.committed(T0) == OffsetAndMetadata(3)
+
+
+def test_the_poll_after_records_raises_what_ended_them(store: Store) -> None:
+    store.logs.create_topic("t", 3)
+    consumer = store.logs.consumer("t", auto_offset_reset="none")
+    consumer.seek(T0, 0)
+    consumer.seek(T1, 0)
+    for number in range(3):
+        fill(store, b"%d" % number)
+        fill(store, b"%d" % number, partition=1)
+        assert values(consumer.poll()) == {T0: [b"%d" % number], T1: [b"%d" % number]}
+        with pytest.raises(NoOffsetForPartitionError, match="t-2"):
+            consumer.poll()
+
+
+def test_records_that_break_the_format_are_not_passed_over(store: Store) -> None:
+    """Their checksum is right: the error comes with the decoding, in the middle of what was fetched."""
+    store.logs.create_topic("t", 1)
+    fill(store, b"first", b"second")
+    (path,) = (store.folder / "t-0").glob("*.log")
+    content = path.read_bytes()
+    bad = bytearray(content[content.index(b"first") + len(b"first") + 1 :])
+    bad[bad.index(b"second") - 1] = 0x7F  # the length of the value
+    bad[17:21] = crc32c(memoryview(bad)[21:]).to_bytes(4)
+    path.write_bytes(content[: -len(bad)] + bad)
+    consumer = store.logs.consumer("t")
+    assert values(consumer.poll()) == {T0: [b"first"]}
+    for _ in range(2):
+        with pytest.raises(CorruptionError):
+            consumer.poll()
+    assert consumer.position(T0) == 1
+
+
+def test_a_loop_that_was_left_goes_on_with_the_next_record(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer() as producer:
+        for number in range(10):
+            producer.send("t", b"%d" % number)
+    consumer = store.logs.consumer("t", max_poll_records=3)
+    read = [next(iter(consumer)).value for _ in range(5)]
+    read += [record.value for record in consumer]
+    assert read == [b"%d" % number for number in range(10)]
 
 
 def test_commits_are_read_back_after_a_restart(store: Store) -> None:  # L5

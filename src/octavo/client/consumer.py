@@ -109,22 +109,39 @@ class Consumer:
         return set(self._states)
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition, at most max.poll.records; waits up to a time for the first (-1: for ever)."""
+        """The next records by partition, at most max.poll.records; waits up to a time for the first (-1: for ever).
+
+        Where a partition cannot be read, those that could be before it are returned, and the next poll raises.
+        """
         limit = self.config.max_poll_records if max_records is None else max_records
         end = _end(timeout_ms)
         while True:
             self._refresh()
-            found: dict[TopicPartition, list[ConsumerRecord]] = {}
-            for state in self._in_turn():
-                records, position = state.take(limit)
-                if records:
-                    state.advance(position)
-                    found[state.name] = records
-                    limit -= len(records)
-                if not limit:
-                    break
+            found = self._collect(limit)
             if found or not self._wait(end):
                 return found
+
+    def _collect(self, limit: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """What the partitions have at once; positions move only with records that are handed out."""
+        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        ends: list[tuple[PartitionState, int]] = []
+        for state in self._in_turn():
+            if not limit:
+                break
+            try:
+                records, position = state.take(limit)
+            except Exception:
+                if not found:
+                    raise
+                self._turn = self._readable().index(state)  # it comes first next time
+                break
+            if records:
+                found[state.name] = records
+                ends.append((state, position))
+                limit -= len(records)
+        for state, position in ends:
+            state.advance(position)
+        return found
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends when there has been none for consumer.timeout.ms, and commits then."""
@@ -269,11 +286,14 @@ class Consumer:
 
     def _in_turn(self) -> list[PartitionState]:
         """The partitions to read, another one first each time."""
-        states = [state for state in self._states.values() if not state.is_paused]
+        states = self._readable()
         if not states:
             return []
         first, self._turn = self._turn % len(states), self._turn + 1
         return states[first:] + states[:first]
+
+    def _readable(self) -> list[PartitionState]:
+        return [state for state in self._states.values() if not state.is_paused]
 
     def _wait(self, end: float | None) -> bool:
         """Whether there is time to look once more; sleeps a little then."""

@@ -17,9 +17,21 @@ class PartitionState:
     """`position` is the next offset to hand out; None while there is none to begin with (by_duration may have to wait).
 
     `seeks` counts how often it was set from outside, by which a loop sees that what it holds is no longer wanted.
+    What was taken counts only once `advance` says so: until then the next `take` begins with the same records.
     """
 
-    __slots__ = ("_chunk", "_clock", "_form", "_position", "_reset", "is_paused", "log", "name", "seeks")
+    __slots__ = (
+        "_chunk",
+        "_chunk_position",
+        "_clock",
+        "_form",
+        "_position",
+        "_reset",
+        "is_paused",
+        "log",
+        "name",
+        "seeks",
+    )
 
     def __init__(
         self, name: TopicPartition, log: PartitionLog, form: FetchForm, reset: OffsetReset, clock: Clock
@@ -33,6 +45,7 @@ class PartitionState:
         self._clock = clock
         self._position: int | None = None
         self._chunk: Chunk | None = None
+        self._chunk_position = 0  # what is left of the chunk begins there
 
     @property
     def position(self) -> int | None:
@@ -54,28 +67,38 @@ class PartitionState:
         return self._position
 
     def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
-        """The next records, at most so many, and the position behind them; `advance` moves there."""
-        position = self.find_position()
-        while position is not None:
-            if self._chunk is None:
-                self._chunk = self._fetch(position)
-                if self._chunk is None:
-                    return [], self._position if self._position is not None else position
-            records = list(islice(self._chunk.records, limit))
-            if len(records) == limit:
+        """The next records, at most so many, and the position behind them; `advance` moves there.
+
+        What comes before damage is handed out; the error is raised by the call that begins with it.
+        """
+        while (position := self.find_position()) is not None:
+            chunk, self._chunk = self._chunk, None  # kept only if it goes on: a generator that has raised does not
+            if chunk is None or self._chunk_position != position:
+                chunk = self._fetch(position)
+                if chunk is None:
+                    break
+            records: list[ConsumerRecord] = []
+            try:
+                records.extend(islice(chunk.records, limit))
+            except Exception:
+                if not records:
+                    raise
                 return records, records[-1].offset + 1
-            position, self._chunk = self._chunk.next_position, None
+            if len(records) == limit:
+                self._chunk, self._chunk_position = chunk, records[-1].offset + 1
+                return records, self._chunk_position
             if records:
-                return records, position
-            self._position = position
+                return records, chunk.next_position
+            self._position = chunk.next_position
         return [], -1
 
     def _fetch(self, position: int) -> Chunk | None:
+        """What follows the position, or the one that auto.offset.reset puts in its place."""
         try:
             return fetch(self.name, self.log, position, self._form)
         except OffsetOutOfRangeError:
             if self._reset.kind == "none":
                 raise
             self._position = None
-            position_now = self.find_position()
-            return None if position_now is None else fetch(self.name, self.log, position_now, self._form)
+            reset = self.find_position()
+            return None if reset is None else fetch(self.name, self.log, reset, self._form)
