@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from octavo.client.assignors import ASSIGNORS, range_assignor, sticky_assignor
 from octavo.client.consumer import Consumer
 from octavo.client.consumer_config import ConsumerConfig
-from octavo.errors import IllegalStateError
+from octavo.client.offsets import OffsetAndMetadata, OffsetStore
+from octavo.errors import IllegalStateError, KafkaStorageError
 from octavo.format.names import TopicPartition
 from tests.client.stores import Store
 
@@ -99,6 +100,45 @@ def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
             if len(read) == 3:
                 break
     assert sorted(value or b"" for value in read) == [b"0", b"1", b"2", b"3"]
+
+
+def test_deleting_a_topic_leaves_the_offsets_of_the_others(store: Store) -> None:
+    for topic in ("t", "u"):
+        store.logs.create_topic(topic, 1)
+        with store.logs.producer() as producer:
+            producer.send(topic, b"1")
+    consumer = store.logs.consumer(["t", "u"], group="g")
+    by_hand = store.logs.consumer(group="h")
+    by_hand.assign([("t", 0), ("u", 0)])
+    assert len(consumer.poll()) == len(by_hand.poll()) == 2
+    store.logs.delete_topic("t")
+    consumer.commit()
+    by_hand.commit()
+    for group in ("g", "h"):
+        watcher = store.logs.consumer(group=group)
+        assert watcher.committed(("u", 0)) == OffsetAndMetadata(1) and watcher.committed(("t", 0)) is None
+    assert polled(consumer) == [partitions("u", 0)]
+    store.logs.delete_topic("u")
+    consumer.close()
+    by_hand.close()
+    assert store.logs.consumer("t", group="g").poll() == {}
+
+
+def test_a_member_leaves_its_group_though_its_commit_fails(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer() as producer:
+        producer.send("t", b"1")
+    first, second = (store.logs.consumer("t", group="g") for _ in range(2))
+    assert polled(first, second) == [partitions("t", 0), set()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OffsetStore, "commit", failing)
+        with pytest.raises(KafkaStorageError):
+            first.close()
+    assert polled(second) == [partitions("t", 0)]
+
+
+def failing(*_: object) -> None:
+    raise KafkaStorageError("a disk that failed")
 
 
 MEMBERS = st.dictionaries(

@@ -98,11 +98,13 @@ class Consumer:
 
     def unsubscribe(self) -> None:
         """Read nothing any more; what was handed out is committed."""
-        if self._membership is not None:
+        try:
             self._commit_automatically(set(self._states))
-            self._membership.leave()
-        self._membership = None
-        self._states.clear()
+        finally:  # whatever becomes of the commit, the others get the partitions
+            if self._membership is not None:
+                self._membership.leave()
+            self._membership = None
+            self._states.clear()
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that this consumer reads now."""
@@ -304,8 +306,10 @@ class Consumer:
         return False
 
     def _positions(self, names: set[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        positions = {name: self._states[name].position for name in names if name in self._states}
-        return {name: OffsetAndMetadata(offset) for name, offset in positions.items() if offset is not None}
+        """Where these partitions were read up to; of a topic that was deleted there is nothing to commit."""
+        states = [state for name, state in self._states.items() if name in names]
+        there = [state for state in states if self._logs.logs.get(state.name) is state.log]
+        return {state.name: OffsetAndMetadata(state.position) for state in there if state.position is not None}
 
     def _commit_automatically(self, names: set[TopicPartition]) -> None:
         self._last_commit_ms = self._clock.time_ms()
