@@ -174,6 +174,16 @@ def test_an_unknown_topic(store: Path) -> None:
     assert (run.exit, run.stdout) == (1, "") and "there is no topic orders" in run.stderr
 
 
+def test_one_disk_of_several_gets_no_records(tmp_path: Path) -> None:
+    """Keys would go to other partitions than those that Kafka chooses."""
+    disks = tmp_path / "1", tmp_path / "2"
+    octavo("create", *map(str, disks), "--topic", "t", "--partitions", "4")
+    for disk, missing in zip(disks, (1, 0), strict=True):
+        run = produce(disk, b"v")
+        assert run.exit == 1 and f"partition {missing} of topic t is in none of the log directories" in run.stderr
+    assert all(not path.stat().st_size for path in tmp_path.glob("*/t-*/*.log"))
+
+
 def test_a_locked_directory_is_refused(store: Path) -> None:
     with locked(store):
         before = state(store)

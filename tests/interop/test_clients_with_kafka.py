@@ -146,7 +146,8 @@ def test_assignors_share_out_as_kafkas_do(jvm: ModuleType, name: str, ours: Any)
             )
             for entry in assignor.assign(infos, subscriptions).entrySet()
         }
-        assert {member: sorted(names) for member, names in ours(members, counts, {}).items()} == found
+        partitions = {topic: range(count) for topic, count in counts.items()}
+        assert {member: sorted(names) for member, names in ours(members, partitions, {}).items()} == found
 
 
 def test_kafkas_coordinator_reads_our_commits(jvm: ModuleType, tmp_path: Path) -> None:  # L5

@@ -13,6 +13,7 @@ from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
 from octavo.errors import InvalidPartitionsError
+from octavo.storage.topic_admin import check_complete
 
 
 def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -70,10 +71,7 @@ def command(
 
 
 def _check_total(total: int, topic: str, known: list[int]) -> None:
-    missing = next(iter(set(range(known[-1])) - set(known)), None)
-    if missing is not None:
-        problem = f"partition {missing} of topic {topic} is in none of the log directories"
-        raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
+    check_complete(topic, known)
     if total <= len(known):
         raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions, expected a larger total")
 

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from octavo.format.names import TopicPartition
 
-# Members to their topics, topics to their numbers of partitions, members to what they have now.
+# Members to their topics, topics to the partitions that are there, in order, members to what they have now.
 Subscriptions = Mapping[str, frozenset[str]]
-Counts = Mapping[str, int]
+Partitions = Mapping[str, Sequence[int]]
 Assignment = dict[str, list[TopicPartition]]
-Assignor = Callable[[Subscriptions, Counts, Mapping[str, list[TopicPartition]]], Assignment]
+Assignor = Callable[[Subscriptions, Partitions, Mapping[str, list[TopicPartition]]], Assignment]
 
 
-def range_assignor(subscriptions: Subscriptions, counts: Counts, _: Mapping[str, list[TopicPartition]]) -> Assignment:
+def range_assignor(
+    subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
+) -> Assignment:
     """Topic by topic, each member a range; the first members get one more where it does not come out even."""
     assigned: Assignment = {member: [] for member in subscriptions}
-    for topic, count in sorted(counts.items()):
+    for topic, numbers in sorted(partitions.items()):
         members = sorted(member for member, topics in subscriptions.items() if topic in topics)
         start = 0
         for slot, member in enumerate(members):
-            size = count // len(members) + (slot < count % len(members))
-            assigned[member] += [TopicPartition(topic, number) for number in range(start, start + size)]
+            size = len(numbers) // len(members) + (slot < len(numbers) % len(members))
+            assigned[member] += [TopicPartition(topic, number) for number in numbers[start : start + size]]
             start += size
     return assigned
 
 
 def roundrobin_assignor(
-    subscriptions: Subscriptions, counts: Counts, _: Mapping[str, list[TopicPartition]]
+    subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
     """All partitions in order, dealt out in turn; who does not want one is passed over."""
     assigned: Assignment = {member: [] for member in subscriptions}
     members, turn = sorted(subscriptions), 0
-    for name in _all_partitions(counts):
+    for name in _all_partitions(partitions):
         if not any(name.topic in topics for topics in subscriptions.values()):
             continue
         while name.topic not in subscriptions[members[turn % len(members)]]:
@@ -43,14 +45,14 @@ def roundrobin_assignor(
 
 
 def sticky_assignor(
-    subscriptions: Subscriptions, counts: Counts, current: Mapping[str, list[TopicPartition]]
+    subscriptions: Subscriptions, partitions: Partitions, current: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
     """As even as may be, moving as little as may be: members keep what they have, up to their share.
 
     A partition without an owner goes to the member with the fewest that wants it; then partitions move from members
     with two more than another that wants them.
     """
-    there = set(_all_partitions(counts))
+    there = set(_all_partitions(partitions))
     assigned: Assignment = {member: [] for member in sorted(subscriptions)}
     free = set(there)
     for member in assigned:
@@ -80,8 +82,8 @@ def _uneven(assigned: Assignment, subscriptions: Subscriptions) -> tuple[TopicPa
     return None
 
 
-def _all_partitions(counts: Counts) -> list[TopicPartition]:
-    return [TopicPartition(topic, number) for topic, count in sorted(counts.items()) for number in range(count)]
+def _all_partitions(partitions: Partitions) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for topic, numbers in sorted(partitions.items()) for number in numbers]
 
 
 ASSIGNORS: Mapping[str, Assignor] = {

@@ -10,7 +10,7 @@ import itertools
 import threading
 from dataclasses import dataclass, field
 
-from octavo.client.assignors import ASSIGNORS, Counts
+from octavo.client.assignors import ASSIGNORS, Partitions
 from octavo.format.names import TopicPartition
 
 
@@ -34,7 +34,7 @@ class Group:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._members: dict[str, Member] = {}
-        self._counts: Counts = {}
+        self._partitions: Partitions = {}
         self._numbers = itertools.count(1)
         self.generation = 0
 
@@ -56,12 +56,12 @@ class Group:
                 member.owned.clear()
                 self._share_out()
 
-    def subscribe(self, member: Member, topics: frozenset[str], counts: Counts) -> None:
-        """Note what a member wants, and how many partitions these topics have now."""
+    def subscribe(self, member: Member, topics: frozenset[str], partitions: Partitions) -> None:
+        """Note what a member wants, and which partitions these topics have now."""
         with self._lock:
-            known = {**self._counts, **counts}
-            if topics != member.topics or known != self._counts:
-                member.topics, self._counts = topics, known
+            known = {**self._partitions, **partitions}
+            if topics != member.topics or known != self._partitions:
+                member.topics, self._partitions = topics, known
                 self._share_out()
 
     def heartbeat(self, member: Member, now_ms: int) -> None:
@@ -102,9 +102,9 @@ class Group:
         assignor = ASSIGNORS[next(iter(self._members.values())).assignor]
         subscriptions = {name: member.topics for name, member in self._members.items()}
         wanted = frozenset[str]().union(*subscriptions.values())
-        counts = {topic: count for topic, count in self._counts.items() if topic in wanted}
+        partitions = {topic: numbers for topic, numbers in self._partitions.items() if topic in wanted}
         current = {name: sorted(member.owned) for name, member in self._members.items()}
-        for name, names in assignor(subscriptions, counts, current).items():
+        for name, names in assignor(subscriptions, partitions, current).items():
             self._members[name].target = frozenset(names)
 
 

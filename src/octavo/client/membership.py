@@ -65,14 +65,20 @@ class Subscription(NamedTuple):
     pattern: re.Pattern[str] | None = None
     exclude_internal_topics: bool = True
 
-    def counts(self, logs: LogDir) -> dict[str, int]:
-        """The topics that there are, with their numbers of partitions."""
-        found = {topic: _count(logs, topic) for topic in self.topics}
-        if self.pattern is not None:
-            names = {name.topic for name in list(logs.logs) if self.pattern.fullmatch(name.topic)}
-            hidden = _INTERNAL if self.exclude_internal_topics else ()
-            found |= {topic: _count(logs, topic) for topic in names if topic not in hidden}
-        return {topic: count for topic, count in found.items() if count}
+    def partitions(self, logs: LogDir) -> dict[str, tuple[int, ...]]:
+        """The topics that there are, with the partitions that these directories hold: perhaps not all of them."""
+        found: dict[str, list[int]] = {}
+        for topic, number in list(logs.logs):
+            if topic in found or self._wants(topic):
+                found.setdefault(topic, []).append(number)
+        return {topic: tuple(sorted(numbers)) for topic, numbers in found.items()}
+
+    def _wants(self, topic: str) -> bool:
+        if topic in self.topics:
+            return True
+        if self.pattern is None or (self.exclude_internal_topics and topic in _INTERNAL):
+            return False
+        return self.pattern.fullmatch(topic) is not None
 
 
 class AllPartitions:
@@ -86,8 +92,8 @@ class AllPartitions:
         self._names: set[TopicPartition] = set()
 
     def refresh(self, now_ms: int, revoke: Revoke) -> Change:
-        counts = self._subscription.counts(self._logs)
-        names = {TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)}
+        there = self._subscription.partitions(self._logs)
+        names = {TopicPartition(topic, number) for topic, numbers in there.items() for number in numbers}
         revoked, assigned = self._names - names, names - self._names
         if not revoked and not assigned:
             return NO_CHANGE
@@ -123,8 +129,8 @@ class GroupShare:
             member = self._group.join(self._config.assignor, self._config.max_poll_interval_ms, now_ms)
             self._member, self._known = member, set()
         self._group.heartbeat(member, now_ms)
-        counts = self._subscription.counts(self._logs)
-        self._group.subscribe(member, frozenset(counts), counts)
+        there = self._subscription.partitions(self._logs)
+        self._group.subscribe(member, frozenset(there), there)
         revoked = self._group.revoked(member)
         if revoked:
             revoke(revoked)
@@ -139,10 +145,3 @@ class GroupShare:
         if self._member is not None:
             self._group.leave(self._member)
             self._member = None
-
-
-def _count(logs: LogDir, topic: str) -> int:
-    count = 0
-    while TopicPartition(topic, count) in logs.logs:
-        count += 1
-    return count

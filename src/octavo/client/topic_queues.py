@@ -11,6 +11,7 @@ from octavo.client.queue import PartitionQueue
 from octavo.errors import UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.storage.log_dir import LogDir
+from octavo.storage.topic_admin import check_complete
 
 
 class TopicQueues:
@@ -21,9 +22,11 @@ class TopicQueues:
         self._logs = logs
         self.lock = threading.Lock()
         self.queues: list[PartitionQueue] = []
-        self.refresh()
-        if not self.queues:
+        known = logs.topics.get(topic)
+        if known is None:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}, expected one of the directory's")
+        check_complete(topic, known)
+        self.refresh()
         self.sticky = StickyPartition(len(self.queues), batch_size, chooser)
 
     @property

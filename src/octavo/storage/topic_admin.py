@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from octavo.config import BrokerConfig, Given, LogConfig
@@ -144,3 +144,14 @@ def check_topic_name(topic: str) -> None:
     problem = topic_problem(topic)
     if problem is not None:
         raise InvalidTopicError(f"topic name is invalid: {problem}")
+
+
+def check_complete(topic: str, known: Sequence[int]) -> None:
+    """Refuse partitions, in order, of which some are missing between: keys would go to others than those of Kafka.
+
+    That there are more behind the last one cannot be seen.
+    """
+    missing = next((number for number, other in enumerate(known) if number != other), None)
+    if missing is not None:
+        problem = f"partition {missing} of topic {topic} is in none of the log directories"
+        raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
