@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import pyarrow as pa
 import pytest
 
 from octavo.client.producer_ids import FIRST_PRODUCER_ID
@@ -18,6 +19,7 @@ from octavo.errors import (
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT
 from octavo.format.record import Header
 from octavo.format.walker import walk
 from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME
@@ -56,6 +58,30 @@ def test_a_batch_waits_for_linger_ms(store: Store) -> None:  # T3
     store.world.scheduler.advance(1)
     assert first.done() and second.done()
     assert [batch["count"] for batch in walk(store.batches("t")).table] == [2]
+
+
+def test_own_appends_have_the_last_leader_epoch(store: Store) -> None:
+    """Also where that leader wrote nothing: its entry, at the log's end, is gone when the log has been loaded."""
+    store.logs.create_topic("t", 1)
+    with store.logs.producer(transactional_id="x") as producer, producer.transaction():
+        producer.send("t", b"1")
+        producer.send_offsets_to_transaction({("t", 0): 1}, "g")
+    ends = {name: log.log_end_offset for name, log in store.logs.logs.items() if log.log_end_offset}
+    assert {name.topic for name in ends} == {"t", "__consumer_offsets", "__transaction_state"}
+    store.logs.close()
+    for name, end in ends.items():
+        (store.folder / str(name) / LEADER_EPOCH_CHECKPOINT).write_text(f"0\n2\n0 0\n7 {end}\n")
+    logs = store.reopen()
+    with logs.producer(transactional_id="x") as producer, producer.transaction():
+        producer.send("t", b"2")
+        producer.flush()
+        producer.send_table("t", pa.table({"value": ["3"]}))
+        producer.send_offsets_to_transaction({("t", 0): 2}, "g")
+    logs.consumer(group="g").commit({("t", 0): 3})
+    for name, end in ends.items():
+        table = walk(store.batches(*name)).table
+        new = table[table["base_offset"] >= end]
+        assert len(new) and set(new["partition_leader_epoch"].tolist()) == {7}
 
 
 def test_a_full_batch_does_not_wait(store: Store) -> None:  # T3

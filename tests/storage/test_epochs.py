@@ -69,6 +69,17 @@ def test_truncation_from_both_ends(tmp_path: Path) -> None:
     assert epochs(tmp_path).entries == ((2, 12),)
 
 
+def test_the_epoch_of_our_own_appends_never_goes_backwards(tmp_path: Path) -> None:
+    assert epochs(tmp_path).leader_epoch == 0
+    found = epochs(tmp_path, (0, 0), (2, 80))
+    found.truncate_from_end(80)
+    assert (found.latest_epoch, found.leader_epoch) == (0, 2)
+    found.clear()
+    assert (found.latest_epoch, found.leader_epoch) == (None, 2)
+    found.assign(3, 90)
+    assert found.leader_epoch == 3
+
+
 @pytest.mark.parametrize(
     ("epoch", "expected"),
     [(0, EpochEnd(0, 10)), (1, EpochEnd(1, 10)), (2, EpochEnd(2, 20)), (3, EpochEnd(2, 20)), (5, EpochEnd(5, 30))],

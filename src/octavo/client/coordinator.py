@@ -138,7 +138,7 @@ class TransactionCoordinator:
         )
         log.append_as_leader(
             batch,
-            leader_epoch=log.latest_epoch or 0,
+            leader_epoch=log.leader_epoch,
             origin=AppendOrigin.COORDINATOR,
             transaction_version=TRANSACTION_VERSION,
         )

@@ -77,7 +77,7 @@ class OffsetStore:
             for number, (name, offset) in enumerate(offsets.items())
         ]
         batch = bytearray(build_batch(records, codec=self._codec, origin=origin))
-        log.append_as_leader(batch, leader_epoch=log.latest_epoch or 0, origin=AppendOrigin.COORDINATOR, trusted=True)
+        log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
         return place
 
     def place(self, group: str) -> TopicPartition:

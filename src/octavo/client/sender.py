@@ -66,10 +66,9 @@ class Sender:
         if batch.encoded is None:
             batch.encoded = self._encode(queue, batch)
         log = queue.log
-        epoch = log.latest_epoch
         try:
             data = batch.encoded.restore() if batch.attempts else batch.encoded.view
-            result = log.append_as_leader(data, leader_epoch=epoch or 0, trusted=True)
+            result = log.append_as_leader(data, leader_epoch=log.leader_epoch, trusted=True)
         except (RecordTooLargeError, RecordBatchTooLargeError) as error:
             return self._split(queue, batch) if count > 1 else batch.fail(error)
         except OutOfOrderSequenceError as error:

@@ -64,7 +64,7 @@ class TableSender:
         with queue.lock:
             view = encode(rows, table, form, self._parts.stamp(queue), buffer)
             try:
-                result = queue.log.append_as_leader(view, leader_epoch=queue.log.latest_epoch or 0, trusted=True)
+                result = queue.log.append_as_leader(view, leader_epoch=queue.log.leader_epoch, trusted=True)
             except KafkaError as error:
                 if not isinstance(error, AppendRejected):
                     self._parts.lose_track()

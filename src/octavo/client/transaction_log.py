@@ -73,7 +73,7 @@ class TransactionLog:
     def coordinator_epoch(self, transactional_id: str) -> int:
         """What markers carry: the epoch of the leader of the id's partition."""
         place = self._topic.partition_of(transactional_id)
-        return 0 if place is None else self._topic.log(place).latest_epoch or 0
+        return 0 if place is None else self._topic.log(place).leader_epoch
 
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
@@ -84,7 +84,7 @@ class TransactionLog:
         key = encode_key(TRANSACTION_LOG, {"transactionalId": metadata.transactional_id})
         value = encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata, now_ms))
         batch = bytearray(build_batch([Record(0, now_ms, key, value)], origin=Origin(base_sequence=0)))
-        log.append_as_leader(batch, leader_epoch=log.latest_epoch or 0, origin=AppendOrigin.COORDINATOR, trusted=True)
+        log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
 
 
 def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:

@@ -27,7 +27,11 @@ class EpochEnd(NamedTuple):
 
 
 class LeaderEpochs:
-    """Entries of ascending epochs and start offsets; a change is on the disk when its method returns. Thread-safe."""
+    """Entries of ascending epochs and start offsets; a change is on the disk when its method returns. Thread-safe.
+
+    `leader_epoch` is that of our own appends: the last one, also once its entry was cut since it began at the log's
+    end. Epochs never go backwards.
+    """
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self.path = folder / LEADER_EPOCH_CHECKPOINT
@@ -39,6 +43,7 @@ class LeaderEpochs:
                 self._entries = tuple(leader_epochs.decode(filesystem.read_bytes(self.path)))
             except CorruptionError as error:
                 raise error.at(path=str(self.path)) from None
+        self.leader_epoch = self.latest_epoch or 0
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
@@ -114,6 +119,7 @@ class LeaderEpochs:
         if entries != self._entries:
             replace_file(self._filesystem, self.path, leader_epochs.encode(entries))
             self._entries = entries
+            self.leader_epoch = max(self.leader_epoch, self.latest_epoch or 0)
 
 
 def _assigned(entries: tuple[EpochEntry, ...], epoch: int, start_offset: int) -> tuple[EpochEntry, ...]:

@@ -99,6 +99,11 @@ class PartitionLog:
     def latest_epoch(self) -> int | None:
         return self.state.epochs.latest_epoch
 
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch of our own appends."""
+        return self.state.epochs.leader_epoch
+
     def append_as_leader(
         self,
         data: Buffer,

@@ -50,7 +50,7 @@ def find(log: PartitionLog, name: str, roots: Sequence[Path]) -> Path | None:
 
 
 def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int) -> None:
-    leader_epoch = 0 if log.latest_epoch is None else log.latest_epoch
+    leader_epoch = log.leader_epoch
     is_new = log.log_end_offset <= offset
     if is_new and is_adoptable(log, path, file.size, file.records):
         adopt(log, path, leader_epoch)
