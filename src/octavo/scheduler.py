@@ -55,11 +55,13 @@ class ThreadScheduler:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._ended = False
-        self._threads = [
-            threading.Thread(target=self._work, name=f"octavo-scheduler-{number}", daemon=True)
-            for number in range(threads)
-        ]
-        for thread in self._threads:
+        self._threads: list[threading.Thread] = []
+        self._start(threads)
+
+    def _start(self, threads: int) -> None:
+        for number in range(threads):
+            thread = threading.Thread(target=self._work, name=f"octavo-scheduler-{number}", daemon=True)
+            self._threads.append(thread)
             thread.start()
 
     def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
@@ -163,6 +165,33 @@ class EndScheduler:
         for task in tasks if self._runs_at_end else ():
             if task.period_ms is None:
                 _run(task)
+
+
+class JobScheduler(ThreadScheduler):
+    """For a program of one job that takes its time, such as sending what somebody types.
+
+    From its beginning on, which `forget` marks, tasks run when they are due; what is left at the end is run then. Work
+    that comes again and again is not the job's and never runs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(threads=0)
+
+    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
+        task = super().schedule(name, run, delay_ms=delay_ms, period_ms=period_ms)
+        task.cancelled = period_ms is not None
+        return task
+
+    def forget(self) -> None:
+        """Drop what was scheduled so far, and begin."""
+        self._tasks.clear()
+        self._start(1)
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        tasks, self._tasks = sorted(self._tasks), []
+        for task in tasks:
+            _run(task)
 
 
 def _run(task: Task) -> None:

@@ -6,7 +6,9 @@ import io
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +18,8 @@ import octavo as library
 from octavo.format.record import Header
 from octavo.scan.api import IsolationLevel
 from octavo.scan.records import ConsumerRecord
+from octavo.storage.append import AppendResult
+from octavo.storage.partition_log import PartitionLog
 from tests.cli.owners import locked, rows, state
 from tests.cli.runs import Run, octavo
 
@@ -128,6 +132,33 @@ def test_codecs_and_configs(store: Path) -> None:
     assert run.exit == 0
     listed = [row for row in rows(octavo("topics", str(store), "--json")) if row["batches"]]
     assert {codec for row in listed for codec in row["codecs"]} == {"zstd"}
+
+
+class SlowLines(io.BytesIO):
+    """Lines each of which comes only when the one before is in the log."""
+
+    appended = threading.Semaphore(1)
+
+    def __next__(self) -> bytes:
+        assert self.appended.acquire(timeout=60)
+        return super().__next__()
+
+
+def test_lines_do_not_wait_for_the_end_of_the_input(store: Path) -> None:
+    """Who follows a file appends its lines after linger.ms, not when 16 KB are full."""
+    append = PartitionLog.append_as_leader
+
+    def appending(*given: Any, **named: Any) -> AppendResult:
+        result = append(*given, **named)
+        SlowLines.appended.release()
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartitionLog, "append_as_leader", appending)
+        patch.setattr(sys, "stdin", io.TextIOWrapper(SlowLines(b"a\nb\nc\n")))
+        run = octavo("produce", str(store), "--topic", "t", "--producer-property", "linger.ms=0")
+    assert run.exit == 0
+    assert sum(row["batches"] for row in rows(octavo("topics", str(store), "--json"))) == 3
 
 
 def test_a_transaction_is_all_or_nothing(store: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from octavo.clock import ManualClock, SystemClock
-from octavo.scheduler import EndScheduler, ManualScheduler, ThreadScheduler
+from octavo.scheduler import EndScheduler, JobScheduler, ManualScheduler, ThreadScheduler
 
 
 def test_manual_scheduler_runs_in_the_order_of_times() -> None:
@@ -95,3 +95,16 @@ def test_clocks() -> None:
     clock.advance(7)
     assert clock.time_ms() == 12
     assert SystemClock().time_ms() > 1_600_000_000_000
+
+
+def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
+    scheduler, ran, due = JobScheduler(), list[str](), threading.Event()
+    scheduler.schedule("others' business", lambda: ran.append("forgotten"))
+    scheduler.forget()
+    scheduler.schedule("late", lambda: ran.append("late"), delay_ms=1_000_000)
+    scheduler.schedule("dropped", lambda: ran.append("dropped"), delay_ms=1_000_000).cancel()
+    scheduler.schedule("background", lambda: ran.append("background"), period_ms=1)
+    scheduler.schedule("due", due.set, delay_ms=1)
+    assert due.wait(10) and ran == []
+    scheduler.shutdown()
+    assert ran == ["late"]

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from octavo.clock import Clock, ManualClock, SystemClock
 from octavo.config import Given
-from octavo.scheduler import EndScheduler
+from octavo.scheduler import EndScheduler, JobScheduler
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.storage.log_roots import Paths
@@ -31,6 +31,7 @@ class Terms:
     now_ms: int | None = None
     skip_unreadable: bool = False  # partitions that cannot be loaded are left as they are
     dry_run: bool = False  # nothing on the disk changes, and nothing is locked
+    timely: bool = False  # what the job schedules runs when it is due, not all of it at the end
 
 
 Store = TypeVar("Store", bound=LogDir)
@@ -42,10 +43,10 @@ def owned_as(
 ) -> Iterator[Store]:
     """Within the block the directories are this job's, opened as `LogDir` or a child of it. No background work runs.
 
-    What the job itself schedules, such as the removal of files, is done when the block ends.
+    What the job itself schedules, such as the removal of files, is done when the block ends, unless it is `timely`.
     """
     clock: Clock = SystemClock() if terms.now_ms is None else ManualClock(terms.now_ms)
-    scheduler = EndScheduler(runs_at_end=not terms.dry_run)
+    scheduler = JobScheduler() if terms.timely else EndScheduler(runs_at_end=not terms.dry_run)
     with ExitStack() as stack:
         environment = Environment(scheduler, clock)
         if terms.dry_run:

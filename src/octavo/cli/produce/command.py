@@ -56,7 +56,7 @@ def command(
         configs["compression.type"] = compression_type
     # A transaction may have to end one that a crash interrupted, wherever that wrote.
     only = None if "transactional.id" in configs else [topic]
-    with owned_as(LogDir, logdirs, Terms(only=only)) as logs:
+    with owned_as(LogDir, logdirs, Terms(only=only, timely=True)) as logs:
         if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(
                 f"there is no topic {topic} in {', '.join(logdirs)}; make it with create"
