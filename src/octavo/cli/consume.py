@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
-from itertools import islice
 from typing import BinaryIO, cast
 
 import click
@@ -12,13 +11,12 @@ import click
 from octavo.cli.app import UsageError
 from octavo.cli.cat.text import SHOWN, write_text
 from octavo.cli.options import command as declare
-from octavo.cli.options import isolation_option, key_values, logdirs_argument
+from octavo.cli.options import isolation_option, key_values, logdirs_argument, offset_or
 from octavo.cli.owner import Terms, owned_as
 from octavo.client.consumer import Consumer
 from octavo.client.internal_topics import CONSUMER_OFFSETS
 from octavo.client.log_dir import LogDir
 from octavo.errors import UnknownTopicOrPartitionError
-from octavo.scan.records import ConsumerRecord
 
 _RECORDS_AT_ONCE = 4096
 
@@ -29,6 +27,10 @@ _RECORDS_AT_ONCE = 4096
 @click.option("--include", metavar="PATTERN", help="The topics whose whole name matches a regular expression.")
 @click.option("--group", metavar="G", help="The group whose offsets are read and committed. Default: none.")
 @click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Read this partition of the topic alone.")
+@click.option(
+    "--offset", metavar="N|earliest|latest", callback=offset_or("earliest", "latest"),
+    help="Begin the partition with this offset, whatever the group has committed.",
+)  # fmt: skip
 @click.option(
     "--from-beginning", is_flag=True, help="Without committed offsets begin with the earliest record (default)."
 )
@@ -56,6 +58,7 @@ def command(
     include: str | None,
     group: str | None,
     partition: int | None,
+    offset: int | str | None,
     from_beginning: bool,
     max_messages: int | None,
     timeout_ms: int,
@@ -72,6 +75,11 @@ def command(
         raise UsageError("which topics? Give --topic or --include")
     if partition is not None and len(topics) != 1:
         raise UsageError("--partition is one of a topic's; give one --topic")
+    if offset is not None and (partition is None or from_beginning):
+        raise UsageError("--offset is one of a partition's; give --partition, and no --from-beginning")
+    if group is not None and properties.get("group.id", group) != group:
+        raise UsageError(f"which group? --group is {group!r}, group.id is {properties['group.id']!r}")
+    _check_pattern(include)
     configs = {"isolation.level": isolation_level, "consumer.timeout.ms": str(timeout_ms), **properties}
     if from_beginning:
         configs["auto.offset.reset"] = "earliest"
@@ -86,19 +94,39 @@ def command(
         consumer = logs.consumer(group=group, configs={**configs, "enable.auto.commit": "false"})
         if partition is not None:
             consumer.assign([(topics[0], partition)])
+            _seek(consumer, offset)
         else:
             consumer.subscribe(topics, pattern=include)
         with cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False)) as sink:
             _write(consumer, sink, form, shown, max_messages, commits=commits and consumer.config.group_id is not None)
 
 
+def _check_pattern(pattern: str | None) -> None:
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise UsageError(f"--include is {pattern!r}, expected a regular expression: {error}") from None
+
+
+def _seek(consumer: Consumer, offset: int | str | None) -> None:
+    """Begin the one partition at an offset, if one is given."""
+    match offset:
+        case "earliest":
+            consumer.seek_to_beginning()
+        case "latest":
+            consumer.seek_to_end()
+        case int():
+            consumer.seek(*consumer.assignment(), offset)
+
+
 def _write(consumer: Consumer, sink: BinaryIO, form: str, shown: str, limit: int | None, *, commits: bool) -> None:
-    """Some records at a time: written, flushed, then committed."""
-    records: Iterator[ConsumerRecord] = islice(consumer, limit)
-    first = True
-    while several := list(islice(records, _RECORDS_AT_ONCE)):
-        write_text(several, sink, form, shown, with_header=first)
+    """Records as they come: written, flushed, then committed."""
+    left, first = sys.maxsize if limit is None else limit, True
+    timeout_ms = consumer.config.consumer_timeout_ms
+    while left and (found := consumer.poll(timeout_ms, min(left, _RECORDS_AT_ONCE))):
+        records = [record for several in found.values() for record in several]
+        write_text(records, sink, form, shown, with_header=first)
         sink.flush()
-        first = False
+        left, first = left - len(records), False
         if commits:
             consumer.commit()

@@ -57,6 +57,19 @@ def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) ->
     return configs
 
 
+def offset_or(*names: str) -> Callable[[click.Context, click.Parameter, str | None], int | str | None]:
+    """Takes an offset, or one of the names that stand for one; None where none is given."""
+
+    def convert(_: click.Context, __: click.Parameter, text: str | None) -> int | str | None:
+        if text is None or text in names:
+            return text
+        if text.isascii() and text.isdigit():
+            return int(text)
+        raise click.BadParameter(f"{text!r} is no offset, expected a number, {' or '.join(names)}")
+
+    return convert
+
+
 def topic_configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """Configs of topics: wrong usage, where there is no such config or it cannot have the value."""
     from octavo.config.table import parse_topic  # who completes a command's name has no need of it

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import click
 
 from octavo.cli.cat.text import SHOWN
-from octavo.cli.options import Function, isolation_option, path_type
+from octavo.cli.options import Function, isolation_option, offset_or, path_type
 from octavo.cli.runner import spark_option
 from octavo.errors import ScanError
 from octavo.scan.timestamps import to_milliseconds
 
 FORMS = ["json", "raw", "csv", "arrow", "parquet"]
-
-
-def _offset(*names: str) -> Callable[[click.Context, click.Parameter, str], int | str]:
-    def convert(_: click.Context, __: click.Parameter, text: str) -> int | str:
-        if text in names:
-            return text
-        if text.isascii() and text.isdigit():
-            return int(text)
-        raise click.BadParameter(f"{text!r} is no offset, expected a number, {' or '.join(names)}")
-
-    return convert
 
 
 def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
@@ -43,11 +30,12 @@ _OPTIONS = (
         help="A partition; may be repeated. Default: all.",
     ),
     click.option(
-        "--offset", default="earliest", metavar="N|earliest|latest", callback=_offset("earliest", "latest"),
+        "--offset", default="earliest", metavar="N|earliest|latest", callback=offset_or("earliest", "latest"),
         help="Begin with this offset; default: earliest.",
     ),
     click.option(
-        "--to-offset", default="latest", metavar="N|latest|highWatermark", callback=_offset("latest", "highWatermark"),
+        "--to-offset", default="latest", metavar="N|latest|highWatermark",
+        callback=offset_or("latest", "highWatermark"),
         help="End before this offset; default: latest, the end of the log.",
     ),
     click.option(
