@@ -8,6 +8,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pytest
 
+from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import FIRST_PRODUCER_ID
 from octavo.errors import (
     ConfigError,
@@ -359,13 +360,34 @@ def test_closing_the_directory_appends_what_waits(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
+    ("configs", "is_idempotent", "delivery_timeout_ms"),
+    [
+        ({}, True, 120_000),
+        ({"acks": "1"}, False, 120_000),
+        ({"acks": "-1"}, True, 120_000),
+        ({"retries": 0}, False, 120_000),
+        ({"linger.ms": 100_000}, True, 130_000),
+        ({"linger.ms": 2**63 - 1}, True, 2**31 - 1),
+        ({"max.in.flight.requests.per.connection": 6, "enable.idempotence": False}, False, 120_000),
+    ],
+)
+def test_what_is_not_given_gives_way(
+    configs: dict[str, str | int], is_idempotent: bool, delivery_timeout_ms: int
+) -> None:
+    config = ProducerConfig.of(configs)
+    assert (config.enable_idempotence, config.delivery_timeout_ms) == (is_idempotent, delivery_timeout_ms)
+
+
+@pytest.mark.parametrize(
     ("configs", "words"),
     [
         ({"linger.sm": 5}, "linger.sm is no producer config (nearest: linger.ms)"),
         ({"batch.size": -1}, "batch.size is '-1', expected ≥ 0"),
         ({"compression.type": "brotli"}, "expected one of none, gzip, snappy, lz4, zstd"),
         ({"compression.zstd.level": 23}, "compression.zstd.level is '23', expected -131072 to 22"),
-        ({"acks": "1"}, "acks is 1 with enable.idempotence, expected all"),
+        ({"acks": "1", "enable.idempotence": "true"}, "acks is 1 with enable.idempotence, expected all"),
+        ({"retries": "0", "enable.idempotence": "true"}, "retries is 0 with enable.idempotence, expected 1 or more"),
+        ({"acks": "0", "transactional.id": "x"}, "enable.idempotence is false with a transactional.id, expected true"),
         ({"max.in.flight.requests.per.connection": 6}, "expected at most 5"),
         ({"delivery.timeout.ms": 30_004}, "expected at least linger.ms + request.timeout.ms, 30005"),
         ({"transactional.id": "x", "enable.idempotence": "false"}, "expected true"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from octavo.client.producer_config import ProducerConfig
 from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, ConfigKey, LogConfig
 from octavo.errors import ConfigError
 
@@ -143,3 +144,54 @@ def test_a_brokers_settings_become_the_defaults_of_topics(jvm: ModuleType) -> No
             mine = getattr(ours, TOPIC_CONFIGS[name].attribute)
             assert (tuple(map(str, value)) if isinstance(mine, tuple) else value) == mine, (name, properties)
     assert min(resolutions, refusals) > 50
+
+
+# What a producer's configs change of one another.
+PRODUCER_CHOICES = {
+    "enable.idempotence": ["true", "false"],
+    "acks": ["all", "-1", "0", "1"],
+    "retries": ["0", "1"],
+    "max.in.flight.requests.per.connection": ["5", "6"],
+    "transactional.id": ["x"],
+    "linger.ms": ["0", "100000", "9223372036854775807"],
+    "request.timeout.ms": ["0", "2147483647"],
+    "delivery.timeout.ms": ["100", "120000", "2147483647"],
+}
+# What Kafka's producer needs besides.
+_BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
+CLIENT = {"bootstrap.servers": "localhost:9092", "key.serializer": _BYTES, "value.serializer": _BYTES}
+
+
+def kafkas_producer(jvm: ModuleType, properties: dict[str, str]) -> tuple[bool, int] | None:
+    """Whether Kafka's producer is idempotent, and its delivery timeout; None where it refuses the configs."""
+    config_type = jvm.JClass("org.apache.kafka.clients.producer.ProducerConfig")
+    logger_type = jvm.JClass("org.slf4j.Logger")
+    deliver = jvm.JClass("org.apache.kafka.clients.producer.KafkaProducer").class_.getDeclaredMethod(
+        "configureDeliveryTimeout", config_type.class_, logger_type.class_
+    )
+    deliver.setAccessible(True)
+    logger = jvm.JClass("org.slf4j.LoggerFactory").getLogger("test")
+    try:
+        settings = config_type(java_map(jvm, {**CLIENT, **properties}))
+        timeout_ms = deliver.invoke(None, settings, logger)
+    except jvm.JException:
+        return None
+    return bool(settings.getBoolean("enable.idempotence")), int(timeout_ms)
+
+
+def test_a_producers_settings_give_way_as_kafkas_do(jvm: ModuleType) -> None:
+    source = random.Random(2026)
+    accepted = refused = 0
+    for _ in range(600):
+        names = source.sample(sorted(PRODUCER_CHOICES), source.randint(0, 4))
+        properties = {name: source.choice(PRODUCER_CHOICES[name]) for name in names}
+        expected = kafkas_producer(jvm, properties)
+        try:
+            ours = ProducerConfig.of(properties)
+        except ConfigError:
+            assert expected is None, properties
+            refused += 1
+            continue
+        assert (ours.enable_idempotence, ours.delivery_timeout_ms) == expected, properties
+        accepted += 1
+    assert min(accepted, refused) > 100

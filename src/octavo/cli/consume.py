@@ -17,6 +17,7 @@ from octavo.client.consumer import Consumer
 from octavo.client.internal_topics import CONSUMER_OFFSETS
 from octavo.client.log_dir import LogDir
 from octavo.errors import UnknownTopicOrPartitionError
+from octavo.format.names import TopicPartition
 
 _RECORDS_AT_ONCE = 4096
 
@@ -94,7 +95,7 @@ def command(
         consumer = logs.consumer(group=group, configs={**configs, "enable.auto.commit": "false"})
         if partition is not None:
             consumer.assign([(topics[0], partition)])
-            _seek(consumer, offset)
+            _seek(consumer, TopicPartition(topics[0], partition), offset)
         else:
             consumer.subscribe(topics, pattern=include)
         with cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False)) as sink:
@@ -108,15 +109,15 @@ def _check_pattern(pattern: str | None) -> None:
         raise UsageError(f"--include is {pattern!r}, expected a regular expression: {error}") from None
 
 
-def _seek(consumer: Consumer, offset: int | str | None) -> None:
-    """Begin the one partition at an offset, if one is given."""
+def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | None) -> None:
+    """Begin at an offset, if one is given."""
     match offset:
         case "earliest":
-            consumer.seek_to_beginning()
+            consumer.seek_to_beginning(partition)
         case "latest":
-            consumer.seek_to_end()
+            consumer.seek_to_end(partition)
         case int():
-            consumer.seek(*consumer.assignment(), offset)
+            consumer.seek(partition, offset)
 
 
 def _write(consumer: Consumer, sink: BinaryIO, form: str, shown: str, limit: int | None, *, commits: bool) -> None:

@@ -16,6 +16,8 @@ from octavo.format.compression import CODECS, Codec
 from octavo.format.compression.codec import codec_named
 
 MAX_INT = 2**31 - 1
+MAX_IN_FLIGHT = 5  # requests of an idempotent producer
+_ALL = ("all", "-1")  # what acks is for all replicas
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +66,8 @@ class ProducerConfig:
     )  # fmt: skip
     enable_idempotence: bool = config(
         BOOLEAN, True,
-        doc="Whether batches carry a producer id and sequences, so that a retry cannot duplicate them.",
+        doc="Whether batches carry a producer id and sequences, so that a retry cannot duplicate them. "
+        "If it is not given, acks=0, acks=1 and retries=0 turn it off.",
     )  # fmt: skip
     acks: str = config(
         STRING, "all", OneOf(("all", "-1", "0", "1")),
@@ -78,7 +81,8 @@ class ProducerConfig:
     retry_backoff_max_ms: int = config(LONG, 1000, Between(0), doc="How long to wait at most before a retry.")
     delivery_timeout_ms: int = config(
         INT, 120_000, Between(0),
-        doc="How long after its first record a batch may be retried.",
+        doc="How long after its first record a batch may be retried. At least linger.ms + request.timeout.ms; if it is "
+        "not given, it is raised to that.",
     )  # fmt: skip
     request_timeout_ms: int = config(INT, 30_000, Between(0), doc="How long an answer may take. No effect.")
     max_in_flight_requests_per_connection: int = config(
@@ -97,21 +101,34 @@ class ProducerConfig:
     client_id: str = config(STRING, "", doc="A name of the client. No effect.")
 
     def __post_init__(self) -> None:
+        if self.enable_idempotence and self.max_in_flight_requests_per_connection > MAX_IN_FLIGHT:
+            found = f"max.in.flight.requests.per.connection is {self.max_in_flight_requests_per_connection}"
+            raise ConfigError(f"{found} with enable.idempotence, expected at most {MAX_IN_FLIGHT}")
+        if self.enable_idempotence and self.retries == 0:
+            raise ConfigError("retries is 0 with enable.idempotence, expected 1 or more")
+        if self.enable_idempotence and self.acks not in _ALL:
+            raise ConfigError(f"acks is {self.acks} with enable.idempotence, expected all")
         if self.transactional_id is not None and not self.enable_idempotence:
             raise ConfigError("enable.idempotence is false with a transactional.id, expected true")
-        if self.enable_idempotence and self.acks not in ("all", "-1"):
-            raise ConfigError(f"acks is {self.acks} with enable.idempotence, expected all")
-        if self.enable_idempotence and self.max_in_flight_requests_per_connection > 5:
-            found = f"max.in.flight.requests.per.connection is {self.max_in_flight_requests_per_connection}"
-            raise ConfigError(f"{found} with enable.idempotence, expected at most 5")
-        if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
-            expected = f"linger.ms + request.timeout.ms, {self.linger_ms + self.request_timeout_ms}"
+        if self.delivery_timeout_ms < (least := _least_delivery_timeout_ms(self.linger_ms, self.request_timeout_ms)):
+            expected = f"linger.ms + request.timeout.ms, {least}"
             raise ConfigError(f"delivery.timeout.ms is {self.delivery_timeout_ms}, expected at least {expected}")
 
     @classmethod
     def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:
-        """The defaults, over them `configs` by Kafka's names, over them `named` with underscores for dots."""
-        return cls(**parse_client("producer config", PRODUCER_CONFIGS, configs, named))
+        """The defaults, over them `configs` by Kafka's names, over them `named` with underscores for dots.
+
+        What is not given gives way to what is: acks or retries that an idempotent producer cannot have turn idempotence
+        off (too many requests in flight do not, as in Kafka), and a long linger.ms raises delivery.timeout.ms.
+        """
+        values = parse_client("producer config", PRODUCER_CONFIGS, configs, named)
+        chosen = {key.attribute: key.default for key in PRODUCER_CONFIGS.values()} | values
+        if "enable_idempotence" not in values and chosen["max_in_flight_requests_per_connection"] <= MAX_IN_FLIGHT:
+            chosen["enable_idempotence"] = chosen["acks"] in _ALL and chosen["retries"] > 0
+        if "delivery_timeout_ms" not in values:
+            least = _least_delivery_timeout_ms(chosen["linger_ms"], chosen["request_timeout_ms"])
+            chosen["delivery_timeout_ms"] = max(chosen["delivery_timeout_ms"], least)
+        return cls(**chosen)
 
     @property
     def codec(self) -> Codec:
@@ -132,6 +149,10 @@ class ProducerConfig:
     @property
     def max_record_bytes(self) -> int:
         return min(self.max_request_size, self.buffer_memory)
+
+
+def _least_delivery_timeout_ms(linger_ms: int, request_timeout_ms: int) -> int:
+    return min(min(linger_ms, MAX_INT) + request_timeout_ms, MAX_INT)
 
 
 PRODUCER_CONFIGS: Mapping[str, ConfigKey] = keys_of(ProducerConfig)
