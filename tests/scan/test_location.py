@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pytest
 
 from octavo.errors import ScanError
-from octavo.scan.location import Entry, Location, locate, read_fully
+from octavo.scan.location import Entry, Location, local_path, locate, read_fully
 
 
 @pytest.fixture(params=["path", "file", "memory"])
@@ -97,12 +98,50 @@ def test_what_vanishes_while_a_folder_is_listed_is_left_out(tmp_path: Path) -> N
     ("url", "problem"),
     [
         ("foo://x", "foo://x: Protocol not known: foo"),
+        ("foo:/x", "foo:///x: Protocol not known: foo"),
+        ("file://host/x", "a file of the machine host, expected one of this machine"),
         ("s3://bucket?no_such=1", "s3://bucket.no_such=1: Unexpected query parameter in S3 URI: 'no_such'"),
     ],
 )
 def test_a_url_that_nobody_understands_is_an_error(url: str, problem: str) -> None:
     with pytest.raises(ScanError, match=problem):
         locate(url)
+
+
+@pytest.mark.parametrize(
+    ("place", "path"),
+    [
+        ("logs", "logs"),
+        ("/logs", "/logs"),
+        ("a:/logs", "a:/logs"),
+        ("at/10:/logs", "at/10:/logs"),
+        ("file:/a%20b", "/a%20b"),
+        ("file:///a%20b", "/a b"),
+        ("File://localhost/logs", "/logs"),
+        ("hdfs:/logs", None),
+        ("s3://bucket/logs", None),
+    ],
+)
+def test_a_local_path_is_known_in_each_of_its_spellings(place: str, path: str | None) -> None:
+    assert local_path(place) == path
+
+
+def test_a_path_as_spark_spells_it_is_read(tmp_path: Path) -> None:
+    assert locate(f"file:{tmp_path}") == locate(tmp_path)
+
+
+def test_a_url_without_a_host_may_have_one_slash() -> None:
+    fsspec.filesystem("memory").pipe("/one/slash", b"0123456789")
+    assert locate("memory:/one/slash").read() == b"0123456789"
+
+
+def test_a_file_system_that_cannot_be_had_is_an_error_with_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(url: str) -> None:
+        raise OSError("Unable to load libjvm")
+
+    monkeypatch.setattr("octavo.scan.remote.fs.FileSystem", SimpleNamespace(from_uri=refuse))
+    with pytest.raises(ScanError, match="hdfs:///logs: Unable to load libjvm"):
+        locate("hdfs:/logs")
 
 
 def test_without_fsspec_the_message_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,11 @@ def test_paths_become_absolute_and_come_once(monkeypatch: pytest.MonkeyPatch, tm
     assert options.paths == (str(tmp_path / "logs"), "/b", "s3://bucket/logs")
 
 
+def test_a_path_may_be_spelt_as_spark_spells_it() -> None:
+    options = SourceOptions.of({"paths": '["file:/a", "file:///a/", "hdfs:/b"]', "subscribe": "orders"})
+    assert options.paths == ("/a", "hdfs:/b")
+
+
 @pytest.mark.parametrize(
     ("given", "limit"),
     [

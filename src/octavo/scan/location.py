@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
@@ -181,17 +182,46 @@ class LocalFileSystem:
 LOCAL = LocalFileSystem()
 
 
+# A letter alone is no scheme: `x:/y` is a folder, as Hadoop takes it for a drive.
+_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>.*)", re.DOTALL)
+
+
+def local_path(place: str) -> str | None:
+    """The path on this machine that is named by a path or by a `file:` URL; None where another URL names a place.
+
+    `file:/x` is how Hadoop, and so Spark, writes a path: nothing in it is quoted. In `file:///x` it is, as in any URL.
+    """
+    match = _URL.match(place)
+    if match is None:
+        return place
+    if match["scheme"].lower() != "file":
+        return None
+    if not match["rest"].startswith("/"):
+        return f"/{match['rest']}"
+    url = urlsplit(place)
+    if url.netloc not in ("", "localhost"):
+        raise ScanError(
+            f"{place}: a file of the machine {url.netloc}, expected one of this machine, as in file:///logs"
+        )
+    return unquote(url.path)
+
+
 def locate(place: str | os.PathLike[str] | Location) -> Location:
-    """A path, a `file://` URL, or any other URL that pyarrow or fsspec understands."""
+    """A path, a `file:` URL, or any other URL that pyarrow or fsspec understands."""
     if isinstance(place, Location):
         return place
     text = os.fspath(place)
     if not isinstance(text, str):
         raise ScanError(f"a path of type {type(text).__name__}, expected text")
-    if "://" not in text:
-        return Location(LOCAL, text.rstrip("/") or text[:1])
-    if text.startswith("file://"):
-        return locate(unquote(urlsplit(text).path))
+    path = local_path(text)
+    if path is not None:
+        return Location(LOCAL, path.rstrip("/") or path[:1])
     from octavo.scan.remote import locate_url  # pyarrow takes long to import, and local files do without it
 
-    return locate_url(text)
+    return locate_url(_whole_url(text))
+
+
+def _whole_url(text: str) -> str:
+    """`hdfs:/x`, Hadoop's spelling of a URL without a host, in that of URLs: `hdfs:///x`."""
+    scheme, _, rest = text.partition(":")
+    return text if rest.startswith("//") else f"{scheme}://{rest}"

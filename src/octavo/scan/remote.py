@@ -78,6 +78,8 @@ def locate_url(url: str) -> Location:
         file_system, path = _fsspec(url, error)
     except pa.ArrowNotImplementedError as error:  # a build of pyarrow without that file system
         file_system, path = _fsspec(url, error)
+    except OSError as error:  # which names no place: Hadoop's library is not there, or a bucket is not reached
+        raise ScanError(f"{url}: {error}") from error
     plain = url.partition("?")[0].rstrip("/")
     path = path.rstrip("/")
     prefix = plain.removesuffix(path) if plain.endswith(path) else f"{plain.partition('://')[0]}://"

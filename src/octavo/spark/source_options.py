@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.errors import ConfigError
+from octavo.scan.location import local_path
 from octavo.spark.options import PARTITION_BYTES
 from octavo.spark.schema import columns_of, schema_of
 from octavo.spark.subscription import Subscription
@@ -107,8 +108,12 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
         given += listed
     if not given:
         raise ConfigError("no log directory: give load(), save() or start() one, or option 'paths' a JSON list of them")
-    absolute = (path if "://" in path else os.path.abspath(path) for path in given)  # noqa: PTH100 - or a URL
-    return tuple(dict.fromkeys(absolute))
+    return tuple(dict.fromkeys(map(_absolute, given)))
+
+
+def _absolute(place: str) -> str:
+    path = local_path(place)
+    return place if path is None else os.path.abspath(path)  # noqa: PTH100 - text, as URLs are
 
 
 def _refuse_configs(options: Mapping[str, str]) -> None:
