@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_a_start_by_offset_or_time_names_all_partitions(logs: Path) -> None:
     stream = reader(logs, startingOffsets='{"orders":{"0":-1,"1":-2}}')
     assert stream.initialOffset() == {"orders": {"0": 80, "1": 0}}
     assert reader(logs, startingTimestamp=0).initialOffset() == {"orders": {"0": 0, "1": 0}}
-    with pytest.raises(ConfigError, match=re.escape("you must specify all TopicPartitions")):
+    with pytest.raises(ConfigError, match="Partitions specified for Kafka start offsets don't match what are"):
         reader(logs, startingOffsets='{"orders":{"0":5}}').initialOffset()
     with pytest.raises(
         ConfigError, match="No offset matched from request of topic-partition orders-1 and timestamp 2003"
@@ -133,21 +134,44 @@ def test_a_micro_batch_waits_for_its_least_offsets(logs: Path) -> None:
     assert stream.latestOffset(more, ReadMinRows(15)) == {"orders": {"0": 100, "1": 20}}
 
 
-def test_available_now_ends_where_it_was_prepared(logs: Path) -> None:
+def batches_of(stream: StreamReader) -> Iterator[tuple[dict[str, int], dict[int, list[int]]]]:
+    """The end and the rows of each micro-batch of a query with Trigger.AvailableNow, in the order of Spark's calls."""
+    start, limit = stream.initialOffset(), stream.getDefaultReadLimit()
+    while (end := stream.latestOffset(start, limit)) != start:
+        yield end["orders"], offsets_read(stream, start, end)
+        start = end
+
+
+def test_available_now_ends_where_its_first_micro_batch_found_the_ends(logs: Path) -> None:
     stream = reader(logs, maxOffsetsPerTrigger=50, minOffsetsPerTrigger=40)
     stream.prepareForTriggerAvailableNow()
+    batches = batches_of(stream)
+    assert next(batches) == ({"0": 44, "1": 5}, {0: list(range(44)), 1: list(range(5))})
     write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
     write_segment(logs / "orders-2", 0, *TEN[:1])
-    start, limit = stream.initialOffset(), stream.getDefaultReadLimit()
-    seen = [start["orders"]]
-    while (end := stream.latestOffset(start, limit)) != start:
-        start = end
-        seen.append(start["orders"])
-    assert seen == [
-        {"0": 0, "1": 0, "2": 0},
-        {"0": 44, "1": 5},
-        {"0": 80, "1": 10},
-    ]
+    assert list(batches) == [({"0": 80, "1": 10}, {0: list(range(44, 80)), 1: list(range(5, 10))})]
+
+
+def test_available_now_takes_no_append_before_its_start_for_a_loss(logs: Path) -> None:
+    stream = reader(logs, startingOffsets="latest")
+    stream.prepareForTriggerAvailableNow()
+    write_segment(logs / "orders-0", 50, *TEN[5:9], closed=False)
+    write_segment(logs / "orders-2", 0, *TEN[:1])
+    start = stream.initialOffset()
+    assert start == {"orders": {"0": 90, "1": 10, "2": 10}}
+    assert stream.partitions(start, stream.latestOffset(start, ALL)) == []
+    write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
+    assert stream.latestOffset(start, ALL) == start, "which was asked for before"
+
+
+def test_available_now_reads_what_comes_between_its_start_and_its_first_micro_batch(logs: Path) -> None:
+    stream = reader(logs, startingOffsets="latest")
+    stream.prepareForTriggerAvailableNow()
+    start = stream.initialOffset()
+    write_segment(logs / "orders-0", 50, *TEN[5:9], closed=False)
+    write_segment(logs / "orders-2", 0, *TEN[:1])
+    end = stream.latestOffset(start, ALL)
+    assert offsets_read(stream, start, end) == {0: list(range(80, 90)), 2: list(range(10))}
 
 
 def test_new_partitions_and_topics_are_read_from_their_first_offset(logs: Path) -> None:
@@ -261,6 +285,45 @@ def test_a_stream_can_stay_below_the_high_watermark(logs: Path) -> None:
     assert offsets_read(stream, start, end) == {0: list(range(60))}
     checkpoint.write_bytes(encode_offsets({TopicPartition("orders", 0): 80, TopicPartition("orders", 1): 3}))
     assert stream.latestOffset(end, ALL) == {"orders": {"0": 80, "1": 3}}
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"startingOffsets": "latest"},
+        {"startingOffsets": '{"orders":{"0":-1,"1":-1}}'},
+        {"startingOffsets": None, "startingTimestamp": 99_999, "startingOffsetsByTimestampStrategy": "latest"},
+    ],
+)
+def test_below_the_high_watermark_latest_is_what_is_committed(logs: Path, start: dict[str, Any]) -> None:
+    checkpoint = logs / "replication-offset-checkpoint"
+    checkpoint.write_bytes(encode_offsets({TopicPartition("orders", 0): 30}))
+    stream = reader(logs, endingOffsets="highWatermark", **start)
+    first = stream.initialOffset()
+    assert first == stream.latestOffset(first, ALL) == {"orders": {"0": 30, "1": 0}}
+    checkpoint.write_bytes(encode_offsets({TopicPartition("orders", 0): 80, TopicPartition("orders", 1): 3}))
+    assert offsets_read(stream, first, stream.latestOffset(first, ALL)) == {0: list(range(30, 80)), 1: [0, 1, 2]}
+
+
+@pytest.mark.parametrize("limit", [{}, {"maxOffsetsPerTrigger": 20}, {"maxBytesPerTrigger": 2 * SIZE}])
+def test_a_high_watermark_that_goes_back_takes_nothing_back(logs: Path, limit: dict[str, Any]) -> None:
+    checkpoint = logs / "replication-offset-checkpoint"
+    stream = reader(logs, endingOffsets="highWatermark", **limit)
+    known = {"orders": {"0": 60, "1": 10}}
+    for high_watermarks in ({TopicPartition("orders", 0): 30}, {}):
+        checkpoint.write_bytes(encode_offsets(high_watermarks))
+        assert stream.latestOffset(known, stream.getDefaultReadLimit()) == known
+    checkpoint.write_bytes(encode_offsets({TopicPartition("orders", 0): 70, TopicPartition("orders", 1): 10}))
+    end = stream.latestOffset(known, stream.getDefaultReadLimit())
+    assert offsets_read(stream, known, end) == {0: list(range(60, 70))}
+
+
+def test_a_log_that_was_cut_is_a_loss_below_the_high_watermark_too(logs: Path) -> None:
+    (logs / "replication-offset-checkpoint").write_bytes(encode_offsets({TopicPartition("orders", 0): 30}))
+    stream = reader(logs, endingOffsets="highWatermark")
+    known = {"orders": {"0": 95, "1": 0}}
+    with pytest.raises(DataLossError, match="Partition orders-0 offset was changed from 95 to 80"):
+        stream.partitions(known, stream.latestOffset(known, ALL))
 
 
 def test_partitions_that_did_not_change_are_not_read_again(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

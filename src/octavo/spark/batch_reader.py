@@ -16,7 +16,7 @@ from octavo.spark.limits import Limit, batch_limits
 from octavo.spark.log_view import LogView, Partitions
 from octavo.spark.offset_ranges import PartitionRange
 from octavo.spark.options import warn_of
-from octavo.spark.positions import ends, starts
+from octavo.spark.positions import ends, log_ends, starts
 from octavo.spark.schema import check_schema
 from octavo.spark.source_options import SourceOptions
 from octavo.spark.tasks import SourcePartition, plan_tasks
@@ -74,7 +74,7 @@ class BatchReader(DataSourceReader):
         return DataLoss(self._options.fail_on_data_loss)
 
     def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
-        first = starts(self._start, partitions, self._options.on_no_match)
+        first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions))
         last = ends(self._end, partitions)
         for name in sorted(partitions):
             start, end = self._within(name, partitions, first[name], last[name])

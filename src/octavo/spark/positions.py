@@ -12,14 +12,24 @@ from octavo.spark.source_options import OnNoMatch
 from octavo.spark.values import Offsets, listed
 
 
-def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch) -> Offsets:
-    """The first offset of each partition."""
-    if isinstance(limit, AtTimestamp | AtTimestamps):
-        return {
-            name: _start_at(name, view, timestamp, on_no_match)
-            for name, (view, timestamp) in _timestamps(limit, partitions, "start").items()
-        }
-    return _at_offsets(limit, partitions)
+def log_ends(partitions: Partitions) -> Offsets:
+    """Where each partition ends now."""
+    return {name: view.end for name, view in partitions.items()}
+
+
+def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets) -> Offsets:
+    """The first offset of each partition; `latest` says what that word means."""
+    if not isinstance(limit, AtTimestamp | AtTimestamps):
+        return _at_offsets(limit, partitions, latest, "start")
+    found = {}
+    for name, (view, timestamp) in _timestamps(limit, partitions, "start").items():
+        offset = _offset_at(view, timestamp)
+        if offset == NOT_FOUND and on_no_match == "error":
+            raise ConfigError(
+                f"No offset matched from request of topic-partition {listed([name])} and timestamp {timestamp}."
+            )
+        found[name] = latest[name] if offset == NOT_FOUND else offset
+    return found
 
 
 def ends(limit: Limit, partitions: Partitions) -> Offsets:
@@ -30,7 +40,7 @@ def ends(limit: Limit, partitions: Partitions) -> Offsets:
             offset = _offset_at(view, timestamp)
             found[name] = view.end if offset == NOT_FOUND else offset
         return found
-    return _at_offsets(limit, partitions)
+    return _at_offsets(limit, partitions, log_ends(partitions), "end")
 
 
 def _timestamps(
@@ -38,22 +48,8 @@ def _timestamps(
 ) -> dict[TopicPartition, tuple[PartitionView, int]]:
     if isinstance(limit, AtTimestamp):
         return {name: (view, limit.timestamp) for name, view in partitions.items()}
-    if limit.timestamps.keys() != partitions.keys():
-        raise ConfigError(
-            f"Partitions specified for Kafka timestamp based {side} offsets don't match what are assigned. Maybe topic"
-            " partitions are created or deleted while the query is running, or you didn't specify all the partitions."
-            f" Specified: {listed(limit.timestamps)} Assigned: {listed(partitions)}"
-        )
+    _check_assigned(limit.timestamps, partitions, f"timestamp based {side}")
     return {name: (view, limit.timestamps[name]) for name, view in partitions.items()}
-
-
-def _start_at(name: TopicPartition, view: PartitionView, timestamp: int, on_no_match: OnNoMatch) -> int:
-    offset = _offset_at(view, timestamp)
-    if offset != NOT_FOUND:
-        return offset
-    if on_no_match == "latest":
-        return view.end
-    raise ConfigError(f"No offset matched from request of topic-partition {listed([name])} and timestamp {timestamp}.")
 
 
 def _offset_at(view: PartitionView, timestamp: int) -> int:
@@ -67,24 +63,30 @@ def _offset_at(view: PartitionView, timestamp: int) -> int:
     )
 
 
-def _at_offsets(limit: Named | AtOffsets, partitions: Partitions) -> Offsets:
+def _at_offsets(limit: Named | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
     if limit is Named.EARLIEST:
         return {name: view.start for name, view in partitions.items()}
     if limit is Named.LATEST:
-        return {name: view.end for name, view in partitions.items()}
+        return latest
     if limit is Named.HIGH_WATERMARK:
         return {name: _high_watermark(view) for name, view in partitions.items()}
     assert isinstance(limit, AtOffsets)
-    if limit.offsets.keys() != partitions.keys():
+    _check_assigned(limit.offsets, partitions, side)
+    found = {}
+    for name, offset in limit.offsets.items():
+        special = {EARLIEST_OFFSET: partitions[name].start, LATEST_OFFSET: latest[name]}
+        found[name] = special.get(offset, offset)
+    return found
+
+
+def _check_assigned(specified: Offsets, partitions: Partitions, kind: str) -> None:
+    if specified.keys() != partitions.keys():
+        hint = {"start": " Use -1 for latest, -2 for earliest, if you don't care.", "end": " Use -1 for latest."}
         raise ConfigError(
-            "If startingOffsets contains specific offsets, you must specify all TopicPartitions. Use -1 for latest, -2"
-            f" for earliest, if you don't care. Specified: {listed(limit.offsets)} Assigned: {listed(partitions)}"
+            f"Partitions specified for Kafka {kind} offsets don't match what are assigned. Maybe topic partitions are"
+            " created or deleted while the query is running, or you didn't specify all the partitions."
+            f"{hint.get(kind, '')} Specified: {listed(specified)} Assigned: {listed(partitions)}"
         )
-    special = {EARLIEST_OFFSET: lambda view: view.start, LATEST_OFFSET: lambda view: view.end}
-    return {
-        name: special[offset](partitions[name]) if offset in special else offset
-        for name, offset in limit.offsets.items()
-    }
 
 
 def _high_watermark(view: PartitionView) -> int:

@@ -64,7 +64,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._view = LogView(options)
         self._partitions: Partitions = {}
         self._latest: Offsets = {}
-        self._target: Offsets | None = None  # with Trigger.AvailableNow: where the query ends
+        self._ends_by_itself = False  # Trigger.AvailableNow
+        self._target: Offsets | None = None  # where such a query ends
         self._last_batch_ms: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -73,7 +74,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Nested:
         self._look(check_topics=True)
-        return to_nested(starts(self._start, self._partitions, self._options.on_no_match))
+        return to_nested(starts(self._start, self._partitions, self._options.on_no_match, self._latest))
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Not to read all: which limits there are, the options say. A read limit of Spark has room for one."""
@@ -88,8 +89,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:
         self._look()
-        ends = self._latest if self._target is None else self._target
         known = from_nested(start)
+        ends = self._ends(known)
         if isinstance(limit, ReadAllAvailable) or not self._options.admission.is_limited:
             return to_nested(ends)
         return to_nested(known if self._waits(known, ends) else self._admitted(known, ends))
@@ -98,8 +99,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_nested(self._latest) or None
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._look()
-        self._target = self._latest
+        """The query ends where its first micro-batch finds the logs' ends.
+
+        Not where they are now: Spark asks for the initial offset after this, which must not be behind the end.
+        """
+        self._ends_by_itself = True
 
     def partitions(self, start: Nested, end: Nested) -> list[InputPartition]:
         first, last = from_nested(start), from_nested(end)
@@ -128,13 +132,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             name: view.committed_end if self._to_high_watermark else view.end for name, view in self._partitions.items()
         }
 
+    def _ends(self, known: Offsets) -> Offsets:
+        if self._target is not None:
+            return self._target
+        ends = {name: self._end(name, known) for name in self._partitions}
+        if self._ends_by_itself:
+            self._target = ends
+        return ends
+
+    def _end(self, name: TopicPartition, known: Offsets) -> int:
+        """A partition's end now. A high watermark that went back, as after a broker's crash, takes nothing back."""
+        latest = self._latest[name]
+        return max(latest, min(known.get(name, latest), self._partitions[name].end))
+
     def _covers(self, ends: Offsets) -> bool:
         return all(name in self._partitions and self._partitions[name].end >= end for name, end in ends.items())
 
     def _waits(self, known: Offsets, ends: Offsets) -> bool:
         """Whether there is too little yet for a micro-batch. A query that ends does not wait."""
         admission = self._options.admission
-        if admission.min_offsets is None or self._target is not None:
+        if admission.min_offsets is None or self._ends_by_itself:
             return False
         now = self._clock.time_ms()
         if self._last_batch_ms is not None and must_wait(
