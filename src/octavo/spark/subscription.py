@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from octavo.errors import ConfigError, UnknownTopicOrPartitionError
 from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
+from octavo.spark.java_pattern import compile_java
 from octavo.spark.values import partitions
 
 STRATEGIES = "subscribe", "subscribePattern", "assign"
@@ -50,10 +51,7 @@ class Subscription:
             raise ConfigError(
                 f"Pattern to subscribe is empty as specified value for option 'subscribePattern' is '{text}'"
             )
-        try:
-            return cls(pattern=re.compile(text.strip()))
-        except re.error as error:
-            raise ConfigError(f"subscribePattern '{text}' is no regular expression: {error}") from None
+        return cls(pattern=compile_java(text.strip()))
 
     def wants(self, name: TopicPartition) -> bool:
         if self.pattern is not None:

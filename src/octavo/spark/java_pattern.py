@@ -1,0 +1,140 @@
+r"""Java's regular expressions as Python's, for subscribePattern: jobs bring theirs from Spark's Kafka source.
+
+Most of the syntax is the same. What differs is written in Python's way (\p{Alpha}, (?<name>…), \Q…\E, \z and such), or
+refused where Python has nothing like it; that includes what Python would take for something else.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+from octavo.errors import ConfigError
+
+# Topics have ASCII names, so a property of Unicode stands for its ASCII characters.
+_LOWER, _UPPER, _DIGIT = "a-z", "A-Z", "0-9"
+_ALPHA, _PUNCT, _SPACE = _LOWER + _UPPER, r"!-/:-@\[-`{-~", r" \t\n\x0b\f\r"
+_PROPERTIES = {
+    **dict.fromkeys(("Lower", "Ll", "IsLl", "IsLowercase", "javaLowerCase"), _LOWER),
+    **dict.fromkeys(("Upper", "Lu", "IsLu", "IsUppercase", "javaUpperCase"), _UPPER),
+    **dict.fromkeys(("Alpha", "L", "IsL", "IsAlphabetic", "IsLetter", "javaLetter"), _ALPHA),
+    **dict.fromkeys(("Digit", "N", "IsN", "Nd", "IsNd", "IsDigit", "javaDigit"), _DIGIT),
+    **dict.fromkeys(("Alnum", "javaLetterOrDigit"), _ALPHA + _DIGIT),
+    **dict.fromkeys(("Space", "IsWhite_Space"), _SPACE),
+    "Punct": _PUNCT,
+    "Graph": _ALPHA + _DIGIT + _PUNCT,
+    "Print": " " + _ALPHA + _DIGIT + _PUNCT,
+    "XDigit": "0-9a-fA-F",
+    "Blank": r" \t",
+    "Cntrl": r"\x00-\x1f\x7f",
+    "ASCII": r"\x00-\x7f",
+}
+_ESCAPED_CLASSES = {"h": r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000", "v": r"\n\x0b\f\r\x85\u2028\u2029"}
+_ENDS = {"z": r"\Z", "Z": r"(?=\n?\Z)"}
+_SAME_IN_CLASS = frozenset("adDfnrsStuwWx")  # what both languages write so
+_SAME = _SAME_IN_CLASS | frozenset("AbB123456789")
+_TOKEN = re.compile(
+    r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)
+    | \\(?P<is>[pP]) (?:\{(?P<property>[^}]*)\} | (?P<letter>[A-Z]))
+    | \\k<(?P<group>\w+)>
+    | \\x\{(?P<hex>[0-9A-Fa-f]+)\} | \\0(?P<octal>[0-3]?[0-7]{1,2}) | \\c(?P<control>.)
+    | \\(?P<escaped>.)
+    | \(\?<(?P<name>[A-Za-z][A-Za-z0-9]*)>
+    | (?P<intersection>&&)
+    | (?P<character>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def compile_java(pattern: str) -> re.Pattern[str]:
+    """The pattern as Java's Pattern would find it in a topic's name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a FutureWarning says that a class may come to mean something else
+        try:
+            return re.compile(_Translation(pattern).text, re.ASCII)
+        except (re.error, Warning) as error:
+            raise ConfigError(f"subscribePattern '{pattern}' is no regular expression: {error}") from None
+
+
+class _Translation:
+    """One pass over a pattern; inside of a class the same tokens are written otherwise."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._class_start: int | None = None  # behind the bracket (and the ^) that opened the class
+        self.text = "".join(self._written(match) for match in _TOKEN.finditer(pattern))
+
+    def _written(self, token: re.Match[str]) -> str:
+        if token["character"] is not None:
+            return self._character(token)
+        if token["quoted"] is not None:
+            return re.escape(token["quoted"])
+        if token["is"] is not None:
+            return self._property(token)
+        if token["hex"] is not None:
+            return re.escape(chr(int(token["hex"], 16)))
+        if token["octal"] is not None:
+            return re.escape(chr(int(token["octal"], 8)))
+        if token["control"] is not None:
+            return re.escape(chr(ord(token["control"]) ^ 64))
+        if token["escaped"] is not None:
+            return self._escaped(token["escaped"])
+        if self._class_start is not None:
+            if token["name"] is not None:
+                return re.escape(token[0])
+            raise self._refused("an intersection of classes (&&)" if token["intersection"] else token[0])
+        if token["group"] is not None:
+            return f"(?P={token['group']})"
+        return f"(?P<{token['name']}>" if token["name"] is not None else token[0]
+
+    def _character(self, token: re.Match[str]) -> str:
+        character = token["character"]
+        if self._class_start is None:
+            if character == "[":
+                self._class_start = token.end() + self._pattern.startswith("^", token.end())
+            return character
+        if token.start() < self._class_start:
+            return character
+        if character == "]" and token.start() > self._class_start:
+            self._class_start = None
+            return character
+        if character == "[":
+            raise self._refused("a class inside of a class")
+        return character if character == "-" else re.escape(character)
+
+    def _property(self, token: re.Match[str]) -> str:
+        name = token["property"] or token["letter"]
+        members = _PROPERTIES.get(name)
+        if members is None:
+            raise self._refused(f"the property {name!r}")
+        return self._members(members, negated=token["is"] == "P")
+
+    def _escaped(self, character: str) -> str:
+        if character.lower() in _ESCAPED_CLASSES:
+            return self._members(_ESCAPED_CLASSES[character.lower()], negated=character.isupper())
+        if character in _ENDS and self._class_start is None:
+            return _ENDS[character]
+        if character == "e":
+            return r"\x1b"
+        if character in (_SAME if self._class_start is None else _SAME_IN_CLASS):
+            return f"\\{character}"
+        if character.isascii() and character.isalnum():
+            raise self._refused(f"\\{character}")
+        return re.escape(character)
+
+    def _members(self, members: str, *, negated: bool) -> str:
+        if self._class_start is None:
+            return f"[{'^' if negated else ''}{members}]"
+        return _others(members) if negated else members
+
+    def _refused(self, what: str) -> ConfigError:
+        return ConfigError(
+            f"subscribePattern '{self._pattern}' has {what}, which Python's regular expressions do not have: expected"
+            " another form of the same pattern"
+        )
+
+
+def _others(members: str) -> str:
+    """All characters that are not in a class, as members of one."""
+    inside = re.compile(f"[{members}]")
+    return "".join(re.escape(chr(code)) for code in range(128) if not inside.match(chr(code))) + r"\x80-\U0010ffff"
