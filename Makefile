@@ -61,6 +61,7 @@ check: lint test ## do what .ci/run does: lint, then test
 docs: setup ## write the generated parts of docs/ anew
 	$(BIN)/python -m tests.docs.facts
 	$(BIN)/python -m tests.docs.generated
+	$(BIN)/python -m tests.spark.option_outcomes
 
 bench: setup ## measure each job beside its physical limit and its peers (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

@@ -51,6 +51,11 @@ def test_max_records_cuts_into_equal_pieces() -> None:
     assert [part.size for part in divide([PartitionRange(A, 0, 10)], 10, 4)] == [1] * 10
 
 
+def test_a_partition_that_was_cut_stays_so_where_one_of_its_ranges_is_small() -> None:
+    ranges = [PartitionRange(A, 0, 10), PartitionRange(B, 0, 5)]
+    assert [part.size for part in divide(ranges, 6, 4)] == [3, 3, 4, 2, 3], "as Spark's source, which makes 5 tasks"
+
+
 def test_offsets_are_shared_out_by_backlog() -> None:
     starts, ends = {A: 0, B: 0, C: 7}, {A: 900, B: 100, C: 7}
     assert limit_offsets(100, starts, ends) == {A: 90, B: 10, C: 7}

@@ -80,7 +80,7 @@ def isolations(archive: str) -> list[str]:
     return sorted({isolation for isolation, _, _ in expected(archive)})
 
 
-def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:
+def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:  # T6
     """Archives at once: to plan and start a query costs more than to read them."""
     frames, rows = [], {}
     for archive in ARCHIVES:
@@ -92,7 +92,7 @@ def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_a_stream_gives_what_a_real_client_read(spark: SparkSession, part: int) -> None:
+def test_a_stream_gives_what_a_real_client_read(spark: SparkSession, part: int) -> None:  # T6
     frames, rows = [], {}
     for archive in ARCHIVES[part::2]:
         isolation = isolations(archive)[0]  # read_committed where there are transactions
@@ -135,6 +135,34 @@ def test_a_scan_by_map_in_arrow_gives_the_same_rows(spark: SparkSession, logs: P
     assert frame.schema == read(spark, logs, includeHeaders="true").schema
     assert frame.rdd.getNumPartitions() == 3
     assert sorted(map(tuple, frame.collect())) == sorted(map(tuple, read(spark, logs, includeHeaders="true").collect()))
+
+
+def test_several_directories_are_one_source(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_segment(other / "orders-2", 0, *TEN[:2])
+    rows = [*((0, offset) for offset in range(80)), *((1, offset) for offset in range(10))]
+    rows += [(2, offset) for offset in range(20)]
+    paths = [str(logs), f"file:{other}"]
+
+    def places(frame: DataFrame) -> list[tuple[int, int]]:
+        return sorted(map(tuple, frame.select("partition", "offset").collect()))
+
+    reader = spark.read.format("octavo").option("subscribe", "orders")
+    assert places(reader.load(paths)) == rows
+    assert places(reader.option("paths", json.dumps(paths)).load()) == rows
+    stream = spark.readStream.format("octavo").options(subscribe="orders", startingOffsets="earliest")
+    run(stream.option("paths", json.dumps(paths)).load().writeStream.format("memory").queryName("several"))
+    assert places(spark.table("several")) == rows
+
+
+def test_the_format_can_be_registered_by_hand(spark: SparkSession, logs: Path) -> None:
+    session = spark.newSession()
+    octavo.spark.register(session)
+    manager = session._jsparkSession.sessionState().dataSourceManager()  # type: ignore[attr-defined]
+    by_hand = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
+    by_hand.setAccessible(True)
+    assert by_hand.get(manager).containsKey("octavo"), "not only found by itself"
+    assert read(session, logs).count() == 90
 
 
 def test_an_empty_topic_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -205,7 +233,7 @@ def stream_on_cluster(spark: SparkSession, logs: str) -> list[tuple[int, int]]:
     return sorted((row.partition, row.offset) for row in spark.table("orders").collect())
 
 
-def test_batch_and_stream_on_a_cluster(cluster: Run, logs: Path) -> None:
+def test_batch_and_stream_on_a_cluster(cluster: Run, logs: Path) -> None:  # T6
     rows = [*((0, offset) for offset in range(80)), *((1, offset) for offset in range(10))]
     assert cluster(on_cluster, str(logs)) == rows
     assert cluster(stream_on_cluster, str(logs)) == rows

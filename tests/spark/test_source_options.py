@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
+from pyspark.sql.datasource import CaseInsensitiveDict
+
 from octavo.errors import ConfigError
 from octavo.format.names import TopicPartition
 from octavo.spark.limits import (
@@ -27,6 +29,7 @@ from octavo.spark.limits import (
 from octavo.spark.options import SOURCE_OPTIONS, warn_of
 from octavo.spark.schema import check_schema, schema_of
 from octavo.spark.source_options import SourceOptions
+from octavo.spark.stream_options import StreamOptions
 from octavo.spark.values import duration_ms, from_nested, offsets, to_nested
 
 LEAST = {"path": "/logs", "subscribe": "orders"}
@@ -40,25 +43,25 @@ def test_the_defaults_are_those_of_the_table() -> None:
     assert options.fail_on_data_loss is json.loads(table["failOnDataLoss"])
     assert options.on_no_match == table["startingOffsetsByTimestampStrategy"]
     assert options.splitting.partition_bytes == int(table["partitionBytes"])
-    assert options.admission.max_trigger_delay_ms == duration_ms("", table["maxTriggerDelay"])
+    admission = StreamOptions.of(LEAST).admission
+    assert admission.max_trigger_delay_ms == duration_ms("", table["maxTriggerDelay"])
     assert ("headers" in options.columns) is json.loads(table["includeHeaders"])
     assert batch_limits(LEAST) == (Named.EARLIEST, Named.LATEST)
     assert stream_start(LEAST) is Named.LATEST
-    assert not options.admission.is_limited
+    assert not admission.is_limited
     assert pickle.loads(pickle.dumps(options)) == options
 
 
 def test_names_are_compared_without_case() -> None:
-    options = SourceOptions.of(
-        {
-            "PATH": "/a",
-            "SubscribePattern": "ord.*",
-            "MAXOFFSETSPERTRIGGER": "7",
-            "kafka.ISOLATION.level": "READ_COMMITTED",
-        }
-    )
+    given = {
+        "PATH": "/a",
+        "SubscribePattern": "ord.*",
+        "MAXOFFSETSPERTRIGGER": "7",
+        "kafka.ISOLATION.level": "read_committed",
+    }
+    options = SourceOptions.of(given)
     assert options.paths == ("/a",)
-    assert options.admission.max_offsets == 7
+    assert StreamOptions.of(CaseInsensitiveDict(given)).admission.max_offsets == 7
     assert options.isolation_level == "read_committed"
     assert options.subscription.wants(TopicPartition("my-orders", 0)), "a pattern is found, not matched as a whole"
 
@@ -108,10 +111,12 @@ def test_of_several_starting_options_one_goes_first(given: dict[str, str], limit
         ({"minPartitions": "0"}, "minPartitions must be positive"),
         ({"minPartitions": "two"}, 'minPartitions: For input string: "two"'),
         ({"maxRecordsPerPartition": "-1"}, "maxRecordsPerPartition must be positive"),
-        ({"maxOffsetsPerTrigger": "1.5"}, 'For input string: "1.5"'),
-        ({"maxBytesPerTrigger": "0"}, "maxBytesPerTrigger must be positive"),
+        ({"minPartitions": " 2"}, 'minPartitions: For input string: " 2"'),
+        ({"minPartitions": "2147483648"}, 'minPartitions: For input string: "2147483648"'),
+        ({"kafkaConsumer.pollTimeoutMs": "x"}, 'kafkaConsumer.pollTimeoutMs: For input string: "x"'),
+        ({"fetchOffset.numRetries": "2147483648"}, "fetchOffset.numRetries: For input string"),
+        ({"fetchOffset.retryIntervalMs": ""}, "fetchOffset.retryIntervalMs: For input string"),
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "minOffsetPerTrigger(9) is higher than the max"),
-        ({"maxTriggerDelay": "soon"}, "Failed to parse time string: soon"),
         ({"startingOffsetsByTimestampStrategy": "first"}, "No value found for 'FIRST'"),
         ({"isolationLevel": "dirty"}, "String must be one of: read_committed, read_uncommitted"),
         ({"columns": "value,offsets"}, "columns: 'offsets', expected some of key, value, topic"),
@@ -127,6 +132,21 @@ def test_a_wrong_option_is_refused(given: dict[str, str | None], message: str) -
     options = {name: text for name, text in {**LEAST, **given}.items() if text is not None}
     with pytest.raises(ConfigError, match=re.escape(message)):
         SourceOptions.of(options)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"maxOffsetsPerTrigger": "1.5"}, 'maxOffsetsPerTrigger: For input string: "1.5"'),
+        ({"minOffsetsPerTrigger": "many"}, 'minOffsetsPerTrigger: For input string: "many"'),
+        ({"maxBytesPerTrigger": "0"}, "maxBytesPerTrigger must be positive"),
+        ({"maxTriggerDelay": "soon"}, "Failed to parse time string: soon"),
+    ],
+)
+def test_what_only_a_stream_has_is_checked_by_a_stream(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        StreamOptions.of(given)
+    SourceOptions.of({**LEAST, **given})
 
 
 @pytest.mark.parametrize(
@@ -178,8 +198,9 @@ def test_options_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_durations_are_sparks() -> None:
-    texts = "15m", "30s", "500ms", "250", "2h", "1d", "3min"
-    assert [duration_ms("x", text) for text in texts] == [900_000, 30_000, 500, 250, 7_200_000, 86_400_000, 180_000]
+    texts = "15m", "30s", "500ms", "250", "2h", "1d", "3min", "250us", "7000us"
+    found = [duration_ms("x", text) for text in texts]
+    assert found == [900_000, 30_000, 500, 250, 7_200_000, 86_400_000, 180_000, 0, 7]
 
 
 def test_offsets_in_json_are_in_order_and_come_back() -> None:

@@ -20,6 +20,7 @@ from octavo.errors import ConfigError, DataLossError, UnknownTopicOrPartitionErr
 from octavo.format.checkpoint import encode_offsets
 from octavo.format.names import TopicPartition
 from octavo.spark.source_options import SourceOptions
+from octavo.spark.stream_options import StreamOptions
 from octavo.spark.stream_reader import StreamReader, stream_reader
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
@@ -118,8 +119,8 @@ def test_bytes_limit_a_micro_batch_about(logs: Path) -> None:
 def test_a_micro_batch_waits_for_its_least_offsets(logs: Path) -> None:
     options = {"path": str(logs), "subscribe": "orders", "startingOffsets": "earliest", "minOffsetsPerTrigger": "15"}
     clock = ManualClock(1_000_000)
-    checked = SourceOptions.of({**options, "maxTriggerDelay": "10s"})
-    stream = StreamReader(checked, reader(logs)._start, clock=clock)
+    options["maxTriggerDelay"] = "10s"
+    stream = StreamReader(SourceOptions.of(options), StreamOptions.of(options), clock)
     assert stream.getDefaultReadLimit() == ReadMinRows(15)
     end = stream.latestOffset(stream.initialOffset(), ReadMinRows(15))
     assert end == {"orders": {"0": 80, "1": 10}}, "the first does not wait"

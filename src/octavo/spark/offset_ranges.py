@@ -34,15 +34,19 @@ def divide(
 
 
 def _at_least(ranges: Sequence[PartitionRange], number: int) -> list[PartitionRange]:
-    """About so many ranges: small ones stay whole, the others are cut in proportion to their sizes."""
+    """About so many ranges: small ones stay whole, the others are cut in proportion to their sizes.
+
+    Of a partition that was cut already, one small range keeps the others whole too, as in Spark's source.
+    """
     total = sum(part.size for part in ranges)
-    whole = {part for part in ranges if _share(part.size, total, number) == 1}
-    rest_size = total - sum(part.size for part in whole)
-    rest_number = max(number - len(whole), 1)
+    small = [part for part in ranges if _share(part.size, total, number) == 1]
+    whole = {part.name for part in small}
+    rest_size = total - sum(part.size for part in small)
+    rest_number = max(number - len(small), 1)
     return [
         piece
         for part in ranges
-        for piece in _pieces(part, 1 if part in whole else _share(part.size, rest_size, rest_number))
+        for piece in _pieces(part, 1 if part.name in whole else _share(part.size, rest_size, rest_number))
     ]
 
 

@@ -33,7 +33,12 @@ SOURCE_OPTIONS = (
     Option("paths", "", "both", "several of them, as a JSON list: what `load([…])` makes of a list", ours=True),
     Option("assign", "", "both", 'partitions: `{"topicA":[0,1]}`; one of assign, subscribe and subscribePattern'),
     Option("subscribe", "", "both", "topics, with commas between them"),
-    Option("subscribePattern", "", "both", "a regular expression that is found in the topics' names"),
+    Option(
+        "subscribePattern",
+        "",
+        "both",
+        "a regular expression of Java that is found in the topics' names; see below for what of it is not understood",
+    ),
     Option("startingTimestamp", "", "both", "milliseconds: the first record from then on, in every partition"),
     Option(
         "startingOffsetsByTimestamp", "", "both", 'the same for each partition: `{"topicA":{"0":1000}}`; all are named'
@@ -92,9 +97,9 @@ SOURCE_OPTIONS = (
         " refused",
     ),
     Option("groupIdPrefix", "", "both", "ignored: there are no consumer groups"),
-    Option("kafkaConsumer.pollTimeoutMs", "", "both", "ignored: nothing is polled"),
-    Option("fetchOffset.numRetries", "", "both", "ignored: listings are retried by themselves"),
-    Option("fetchOffset.retryIntervalMs", "", "both", "ignored"),
+    Option("kafkaConsumer.pollTimeoutMs", "", "both", "without effect: nothing is polled"),
+    Option("fetchOffset.numRetries", "", "both", "without effect: listings are retried by themselves"),
+    Option("fetchOffset.retryIntervalMs", "", "both", "without effect"),
     Option("partition.metadata.cache.ttl.ms", "", "both", "ignored: a listing is as new as the micro-batch"),
 )
 

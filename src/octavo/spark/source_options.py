@@ -14,8 +14,9 @@ from octavo.errors import ConfigError
 from octavo.scan.location import local_path
 from octavo.spark.options import PARTITION_BYTES
 from octavo.spark.schema import columns_of, schema_of
+from octavo.spark.stream_options import check_trigger_limits
 from octavo.spark.subscription import Subscription
-from octavo.spark.values import boolean, duration_ms, integer, positive
+from octavo.spark.values import INT32, INT64, boolean, integer, positive
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 OnNoMatch = Literal["error", "latest"]
 
-_DEFAULT_MAX_TRIGGER_DELAY = "15m"
 _REFUSED = {
     "auto.offset.reset": "Instead set the source option 'startingOffsets' to 'earliest' or 'latest' to specify where"
     " to start.",
@@ -33,20 +33,12 @@ _REFUSED = {
     "enable.auto.commit": "",
     "interceptor.classes": "",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """How much a micro-batch may and must have."""
-
-    max_offsets: int | None = None
-    max_bytes: int | None = None
-    min_offsets: int | None = None
-    max_trigger_delay_ms: int = 0
-
-    @property
-    def is_limited(self) -> bool:
-        return self.max_offsets is not None or self.max_bytes is not None or self.min_offsets is not None
+# Options that tune how Spark's source asks a broker: checked as there, and not used.
+_UNUSED = {
+    "kafkaConsumer.pollTimeoutMs": INT64,
+    "fetchOffset.numRetries": INT32,
+    "fetchOffset.retryIntervalMs": INT64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +61,16 @@ class SourceOptions:
     fail_on_data_loss: bool
     on_no_match: OnNoMatch
     splitting: Splitting
-    admission: Admission
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Check the options; a wrong one is an error that says what was expected."""
+        """Check the options; a wrong one is an error that says what was expected. Those of one mode are left to it."""
         options = CaseInsensitiveDict(options)
         _refuse_configs(options)
+        for name, numbers in _UNUSED.items():
+            if name in options:
+                integer(name, options[name], numbers)
+        check_trigger_limits(options)
         return cls(
             paths_of(options),
             Subscription.of(options),
@@ -84,11 +79,10 @@ class SourceOptions:
             _boolean(options, "failOnDataLoss", True),
             _on_no_match(options),
             Splitting(
-                _positive(options, "minPartitions"),
+                _positive(options, "minPartitions", INT32),
                 _positive(options, "maxRecordsPerPartition"),
                 _positive(options, "partitionBytes") or PARTITION_BYTES,
             ),
-            _admission(options),
         )
 
     def schema(self) -> StructType:
@@ -124,7 +118,7 @@ def _refuse_configs(options: Mapping[str, str]) -> None:
 
 def _isolation_level(options: Mapping[str, str]) -> IsolationLevel:
     name = next((name for name in ("isolationLevel", "kafka.isolation.level") if name in options), None)
-    level = "read_uncommitted" if name is None else options[name].strip().lower()
+    level = "read_uncommitted" if name is None else options[name]
     if level == "read_uncommitted":
         return "read_uncommitted"
     if level == "read_committed":
@@ -146,21 +140,9 @@ def _on_no_match(options: Mapping[str, str]) -> OnNoMatch:
     )
 
 
-def _admission(options: Mapping[str, str]) -> Admission:
-    least, most = _integer(options, "minOffsetsPerTrigger"), _integer(options, "maxOffsetsPerTrigger")
-    if least is not None and most is not None and least > most:
-        raise ConfigError(f"The value of minOffsetPerTrigger({least}) is higher than the maxOffsetsPerTrigger({most}).")
-    delay = duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", _DEFAULT_MAX_TRIGGER_DELAY))
-    return Admission(most, _positive(options, "maxBytesPerTrigger"), least, delay)
-
-
 def _boolean(options: Mapping[str, str], name: str, otherwise: bool) -> bool:
     return boolean(name, options[name]) if name in options else otherwise
 
 
-def _integer(options: Mapping[str, str], name: str) -> int | None:
-    return integer(name, options[name]) if name in options else None
-
-
-def _positive(options: Mapping[str, str], name: str) -> int | None:
-    return positive(name, options[name]) if name in options else None
+def _positive(options: Mapping[str, str], name: str, numbers: range = INT64) -> int | None:
+    return positive(name, options[name], numbers) if name in options else None

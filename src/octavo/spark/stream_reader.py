@@ -24,13 +24,13 @@ from octavo.format.names import TopicPartition
 from octavo.spark.admission import backlog, limit_bytes, limit_offsets, must_wait
 from octavo.spark.byte_positions import bytes_between, offset_reached
 from octavo.spark.data_loss import DataLoss
-from octavo.spark.limits import Limit, stream_reads_to_high_watermark, stream_start
 from octavo.spark.log_view import LogView, Partitions
 from octavo.spark.micro_batch import ranges_between
 from octavo.spark.options import warn_of
 from octavo.spark.positions import starts
 from octavo.spark.schema import check_schema
 from octavo.spark.source_options import SourceOptions
+from octavo.spark.stream_options import StreamOptions
 from octavo.spark.tasks import SourcePartition, plan_tasks
 from octavo.spark.values import Offsets, from_nested, to_nested
 
@@ -44,22 +44,18 @@ Nested = dict[str, Any]
 def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReader:
     """The reader of a query with these options."""
     options = CaseInsensitiveDict(options)
-    to_high_watermark = stream_reads_to_high_watermark(options)
-    checked = SourceOptions.of(options)
+    checked, stream = SourceOptions.of(options), StreamOptions.of(options)
     check_schema(schema, checked.columns)
     warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
-    return StreamReader(checked, stream_start(options), to_high_watermark)
+    return StreamReader(checked, stream)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the subscribed partitions, also those that appear while it runs, from their first offset on."""
 
-    def __init__(
-        self, options: SourceOptions, start: Limit, to_high_watermark: bool = False, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, options: SourceOptions, stream: StreamOptions, clock: Clock | None = None) -> None:
         self._options = options
-        self._start = start
-        self._to_high_watermark = to_high_watermark
+        self._stream = stream
         self._clock = clock or SystemClock()
         self._view = LogView(options)
         self._partitions: Partitions = {}
@@ -74,11 +70,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Nested:
         self._look(check_topics=True)
-        return to_nested(starts(self._start, self._partitions, self._options.on_no_match, self._latest))
+        return to_nested(starts(self._stream.start, self._partitions, self._options.on_no_match, self._latest))
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Not to read all: which limits there are, the options say. A read limit of Spark has room for one."""
-        admission = self._options.admission
+        admission = self._stream.admission
         if admission.max_offsets is not None:
             return ReadMaxRows(admission.max_offsets)
         if admission.max_bytes is not None:
@@ -91,7 +87,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._look()
         known = from_nested(start)
         ends = self._ends(known)
-        if isinstance(limit, ReadAllAvailable) or not self._options.admission.is_limited:
+        if isinstance(limit, ReadAllAvailable) or not self._stream.admission.is_limited:
             return to_nested(ends)
         return to_nested(known if self._waits(known, ends) else self._admitted(known, ends))
 
@@ -129,7 +125,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _look(self, *, check_topics: bool = False) -> None:
         self._partitions = self._view.look(check_topics=check_topics)
         self._latest = {
-            name: view.committed_end if self._to_high_watermark else view.end for name, view in self._partitions.items()
+            name: view.committed_end if self._stream.to_high_watermark else view.end
+            for name, view in self._partitions.items()
         }
 
     def _ends(self, known: Offsets) -> Offsets:
@@ -150,7 +147,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _waits(self, known: Offsets, ends: Offsets) -> bool:
         """Whether there is too little yet for a micro-batch. A query that ends does not wait."""
-        admission = self._options.admission
+        admission = self._stream.admission
         if admission.min_offsets is None or self._ends_by_itself:
             return False
         now = self._clock.time_ms()
@@ -165,7 +162,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """As far as the limits let a micro-batch go. What is gone, or goes back, is left to the planning."""
         present = {name: end for name, end in ends.items() if name in self._partitions}
         begins = {name: max(known.get(name, 0), self._partitions[name].start) for name in present}
-        admission = self._options.admission
+        admission = self._stream.admission
         if admission.max_offsets is not None:
             present = limit_offsets(admission.max_offsets, begins, present)
         if admission.max_bytes is not None:

@@ -13,20 +13,28 @@ Offsets = dict[TopicPartition, int]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DURATION = re.compile(r"(-?[0-9]+)([a-z]+)?")
-_MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_INT64 = range(-(1 << 63), 1 << 63)
+_MICROSECONDS = {
+    "us": 1,
+    "ms": 1000,
+    "s": 10**6,
+    "m": 60 * 10**6,
+    "min": 60 * 10**6,
+    "h": 3600 * 10**6,
+    "d": 86_400 * 10**6,
+}
+INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
 
 
-def integer(name: str, text: str) -> int:
-    """A whole number of 64 bits."""
-    if not _INTEGER.fullmatch(text.strip()) or int(text) not in _INT64:
+def integer(name: str, text: str, numbers: range = INT64) -> int:
+    """A whole number, of 64 bits if nothing else is said. As in Java, spaces are no part of it."""
+    if not _INTEGER.fullmatch(text) or int(text) not in numbers:
         raise ConfigError(f'{name}: For input string: "{text}", expected a whole number')
     return int(text)
 
 
-def positive(name: str, text: str) -> int:
+def positive(name: str, text: str, numbers: range = INT64) -> int:
     """A whole number above 0."""
-    number = integer(name, text)
+    number = integer(name, text, numbers)
     if number <= 0:
         raise ConfigError(f"{name} must be positive, and is {number}")
     return number
@@ -34,7 +42,7 @@ def positive(name: str, text: str) -> int:
 
 def boolean(name: str, text: str) -> bool:
     """true or false, in any case."""
-    known = {"true": True, "false": False}.get(text.strip().lower())
+    known = {"true": True, "false": False}.get(text.lower())
     if known is None:
         raise ConfigError(f'{name}: For input string: "{text}", expected true or false')
     return known
@@ -43,11 +51,11 @@ def boolean(name: str, text: str) -> bool:
 def duration_ms(name: str, text: str) -> int:
     """A time as Spark writes it: 15m, 30s, 500ms; a number alone is milliseconds."""
     match = _DURATION.fullmatch(text.strip().lower())
-    unit = None if match is None else _MILLISECONDS.get(match[2] or "")
+    unit = None if match is None else _MICROSECONDS.get(match[2] or "ms")
     if match is None or unit is None:
-        expected = "expected a number with s, m or min, h, d, ms, as in 50s, 100ms or 15m"
+        expected = "expected a number with s, m or min, h, d, ms, us, as in 50s, 100ms or 250us"
         raise ConfigError(f"{name}: Failed to parse time string: {text}, {expected}")
-    return int(match[1]) * unit
+    return int(match[1]) * unit // 1000
 
 
 def partitions(text: str) -> frozenset[TopicPartition]:
@@ -74,7 +82,7 @@ def timestamps(text: str) -> Offsets:
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
-        form = '{"topicA": {"0": 123456789, "1": 123456789},\n"topicB": {"0": 123456789, "1": 123456789}}'
+        form = '{"topicA": {"0": 123456789, "1": 123456789}, "topicB": {"0": 123456789, "1": 123456789}}'
         raise ConfigError(f"Expected e.g. {form}, got {text}") from None
 
 
@@ -101,7 +109,7 @@ def listed(names: Iterable[TopicPartition]) -> str:
 
 
 def _int(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value not in _INT64:
+    if not isinstance(value, int) or isinstance(value, bool) or value not in INT64:
         raise ValueError(value)
     return value
 
