@@ -38,7 +38,7 @@ def test_records_come_back_numbered_from_0_in_each_batch(codec: Codec) -> None:
         (r.timestamp, r.key, r.value, r.headers) for r in given
     ]
     largest = int(walked.table["size"].max())
-    assert facts == RunFacts(len(data), 500, largest, 1004, codec, has_null_keys=True)
+    assert facts == RunFacts(len(data), 500, largest, 1000, 1004, codec, has_null_keys=True)
 
 
 def test_batches_are_filled_and_not_larger_than_asked_for() -> None:
@@ -62,8 +62,9 @@ def test_an_encoder_is_used_again() -> None:
 
 
 def test_facts_of_two_runs() -> None:
-    one, two = RunFacts(10, 2, 6, 5, 0, has_null_keys=False), RunFacts(20, 3, 4, 9, 0, has_null_keys=True)
-    assert one + two == RunFacts(30, 5, 6, 9, 0, has_null_keys=True)
+    one, two = RunFacts(10, 2, 6, 3, 5, 0, has_null_keys=False), RunFacts(20, 3, 4, 2, 9, 0, has_null_keys=True)
+    assert one + two == RunFacts(30, 5, 6, 2, 9, 0, has_null_keys=True)
+    assert RunFacts() + one == one
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])

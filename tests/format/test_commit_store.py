@@ -7,11 +7,20 @@ import json
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.format.commit_store import CommitStore, PendingCommit, PendingFile, PendingPart, decode, encode
+from octavo.format.commit_store import (
+    CommitStore,
+    PendingCommit,
+    PendingFile,
+    PendingPart,
+    PendingTopic,
+    decode,
+    encode,
+)
 from octavo.format.names import StagedFile, TopicPartition
 
 PARTS = (PendingPart("t", 0, 5, (PendingFile("f", 10, 3), PendingFile("g", 20, 4))), PendingPart("u", 1, 0, ()))
-STORE = CommitStore({"query": 3}, PendingCommit("query", 4, PARTS), 7)
+TOPICS = (PendingTopic("u", bytes(range(16)), (0, 1), {"segment.bytes": "1048576"}), PendingTopic("v", bytes(16), (0,)))
+STORE = CommitStore({"query": 3}, PendingCommit("query", 4, PARTS, TOPICS), 7)
 
 
 @pytest.mark.parametrize("store", [STORE, CommitStore(), CommitStore(pending=PendingCommit("once", None, PARTS))])
@@ -29,6 +38,7 @@ def test_answers() -> None:
 @pytest.mark.parametrize(
     "change",
     [{"version": 1}, {"done": []}, {"done": {"q": -1}}, {"done": {"q": True}}, {"sweptMs": None}, {"pending": 5},
+     {"pending": {"writer": "q", "batchId": 1, "parts": [], "topics": [{"topic": "t", "topicId": "x"}]}},
      {"pending": {"writer": 1, "batchId": 1, "parts": []}}, {"pending": {"writer": "q", "parts": [{"topic": "t"}]}}],
 )  # fmt: skip
 def test_what_cannot_be_understood_is_an_error(change: dict[str, object]) -> None:

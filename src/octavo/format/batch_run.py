@@ -20,6 +20,7 @@ from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 # What a record takes beside its key, value and headers: its own length, attributes, two deltas, two lengths, a count.
 _RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 _HEADER_OVERHEAD = 5 + 5
+_LATEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class RunFacts:
     size: int = 0  # bytes
     records: int = 0
     largest_batch: int = 0  # bytes
+    min_timestamp: int = _LATEST
     max_timestamp: int = layout.NO_TIMESTAMP
     codec: int = Codec.NONE
     has_null_keys: bool = False
@@ -39,6 +41,7 @@ class RunFacts:
             self.size + other.size,
             self.records + other.records,
             max(self.largest_batch, other.largest_batch),
+            min(self.min_timestamp, other.min_timestamp),
             max(self.max_timestamp, other.max_timestamp),
             other.codec,
             self.has_null_keys or other.has_null_keys,
@@ -82,6 +85,8 @@ class RunEncoder:
         code, count, end = kernels.encode_runs(columns, order, stops, table, self._room, settings.batch_size, is_plain)
         if code != Code.DONE:
             raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")
+        # That of all runs: they go to one topic, whose limits hold for each record.
+        earliest = int(columns.timestamp[: columns.rows].min(initial=_LATEST))
         table, has_null_keys = table[:count], columns.key is None or columns.key.nulls > 0
         runs, first, start = [], 0, 0
         for stop, records in zip(stops.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
@@ -92,9 +97,8 @@ class RunEncoder:
                 packed = self._compressed(rows)
                 run, largest = memoryview(b"".join(packed)), max(map(len, packed), default=0)
             latest = int(rows["max_timestamp"].max(initial=layout.NO_TIMESTAMP))
-            runs.append(
-                (run, RunFacts(len(run), records, largest, latest, settings.codec, has_null_keys and records > 0))
-            )
+            keyless = has_null_keys and records > 0
+            runs.append((run, RunFacts(len(run), records, largest, earliest, latest, settings.codec, keyless)))
             first, start = stop, at
         return runs
 

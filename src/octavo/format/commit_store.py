@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from octavo.errors import CorruptionError
+from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 
 VERSION = 0
@@ -43,12 +44,26 @@ class PendingPart:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingTopic:
+    """A topic that is to be made, whole."""
+
+    topic: str
+    topic_id: bytes
+    partitions: tuple[int, ...]
+    configs: dict[str, str | None] = field(default_factory=dict)
+
+    def names(self) -> list[TopicPartition]:
+        return [TopicPartition(self.topic, partition) for partition in self.partitions]
+
+
+@dataclass(frozen=True, slots=True)
 class PendingCommit:
     """A commit that was decided and is not done. Whoever opens the directory next finishes it, or undoes it."""
 
     writer: str
     batch_id: int | None  # None: of a writer that commits once
     parts: tuple[PendingPart, ...]
+    topics: tuple[PendingTopic, ...] = ()  # that the commit makes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +97,21 @@ def encode(store: CommitStore) -> bytes:
             }
             for part in store.pending.parts
         ]
-        content["pending"] = {"writer": store.pending.writer, "batchId": store.pending.batch_id, "parts": parts}
+        topics = [
+            {
+                "topic": topic.topic,
+                "topicId": kafka_uuid.to_text(topic.topic_id),
+                "partitions": list(topic.partitions),
+                "configs": dict(sorted(topic.configs.items())),
+            }
+            for topic in store.pending.topics
+        ]
+        content["pending"] = {
+            "writer": store.pending.writer,
+            "batchId": store.pending.batch_id,
+            "topics": topics,
+            "parts": parts,
+        }
     return (json.dumps(content, indent=1) + "\n").encode("utf-8")
 
 
@@ -103,7 +132,18 @@ def _pending(value: object) -> PendingCommit:
     fields = _of(dict, value)
     batch_id = fields.get("batchId")
     parts = tuple(_part(part) for part in _of(list, fields.get("parts")))
-    return PendingCommit(_of(str, fields.get("writer")), None if batch_id is None else _number(batch_id), parts)
+    topics = tuple(_topic(topic) for topic in _of(list, fields.get("topics", [])))
+    return PendingCommit(_of(str, fields.get("writer")), None if batch_id is None else _number(batch_id), parts, topics)
+
+
+def _topic(value: object) -> PendingTopic:
+    fields = _of(dict, value)
+    configs = _of(dict, fields.get("configs"))
+    if not all(value is None or isinstance(value, str) for value in configs.values()):
+        raise CorruptionError("expected configs that are text or null")
+    partitions = tuple(_number(partition) for partition in _of(list, fields.get("partitions")))
+    topic_id = kafka_uuid.from_text(_of(str, fields.get("topicId")))
+    return PendingTopic(_of(str, fields.get("topic")), topic_id, partitions, configs)
 
 
 def _part(value: object) -> PendingPart:

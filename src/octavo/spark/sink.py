@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
@@ -94,4 +95,5 @@ def staged_parts(messages: Messages) -> list[StagedPart]:
 def commit(sink: SinkOptions, request: CommitRequest, on_step: OnStep | None = None) -> None:
     """Bring a batch in; one without rows leaves no trace."""
     if request.staged:
+        request = replace(request, topic_configs=sink.new_topics.configs)
         sink.publisher.publish(request, on_step)

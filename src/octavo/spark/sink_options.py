@@ -31,6 +31,4 @@ class SinkOptions:
     def publisher(self) -> Publisher:
         from octavo.storage.staging.publish import Publisher  # which opens directories: no task needs it
 
-        return Publisher(
-            roots=self.roots, topic_configs=self.new_topics.configs, lock_timeout_seconds=self.lock_timeout_seconds
-        )
+        return Publisher(roots=self.roots, lock_timeout_seconds=self.lock_timeout_seconds)

@@ -24,7 +24,7 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
 from octavo.storage.retain import Verdict
 from octavo.storage.selection import Only, Selection
-from octavo.storage.staging.commit import finish
+from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topic_admin import Partitions, TopicAdmin
 from octavo.storage.topic_configs import TopicConfigs
@@ -66,15 +66,16 @@ class LogDir:
             self.roots = open_roots(places, self.environment, selection, create=create)
             for root in self.roots:
                 root.is_cordoned = root.path in without_new
-            self.commits = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
-            selection.include(part.topic_partition for part in self.commits.pending_parts())
+            ledger = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
+            selection.include(ledger.pending_partitions())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all(skip_unreadable=skip_unreadable)
+            self.commits = Commits(ledger, self._open.logs, self._admin, self.environment)
             if not self._open.unreadable:  # a part of the commit may lie in one of them
-                finish(self.commits, self._open.logs)
+                finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             if background:
                 work = Background(self._open, self.environment, self.broker_config)

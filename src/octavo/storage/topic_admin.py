@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import InvalidPartitionsError, InvalidTopicError, KafkaStorageError, TopicExistsError
+from octavo.format.commit_store import PendingTopic
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition, collide, topic_problem
 from octavo.storage.environment import Environment
 from octavo.storage.identity import random_uuid
@@ -41,11 +42,16 @@ class TopicAdmin:
     def create(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> bytes:
-        """Make a topic, each partition in the directory that holds the fewest; returns its id.
+        """Make a topic, each partition in the directory that holds the fewest; returns its id."""
+        with self._logs.usable():
+            new = self.prepare(topic, partitions, configs, topic_id)
+            self.make(new)
+            return new.topic_id
 
-        1. Store id and configs. 2. Make the folders. 3. Sync their names. After a crash the topic has the partitions
-        that were made.
-        """
+    def prepare(
+        self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
+    ) -> PendingTopic:
+        """What is to be made of a topic; refused where it cannot be. Nothing changes yet."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
@@ -53,11 +59,26 @@ class TopicAdmin:
             if not numbers or numbers[0] < 0:
                 raise InvalidPartitionsError(f"{wanted} partitions for topic {topic}, expected at least 1")
             self._configs.forget(topic)
-            stored = StoredTopic(topic_id or random_uuid(), self._configs.altered(topic, configs))
-            self._configs.store(topic, stored)
+            altered = self._configs.altered(topic, configs)
+            return PendingTopic(topic, topic_id or random_uuid(), tuple(numbers), altered)
+
+    def config(self, new: PendingTopic) -> LogConfig:
+        """The configs that a topic will have."""
+        return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
+
+    def make(self, new: PendingTopic) -> None:
+        """Make a topic, or what a crash has left out of it. One of that name with another id is left alone.
+
+        1. Store id and configs. 2. Make the folders. 3. Sync their names. After a crash the topic has the partitions
+        that were made, unless it is made again from the same value.
+        """
+        with self._logs.usable():
+            names, there = new.names(), self._logs.logs
+            if any(there[name].topic_id not in (None, new.topic_id) for name in names if name in there):
+                return
+            self._configs.store(new.topic, StoredTopic(new.topic_id, dict(new.configs)))
             self._write_topics()
-            self._create_partitions([TopicPartition(topic, partition) for partition in numbers], stored.topic_id)
-            return stored.topic_id
+            self._create_partitions([name for name in names if name not in there], new.topic_id)
 
     def grow(self, topic: str, partitions: Partitions) -> None:
         """Give a topic more partitions, up to a total, or those with the given numbers."""

@@ -22,7 +22,7 @@ def values_of(batch_id: int) -> dict[int, list[bytes]]:
 
 
 def main(root: str, batches: str, step: str = "", at_batch: str = "-1") -> None:
-    scene = Scene(Path(root), LocalFileSystem())
+    scene = Scene(Path(root), filesystem=LocalFileSystem())
     scene.attempts = os.getpid() << 32
     for batch_id in range(int(batches)):
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from octavo.clock import ManualClock
+from octavo.config import Given
 from octavo.filesystem import File, FileSystem, LocalFile, LocalFileSystem
 from octavo.format.batch import decode_batch
-from octavo.format.batch_run import BatchSettings, RunEncoder
+from octavo.format.batch_run import BatchSettings, RunEncoder, RunFacts
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.format.row_columns import from_records
@@ -22,6 +24,7 @@ from octavo.storage.read import Isolation
 from octavo.storage.staging.commit import CommitRequest, OnStep
 from octavo.storage.staging.publish import Publisher
 from octavo.storage.staging.stage import Place, Stage, StagedPart
+from octavo.storage.staging.sweep import all_folders
 from tests.storage.worlds import NOW_MS
 
 WRITER = "query 1"
@@ -47,46 +50,56 @@ class UnsyncedFileSystem(LocalFileSystem):
 class Scene:
     """Log directories on a filesystem, a topic of two partitions with small segments, and who writes to it."""
 
-    def __init__(self, root: Path, filesystem: FileSystem, *, segment_bytes: int = 2000, batch_size: int = 400) -> None:
-        self.root = root
+    def __init__(self, *roots: Path, filesystem: FileSystem, segment_bytes: int = 2000, batch_size: int = 400) -> None:
+        self.roots = roots
+        self.root = roots[0]
         self.filesystem = filesystem
         self.segment_bytes = segment_bytes
         self.clock = ManualClock(NOW_MS)
         self.encoder = RunEncoder(BatchSettings(batch_size))
-        self.publisher = Publisher(roots=(root,), environment=self.environment, pause=lambda seconds: None)
+        self.publisher = Publisher(roots=roots, environment=self.environment, pause=lambda seconds: None)
         self.attempts = 0
 
     def environment(self) -> Environment:
         return Environment(ManualScheduler(self.clock), self.clock, self.filesystem)
 
     def create(self, partitions: int = 2, *, index_bytes: int = 240) -> None:
-        with LogDir(self.root, environment=self.environment()) as log_dir:
+        with LogDir(self.roots, environment=self.environment()) as log_dir:
             configs = {"segment.bytes": self.segment_bytes, "segment.index.bytes": index_bytes}
             log_dir.create_topic("t", partitions, configs)
 
-    def stage(self, values: dict[int, list[bytes]], *, writer: str = WRITER, topic: str = "t") -> list[StagedPart]:
+    def stage(
+        self, values: dict[int, list[bytes]], *, writer: str = WRITER, topic: str = "t", timestamp: int = NOW_MS
+    ) -> list[StagedPart]:
         """One task's work: values by partition."""
         self.attempts += 1
         stage = Stage(self.filesystem, writer, f"{self.attempts:032x}")
         for partition, some in values.items():
-            records = [Record(0, NOW_MS, b"k", value) for value in some]
-            columns = from_records(records)
-            columns.timestamp = np.full(len(records), NOW_MS)
-            data, facts = self.encoder.encode(columns)
             name = TopicPartition(topic, partition)
-            stage.append(Place(name, self.root / str(name), self.segment_bytes), data, facts)
+            stage.append(Place(name, self.root / str(name), self.segment_bytes), *self.encode(some, timestamp))
         return stage.finish()
 
-    def publish(self, batch_id: int | None, staged: list[StagedPart], on_step: OnStep | None = None) -> bool:
-        return self.publisher.publish(CommitRequest(WRITER, batch_id, staged), on_step)
+    def encode(self, values: list[bytes], timestamp: int = NOW_MS) -> tuple[memoryview, RunFacts]:
+        columns = from_records([Record(0, timestamp, b"k", value) for value in values])
+        columns.timestamp = np.full(len(values), timestamp)
+        return self.encoder.encode(columns)
+
+    def publish(
+        self,
+        batch_id: int | None,
+        staged: list[StagedPart],
+        on_step: OnStep | None = None,
+        topic_configs: Mapping[str, Given] | None = None,
+    ) -> bool:
+        return self.publisher.publish(CommitRequest(WRITER, batch_id, staged, topic_configs or {}), on_step)
 
     def values(self) -> dict[int, list[bytes]]:
         """What each partition holds, once whatever a crash interrupted is finished; offsets are checked to be dense."""
-        with LogDir(self.root, environment=self.environment()) as log_dir:
+        with LogDir(self.roots, environment=self.environment()) as log_dir:
             return {partition: read_values(log_dir.log("t", partition)) for partition in log_dir.topics.get("t", [])}
 
     def staged_files(self) -> list[str]:
-        folders = [self.root, *(self.root / name for name in self.filesystem.folders(self.root))]
+        folders = all_folders(self.filesystem, self.roots)
         return [name for folder in folders for name in self.filesystem.names(folder) if name.endswith(".staged")]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.errors import InvalidBatchError, InvalidPartitionsError, StagedFileLostError
+from octavo.errors import InvalidBatchError, InvalidPartitionsError, InvalidTimestampError, StagedFileLostError
 from octavo.filesystem import LocalFileSystem
 from octavo.format.commit_store import decode
 from octavo.format.names import COMMIT_STORE, TopicPartition
@@ -19,6 +19,9 @@ from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, all_folders, sweep_old
 from tests.storage.batches import batch
 from tests.storage.staging.scene import Scene, UnsyncedFileSystem, batch_values
+from tests.storage.worlds import NOW_MS
+
+DAY_MS = 24 * 60 * 60 * 1000
 
 
 class Stopped(BaseException):
@@ -27,7 +30,7 @@ class Stopped(BaseException):
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    made = Scene(tmp_path / "logs", LocalFileSystem())
+    made = Scene(tmp_path / "logs", filesystem=LocalFileSystem())
     made.create()
     return made
 
@@ -54,6 +57,15 @@ class StopAt:
 
 def joined(*batches: dict[int, list[bytes]]) -> dict[int, list[bytes]]:
     return {partition: [value for each in batches for value in each[partition]] for partition in range(2)}
+
+
+def waiting_in_root(scene: Scene, values: dict[int, list[bytes]], timestamp: int = NOW_MS) -> list[StagedPart]:
+    """Staged for a topic that is not there yet."""
+    moved = []
+    for part in scene.stage(values, timestamp=timestamp):
+        (scene.root / str(part.topic_partition) / part.name).rename(scene.root / part.name)
+        moved.append(StagedPart("new", part.partition, part.name, part.facts, partitions=3))
+    return moved
 
 
 @pytest.mark.parametrize(("step", "time"), list(stops()))
@@ -168,6 +180,33 @@ def test_a_refusal_comes_before_the_decision(scene: Scene) -> None:
     assert scene.values() == {0: [], 1: []}
 
 
+@pytest.mark.parametrize("records", [3, 12])  # to be appended, and to be adopted as a segment
+@pytest.mark.parametrize(
+    ("config", "days"), [("message.timestamp.before.max.ms", -10), ("message.timestamp.after.max.ms", 10)]
+)
+def test_times_beyond_the_topics_limits_are_refused_before_the_decision(
+    scene: Scene, config: str, days: int, records: int
+) -> None:
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        log_dir.alter_configs("t", {config: 9 * DAY_MS})
+    steps: list[CommitStep] = []
+    staged = scene.stage(batch_values(0, records), timestamp=NOW_MS + days * DAY_MS)
+    with pytest.raises(InvalidTimestampError, match=f"t-0: timestamps from {NOW_MS + days * DAY_MS} to "):
+        scene.publish(0, staged, steps.append)
+    assert steps == []
+    assert scene.values() == {0: [], 1: []}
+    scene.publish(0, scene.stage(batch_values(0, records), timestamp=NOW_MS + days * DAY_MS // 2))
+    assert scene.values() == batch_values(0, records)
+
+
+def test_a_refused_batch_makes_no_topic(scene: Scene) -> None:
+    part = waiting_in_root(scene, {0: [b"a"]}, timestamp=NOW_MS + 10 * DAY_MS)
+    with pytest.raises(InvalidTimestampError, match="new-0: timestamps from"):
+        scene.publish(0, part)
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        assert list(log_dir.topics) == ["t"]
+
+
 def test_a_partition_that_is_not_there_is_refused(scene: Scene) -> None:
     part = scene.stage({0: [b"x"]})[0]
     with pytest.raises(InvalidPartitionsError, match="t-5 is not there any more: topic t has 0 partitions"):
@@ -175,12 +214,7 @@ def test_a_partition_that_is_not_there_is_refused(scene: Scene) -> None:
 
 
 def test_a_topic_is_made_for_batches_that_waited_in_the_root(scene: Scene) -> None:
-    staged = scene.stage({0: [b"a"], 1: [b"b"]})
-    moved = []
-    for part in staged:
-        (scene.root / str(part.topic_partition) / part.name).rename(scene.root / part.name)
-        moved.append(StagedPart("new", part.partition, part.name, part.facts, partitions=3))
-    scene.publish(0, moved)
+    scene.publish(0, waiting_in_root(scene, {0: [b"a"], 1: [b"b"]}))
     with LogDir(scene.root, environment=scene.environment()) as log_dir:
         assert log_dir.topics["new"] == [0, 1, 2]
         assert [log_dir.log("new", partition).log_end_offset for partition in range(3)] == [1, 1, 0]
@@ -188,7 +222,7 @@ def test_a_topic_is_made_for_batches_that_waited_in_the_root(scene: Scene) -> No
 
 
 def test_a_thousand_small_batches_leave_segments_by_size(tmp_path: Path) -> None:
-    scene = Scene(tmp_path / "logs", UnsyncedFileSystem(), segment_bytes=60_000)
+    scene = Scene(tmp_path / "logs", filesystem=UnsyncedFileSystem(), segment_bytes=60_000)
     scene.create(1)
     for batch_id in range(1000):
         scene.publish(batch_id, scene.stage({0: [b"%d" % batch_id, b"some text of a small record"]}))

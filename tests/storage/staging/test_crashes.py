@@ -35,7 +35,7 @@ def _expected(large: int) -> dict[int, list[bytes]]:
 
 
 def _scene(filesystem: FaultFileSystem) -> Scene:
-    return Scene(ROOT, filesystem, segment_bytes=1500, batch_size=300)
+    return Scene(ROOT, filesystem=filesystem, segment_bytes=1500, batch_size=300)
 
 
 @cache

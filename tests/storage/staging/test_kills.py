@@ -33,7 +33,7 @@ def _expected() -> dict[int, list[bytes]]:
 
 
 def _scene(root: Path) -> Scene:
-    scene = Scene(root, LocalFileSystem())
+    scene = Scene(root, filesystem=LocalFileSystem())
     scene.create()
     return scene
 

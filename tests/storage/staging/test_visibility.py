@@ -20,7 +20,7 @@ SEEN_FROM = (CommitStep.CONCLUDED, CommitStep.REMOVED)
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
-    made = Scene(tmp_path / "logs", LocalFileSystem())
+    made = Scene(tmp_path / "logs", filesystem=LocalFileSystem())
     made.create()
     made.publish(0, made.stage(batch_values(0)))
     return made

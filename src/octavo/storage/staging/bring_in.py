@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import StagedFileLostError
+from octavo.filesystem import FileSystem
 from octavo.format.commit_store import PendingFile, PendingPart
 from octavo.format.walker import CHUNK_BYTES, Chunk, walk
 from octavo.kernels.layout import BATCH_OVERHEAD, Flaw
@@ -31,7 +32,7 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
     offset = part.start_offset
     log.segments.active.resume_index()  # a micro-batch each second opens the log each second
     for file in part.files:
-        path = find(log, file.name, roots)
+        path = find(log.state.environment.filesystem, file.name, [log.folder, *roots])
         if path is None:
             if not _is_adopted(log, file, offset):
                 raise StagedFileLostError(
@@ -42,10 +43,9 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
         offset += file.records
 
 
-def find(log: PartitionLog, name: str, roots: Sequence[Path]) -> Path | None:
+def find(filesystem: FileSystem, name: str, folders: Sequence[Path]) -> Path | None:
     """Where a staged file is: in its partition's folder, or in a root where the topic was made later."""
-    filesystem = log.state.environment.filesystem
-    places = (folder / name for folder in (log.folder, *roots))
+    places = (folder / name for folder in folders)
     return next((path for path in places if filesystem.exists(path)), None)
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 
-from octavo.config import LogConfig
-from octavo.errors import AppendRejected, InvalidBatchError, RecordTooLargeError, StagedFileLostError
-from octavo.format.commit_store import PendingCommit, PendingFile, PendingPart
+from octavo.config import Given
+from octavo.errors import AppendRejected, InvalidPartitionsError, StagedFileLostError
+from octavo.format.commit_store import PendingCommit, PendingFile, PendingPart, PendingTopic
 from octavo.format.names import TopicPartition
+from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.bring_in import bring_in, find
+from octavo.storage.staging.check import check_batches, check_presence
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.stage import StagedPart
-from octavo.storage.validation_settings import ValidationSettings
+from octavo.storage.topic_admin import TopicAdmin
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ class CommitStep(StrEnum):
 
     CHECKED = "checked"
     DECIDED = "decided"
+    MADE = "made"  # the topics that were not there
     APPENDED = "appended"  # once for each partition
     FLUSHED = "flushed"
     CONCLUDED = "concluded"
@@ -48,121 +50,140 @@ class CommitRequest:
     writer: str
     batch_id: int | None  # None: a writer that commits once, and is never asked again
     staged: Sequence[StagedPart]
+    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # of topics that have to be made
 
 
-def commit(
-    ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog], request: CommitRequest, on_step: OnStep = _pass
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """What commits go through, in the hands of the owner of the directories' locks."""
+
+    ledger: CommitLedger
+    logs: Mapping[TopicPartition, PartitionLog]
+    topics: TopicAdmin
+    environment: Environment
+
+
+def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) -> bool:
     """Bring a batch into all its partitions; False, and no change, where it is there already.
 
     1. Check that every partition takes its batches. 2. Decide: write the pending commit, with each partition's end
-    offset, to the log dir's root, synced. 3. Append the staged files, partition by partition, or adopt them as
-    segments. 4. Flush the logs. 5. Conclude: write the batch's id as done, and nothing as pending, synced. 6. Remove
-    the staged files.
+    offset and the topics to be made, to the log dir's root, synced. 3. Make those topics. 4. Append the staged files,
+    partition by partition, or adopt them as segments. 5. Flush the logs. 6. Conclude: write the batch's id as done,
+    and nothing as pending, synced. 7. Remove the staged files.
 
     A crash before 2 leaves staged files that the sweep removes: the batch is in no partition. After 2 whoever opens the
     directory next runs `finish`, before anything else: it goes on at 3 with what is not there yet, so the batch is in
-    all partitions. After 5 only staged files are left. Where an append is refused all the same, step 3 is undone.
+    all partitions. After 6 only staged files are left. Where an append is refused all the same, step 4 is undone.
     """
+    ledger = commits.ledger
     assert ledger.pending is None, "whoever opens a log dir finishes what is pending"
     if ledger.has_done(request.writer, request.batch_id):
         return False
-    parts = []
-    by_partition = attrgetter("topic_partition")
-    for name, staged in groupby(sorted(request.staged, key=by_partition), by_partition):
-        log, files = logs[name], list(staged)
-        for file in files:
-            check(file, log.config)
-            check_presence(file, log, ledger.roots)
-        pending = tuple(PendingFile(file.name, file.facts.size, file.facts.records) for file in files)
-        parts.append(PendingPart(name.topic, name.partition, log.log_end_offset, pending))
+    topics = _to_be_made(commits, request.staged, request.topic_configs)
+    parts = _checked(commits, request.staged, topics)
     on_step(CommitStep.CHECKED)
-    ledger.decide(PendingCommit(request.writer, request.batch_id, tuple(parts)))
+    ledger.decide(PendingCommit(request.writer, request.batch_id, parts, tuple(topics.values())))
     on_step(CommitStep.DECIDED)
     try:
-        _complete(ledger, logs, on_step)
+        _complete(commits, on_step)
     except AppendRejected:
-        undo(ledger, logs)
+        undo(commits)
         raise
     return True
 
 
-def finish(ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog]) -> bool:
+def finish(commits: Commits) -> bool:
     """End a commit that a crash interrupted; says whether there was one.
 
     It is brought to its end. Where staged files are lost that cannot be, and it is undone, unless someone has appended
     behind it: then StagedFileLostError says what is missing.
     """
+    ledger, logs = commits.ledger, commits.logs
     if ledger.pending is None:
         return False
     try:
-        _complete(ledger, logs, _pass)
+        _complete(commits, _pass)
     except (AppendRejected, StagedFileLostError) as error:
-        if any(logs[part.topic_partition].log_end_offset > part.end_offset for part in _parts(ledger, logs)):
+        if any(logs[part.topic_partition].log_end_offset > part.end_offset for part in _parts(commits)):
             raise
         _log.warning("a commit of %s is undone: %s", ledger.pending.writer, error)
-        undo(ledger, logs)
+        undo(commits)
     return True
 
 
-def undo(ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog]) -> None:
-    """Cut every partition of the pending commit at its end offset from before.
+def undo(commits: Commits) -> None:
+    """Cut every partition of the pending commit at its end offset from before; topics that were made stay, whole.
 
     1. Truncate the logs. 2. Flush them. 3. Write that nothing is pending. A crash before 3 leaves the commit pending,
     and it is ended anew.
     """
-    parts = _parts(ledger, logs)
-    for part in parts:
-        log = logs[part.topic_partition]
+    for part in _parts(commits):
+        log = commits.logs[part.topic_partition]
         if log.log_end_offset > part.start_offset:
             log.truncate_to(part.start_offset)
             log.flush()
-    ledger.revoke()
+    commits.ledger.revoke()
 
 
-def check(staged: StagedPart, config: LogConfig) -> None:
-    """Refuse what an append would refuse, before anything is decided."""
-    facts, settings = staged.facts, ValidationSettings.of(config)
-    if facts.largest_batch > config.max_message_bytes:
-        expected = f"expected at most max.message.bytes, {config.max_message_bytes}"
-        raise RecordTooLargeError(f"{staged.topic_partition}: a batch of {facts.largest_batch} bytes, {expected}")
-    if facts.has_null_keys and settings.is_compacted:
-        raise InvalidBatchError(f"{staged.topic_partition}: records without a key, which a compacted topic cannot take")
-    if settings.codec is not None and settings.codec != facts.codec:
-        found = f"batches staged with codec {facts.codec}"
-        raise InvalidBatchError(
-            f"{staged.topic_partition}: {found}, expected compression.type {config.compression_type}"
-        )
+def _to_be_made(
+    commits: Commits, staged: Sequence[StagedPart], configs: Mapping[str, Given]
+) -> dict[str, PendingTopic]:
+    """The topics that are not there and that are to be made; refused where a partition is gone, or a name taken."""
+    there = {name.topic for name in commits.logs}
+    wanted = {part.topic: part.partitions for part in staged if part.topic not in there}
+    topics = {
+        topic: commits.topics.prepare(topic, partitions, configs)
+        for topic, partitions in wanted.items()
+        if partitions is not None
+    }
+    for part in staged:
+        if part.topic not in topics and part.topic_partition not in commits.logs:
+            count = sum(name.topic == part.topic for name in commits.logs)
+            raise InvalidPartitionsError(
+                f"{part.topic_partition} is not there any more: topic {part.topic} has {count} partitions"
+            )
+    return topics
 
 
-def check_presence(staged: StagedPart, log: PartitionLog, roots: Sequence[Path]) -> None:
-    """Refuse a staged file that is not there as its task left it."""
-    path = find(log, staged.name, roots)
-    size = None if path is None else log.state.environment.filesystem.size(path)
-    if size != staged.facts.size:
-        found = "there is nothing" if size is None else f"{size} bytes"
-        raise StagedFileLostError(f"{log.folder / staged.name}: {found}, expected {staged.facts.size} staged bytes")
+def _checked(
+    commits: Commits, staged: Sequence[StagedPart], topics: Mapping[str, PendingTopic]
+) -> tuple[PendingPart, ...]:
+    """What goes to each partition, once it is known that it can."""
+    environment, roots, parts = commits.environment, commits.ledger.roots, []
+    by_partition = attrgetter("topic_partition")
+    for name, group in groupby(sorted(staged, key=by_partition), by_partition):
+        log, files = commits.logs.get(name), list(group)
+        config = commits.topics.config(topics[name.topic]) if log is None else log.config
+        for file in files:
+            check_batches(file, config, environment.clock.time_ms())
+            check_presence(file, environment.filesystem, roots if log is None else [log.folder, *roots])
+        pending = tuple(PendingFile(file.name, file.facts.size, file.facts.records) for file in files)
+        parts.append(PendingPart(name.topic, name.partition, 0 if log is None else log.log_end_offset, pending))
+    return tuple(parts)
 
 
-def _complete(ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog], on_step: OnStep) -> None:
-    parts = _parts(ledger, logs)
-    for part in parts:
-        bring_in(logs[part.topic_partition], part, ledger.roots)
+def _complete(commits: Commits, on_step: OnStep) -> None:
+    ledger, filesystem = commits.ledger, commits.environment.filesystem
+    for topic in ledger.pending_topics():
+        commits.topics.make(topic)
+    on_step(CommitStep.MADE)
+    parts = [(commits.logs[part.topic_partition], part) for part in _parts(commits)]
+    for log, part in parts:
+        bring_in(log, part, ledger.roots)
         on_step(CommitStep.APPENDED)
-    for part in parts:
-        logs[part.topic_partition].flush()
+    for log, _ in parts:
+        log.flush()
     on_step(CommitStep.FLUSHED)
     ledger.conclude()
     on_step(CommitStep.CONCLUDED)
-    for part in parts:
-        log = logs[part.topic_partition]
+    for log, part in parts:
         for file in part.files:
-            path = find(log, file.name, ledger.roots)
+            path = find(filesystem, file.name, [log.folder, *ledger.roots])
             if path is not None:
-                log.state.environment.filesystem.unlink(path)
+                filesystem.unlink(path)
     on_step(CommitStep.REMOVED)
 
 
-def _parts(ledger: CommitLedger, logs: Mapping[TopicPartition, PartitionLog]) -> list[PendingPart]:
+def _parts(commits: Commits) -> list[PendingPart]:
     """What the pending commit brings into partitions that are there: a topic may have been deleted since."""
-    return [part for part in ledger.pending_parts() if part.topic_partition in logs]
+    return [part for part in commits.ledger.pending_parts() if part.topic_partition in commits.logs]

@@ -12,7 +12,9 @@ from pathlib import Path
 from octavo.config import Given, LogConfig
 from octavo.errors import CorruptionError, InvalidTopicError, UnknownTopicOrPartitionError
 from octavo.filesystem import FileSystem
+from octavo.format.commit_store import PendingTopic
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition, topic_problem
+from octavo.storage.staging.ledger import read_store
 from octavo.storage.staging.stage import Place
 from octavo.storage.topic_configs import TopicConfigs
 
@@ -53,19 +55,42 @@ class Destinations:
         self._roots = roots
         self._known: dict[str, Destination] = {}
         self._folders: dict[str, dict[int, Path]] = {}
+        self._pending: dict[str, PendingTopic] = {}  # half made by a commit that is under way, or that a crash left
         self._configs = TopicConfigs(filesystem, [], {}, {})
         for root in roots:
             filesystem.mkdir(root)
             self._configs.read(filesystem, root)
-            for name in filesystem.folders(root):
-                self._note(root, name)
+        self._look(filesystem)
 
     def of(self, topic: str) -> Destination:
         """The topic, or what will be made of it; refused where it is neither there nor to be made."""
         if topic not in self._known:
-            folders = self._folders.get(topic)
-            self._known[topic] = self._to_be_made(topic) if folders is None else self._found(topic, folders)
+            folders, pending = self._folders.get(topic, {}), self._pending.get(topic)
+            if pending is not None:
+                self._known[topic] = self._half_made(pending, folders)
+            else:
+                self._known[topic] = self._found(topic, folders) if folders else self._to_be_made(topic)
         return self._known[topic]
+
+    def _look(self, filesystem: FileSystem) -> None:
+        """List the folders and the pending topics as of one moment: the latter are the same before and after."""
+        stores = [read_store(filesystem, root) for root in self._roots]
+        while True:
+            self._folders.clear()
+            for root in self._roots:
+                for name in filesystem.folders(root):
+                    self._note(root, name)
+            before, stores = stores, [read_store(filesystem, root) for root in self._roots]
+            if stores == before:
+                break
+        commits = [store.pending for store in stores if store.pending is not None]
+        self._pending = {topic.topic: topic for commit in commits for topic in commit.topics}
+
+    def _half_made(self, pending: PendingTopic, folders: Mapping[int, Path]) -> Destination:
+        """A topic that will be whole before anything else is committed."""
+        config = LogConfig.of({name: value for name, value in pending.configs.items() if value is not None})
+        places = {**dict.fromkeys(pending.partitions, self._roots[0]), **folders}
+        return Destination(pending.topic, config, places, len(places), exists=False)
 
     def _found(self, topic: str, folders: dict[int, Path]) -> Destination:
         count = max(folders) + 1

@@ -9,8 +9,8 @@ from pathlib import Path
 from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
 from octavo.format import commit_store
-from octavo.format.commit_store import CommitStore, PendingCommit, PendingPart
-from octavo.format.names import COMMIT_STORE
+from octavo.format.commit_store import CommitStore, PendingCommit, PendingPart, PendingTopic
+from octavo.format.names import COMMIT_STORE, TopicPartition
 from octavo.storage.small_file import replace_file
 
 
@@ -33,6 +33,15 @@ class CommitLedger:
     def pending_parts(self) -> tuple[PendingPart, ...]:
         """What the pending commit brings into each partition."""
         return self.pending.parts if self.pending else ()
+
+    def pending_topics(self) -> tuple[PendingTopic, ...]:
+        """What the pending commit makes before that."""
+        return self.pending.topics if self.pending else ()
+
+    def pending_partitions(self) -> list[TopicPartition]:
+        """All partitions that the pending commit makes or appends to."""
+        made = [name for topic in self.pending_topics() for name in topic.names()]
+        return [*made, *(part.topic_partition for part in self.pending_parts())]
 
     @property
     def swept_ms(self) -> int:

@@ -1,21 +1,19 @@
-"""Opening the directories for one commit: the lock, topics that are to be made, the commit, the sweep, the close."""
+"""Opening the directories for one commit: the lock, the commit, the sweep, the close."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from octavo.config import Given
-from octavo.errors import InvalidPartitionsError, LogDirLockedError
+from octavo.errors import LogDirLockedError
 from octavo.filesystem import LocalFileSystem
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.storage.selection import Only
 from octavo.storage.staging.commit import CommitRequest, OnStep, commit
 from octavo.storage.staging.ledger import CommitLedger
-from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_old, sweep_writer
 
 LOCK_RETRY_SECONDS = 0.05
@@ -26,7 +24,6 @@ class Publisher:
     """How commits reach their directories. Picklable."""
 
     roots: tuple[Path, ...]
-    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # of topics that have to be made
     lock_timeout_seconds: float = 60.0
     pause: Callable[[float], None] = time.sleep
     environment: Callable[[], Environment] | None = None  # of the directories; None: this machine's
@@ -68,30 +65,19 @@ class Publisher:
         return LogDir(self.roots, only=only, background=False, environment=environment)
 
     def _publish(self, log_dir: LogDir, request: CommitRequest, on_step: OnStep | None) -> bool:
-        self._make_topics(log_dir, request.staged)
         on_steps = [] if on_step is None else [on_step]
-        is_new = commit(log_dir.commits, log_dir.logs, request, *on_steps)
+        is_new = commit(log_dir.commits, request, *on_steps)
         self._sweep(log_dir, request)
         return is_new
 
-    def _make_topics(self, log_dir: LogDir, staged: Sequence[StagedPart]) -> None:
-        for topic, partitions in {part.topic: part.partitions for part in staged}.items():
-            if partitions is not None and topic not in log_dir.topics:
-                log_dir.create_topic(topic, partitions, self.topic_configs)
-        for part in staged:
-            if part.topic_partition not in log_dir.logs:
-                count = len(log_dir.topics.get(part.topic, []))
-                raise InvalidPartitionsError(
-                    f"{part.topic_partition} is not there any more: topic {part.topic} has {count} partitions"
-                )
-
     def _sweep(self, log_dir: LogDir, request: CommitRequest) -> None:
         filesystem, now_ms = log_dir.environment.filesystem, log_dir.environment.clock.time_ms()
-        if now_ms - log_dir.commits.swept_ms >= SWEEP_INTERVAL_MS:
+        if now_ms - log_dir.commits.ledger.swept_ms >= SWEEP_INTERVAL_MS:
             everywhere = all_folders(filesystem, self.roots)
             sweep_writer(filesystem, everywhere, request.writer)
             sweep_old(filesystem, everywhere, now_ms)
-            log_dir.commits.note_sweep(now_ms)
+            log_dir.commits.ledger.note_sweep(now_ms)
         else:
-            touched = sorted({part.topic_partition for part in request.staged})
-            sweep_writer(filesystem, [log_dir.logs[name].folder for name in touched], request.writer)
+            touched = sorted({part.topic_partition for part in request.staged} & log_dir.logs.keys())
+            folders = [*self.roots, *(log_dir.logs[name].folder for name in touched)]
+            sweep_writer(filesystem, folders, request.writer)

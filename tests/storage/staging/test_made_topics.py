@@ -1,0 +1,104 @@
+"""Topics that a commit makes, in one directory or two: stopped anywhere, they have all their partitions or are not."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from octavo.format.names import COMMIT_STORE
+from octavo.storage.log_dir import LogDir
+from octavo.storage.staging.commit import CommitStep
+from octavo.storage.staging.destinations import Destinations, NewTopics
+from octavo.storage.staging.stage import Stage, StagedPart
+from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
+from tests.storage.staging.scene import WRITER, Scene, read_values
+from tests.storage.staging.test_commit import StopAt, Stopped
+
+ROOTS = (Path("/logs"), Path("/more"))
+PARTITIONS, BATCHES = 4, 2
+# All of them are a matter of minutes: `make soak` sets 1.
+STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
+
+
+def _value(batch_id: int, partition: int) -> bytes:
+    return b"%d-%d " % (batch_id, partition) + bytes(90)
+
+
+def _stage(scene: Scene, batch_id: int) -> list[StagedPart]:
+    """What a task does, which looks the topic up without a lock."""
+    scene.attempts += 1
+    configs = {"segment.bytes": 1500, "segment.index.bytes": 240}
+    new_topics = NewTopics(partitions=PARTITIONS, configs=configs)
+    destination = Destinations(scene.filesystem, scene.roots, new_topics).of("t")
+    assert destination.partitions == PARTITIONS
+    assert destination.config.segment_bytes == 1500
+    stage = Stage(scene.filesystem, WRITER, f"{scene.attempts:032x}")
+    for partition in range(destination.partitions):
+        stage.append(destination.place(partition), *scene.encode([_value(batch_id, partition)]))
+    return stage.finish()
+
+
+def _life(scene: Scene) -> None:
+    for batch_id in range(BATCHES):
+        staged = _stage(scene, batch_id)
+        scene.publish(batch_id, staged, topic_configs={"segment.bytes": 1500, "segment.index.bytes": 240})
+
+
+@cache
+def _operations(roots: tuple[Path, ...]) -> int:
+    filesystem = FaultFileSystem()
+    _life(Scene(*roots, filesystem=filesystem))
+    return filesystem.operations
+
+
+@pytest.mark.parametrize("loss", Loss)
+@pytest.mark.parametrize("roots", [ROOTS[:1], ROOTS], ids=["one directory", "two directories"])
+def test_a_topic_that_a_commit_makes_has_all_its_partitions_after_a_crash(loss: Loss, roots: tuple[Path, ...]) -> None:
+    for stop in range(1 + len(loss.value) % STRIDE, _operations(roots) + 1, STRIDE):
+        filesystem = FaultFileSystem(stop)
+        with pytest.raises(Crash):
+            _life(Scene(*roots, filesystem=filesystem))
+        scene = Scene(*roots, filesystem=filesystem.after_crash(loss, seed=stop))
+        scene.attempts = 100
+        found = scene.values()
+        assert sorted(found) in ([], list(range(PARTITIONS))), f"operation {stop}"
+        assert len({len(values) for values in found.values()}) <= 1, f"half a batch after a stop at operation {stop}"
+        _life(scene)
+        expected = {p: [_value(batch_id, p) for batch_id in range(BATCHES)] for p in range(PARTITIONS)}
+        assert scene.values() == expected, f"once more after a stop at operation {stop}"
+        assert scene.staged_files() == [], f"operation {stop}"
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_a_task_sees_all_partitions_of_a_topic_that_is_half_made(loss: Loss) -> None:
+    half_made = 0
+    for stop in range(1 + len(loss.value) % STRIDE, _operations(ROOTS) + 1, STRIDE):
+        filesystem = FaultFileSystem(stop)
+        with pytest.raises(Crash):
+            _life(Scene(*ROOTS, filesystem=filesystem))
+        scene = Scene(*ROOTS, filesystem=filesystem.after_crash(loss, seed=stop))
+        scene.attempts = 100
+        folders = [name for root in ROOTS for name in scene.filesystem.folders(root) if name.startswith("t-")]
+        half_made += 0 < len(folders) < PARTITIONS
+        _stage(scene, BATCHES)  # which asserts how many it sees
+    assert half_made
+
+
+def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
+    filesystem = FaultFileSystem()
+    scene = Scene(ROOTS[0], filesystem=filesystem)
+    staged = _stage(scene, 0)
+    with pytest.raises(Stopped):
+        scene.publish(0, staged, StopAt(CommitStep.DECIDED))
+    filesystem = filesystem.after_crash(Loss.PROCESS)
+    pending = filesystem.read_bytes(ROOTS[0] / COMMIT_STORE)
+    filesystem.unlink(ROOTS[0] / COMMIT_STORE)  # a broker does not look at it
+    scene = Scene(ROOTS[0], filesystem=filesystem)
+    scene.create(1)
+    filesystem.open(ROOTS[0] / COMMIT_STORE, create=True).pwrite(pending, 0)
+    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+        assert log_dir.topics == {"t": [0]}
+        assert read_values(log_dir.log("t", 0)) == [_value(0, 0)]
