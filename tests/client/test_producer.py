@@ -16,6 +16,7 @@ from octavo.errors import (
     IllegalStateError,
     InvalidBatchError,
     InvalidTimestampError,
+    InvalidTopicError,
     KafkaStorageError,
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
@@ -396,3 +397,16 @@ def test_what_is_not_given_gives_way(
 def test_configs_that_are_refused(store: Store, configs: dict[str, str | int], words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)):
         store.logs.producer(configs)
+
+
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__cluster_metadata"])
+def test_internal_topics_are_refused_as_by_brokers(store: Store, topic: str) -> None:
+    store.logs.create_topic(topic, 1)
+    with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
+        store.logs.producer().send(topic, b"v")
+    admin = store.logs.producer(client_id="__admin_client")
+    if topic == "__cluster_metadata":
+        with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
+            admin.send(topic, b"v")
+    else:
+        assert admin.send(topic, b"v").result().offset == 0

@@ -12,7 +12,7 @@ import pytest
 
 import octavo
 from octavo.client.partitioner import partition_for_key
-from octavo.errors import ConfigError, EncodingError, OctavoError, UnknownTopicOrPartitionError
+from octavo.errors import ConfigError, EncodingError, InvalidTopicError, OctavoError, UnknownTopicOrPartitionError
 from octavo.storage.log_dir import LogDir
 
 pa = pytest.importorskip("pyarrow")
@@ -263,3 +263,13 @@ def test_what_does_not_fit_is_refused_before_a_task_runs(
 def test_only_append_is_allowed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Save mode Overwrite not allowed for Kafka"):
         batch_writer({"path": str(tmp_path / "logs"), "topic": "t"}, schema(SCHEMA), True)
+
+
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__cluster_metadata"])
+def test_internal_topics_are_refused_as_by_brokers(tmp_path: Path, topic: str) -> None:
+    with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
+        write(tmp_path, SCHEMA, rows(key=[b"k"], value=[b"v"]), topic=topic)
+    with LogDir(tmp_path) as log_dir:
+        log_dir.create_topic(topic, 1)
+    with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
+        write(tmp_path, "topic string, " + SCHEMA, rows(topic=[topic], key=[b"k"], value=[b"v"]))

@@ -30,7 +30,7 @@ from octavo.errors import (
     TransactionAbortedError,
     UnknownTopicOrPartitionError,
 )
-from octavo.format.names import TopicPartition
+from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
 
@@ -209,6 +209,7 @@ class Producer:
         with self._lock:
             queues = self._topics.get(topic)
             if queues is None:
+                check_writable(topic, self.config.client_id)
                 queues = TopicQueues(topic, self._logs, self.config.batch_size, self._chooser)
                 self._topics[topic] = queues
             return queues

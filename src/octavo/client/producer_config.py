@@ -98,7 +98,9 @@ class ProducerConfig:
         INT, 60_000, Between(1),
         doc="After how long an open transaction is aborted.",
     )  # fmt: skip
-    client_id: str = config(STRING, "", doc="A name of the client. No effect.")
+    client_id: str = config(
+        STRING, "", doc="A name of the client. As with brokers, __admin_client alone may write to internal topics."
+    )
 
     def __post_init__(self) -> None:
         if self.enable_idempotence and self.max_in_flight_requests_per_connection > MAX_IN_FLIGHT:

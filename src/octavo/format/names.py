@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple, Self
 
-from octavo.errors import CorruptionError, EncodingError
+from octavo.errors import CorruptionError, EncodingError, InvalidTopicError
 from octavo.format.java_text import parse_integer, shortened
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
@@ -41,6 +41,7 @@ TEMPORARY_SUFFIX = ".tmp"  # appended while a small file is written, until it is
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+ADMIN_CLIENT_ID = "__admin_client"  # who may write to those
 
 MAX_TOPIC_LENGTH = 249
 MAX_FOLDER_NAME_LENGTH = 255
@@ -258,6 +259,12 @@ def check_topic(topic: str) -> None:
     problem = topic_problem(topic)
     if problem is not None:
         raise EncodingError(f"topic name is invalid: {problem}")
+
+
+def check_writable(topic: str, client_id: str = "") -> None:
+    """Refuse a topic that clients may not write to, as brokers do: its records are Kafka's own coordinators'."""
+    if topic == CLUSTER_METADATA_TOPIC or (topic in INTERNAL_TOPICS and client_id != ADMIN_CLIENT_ID):
+        raise InvalidTopicError(f"topic {topic} is internal, expected one that clients may write to")
 
 
 def collide(topic: str, other: str) -> bool:

@@ -13,7 +13,7 @@ from octavo.config import Given, LogConfig
 from octavo.errors import CorruptionError, InvalidTopicError, UnknownTopicOrPartitionError
 from octavo.filesystem import FileSystem
 from octavo.format.commit_store import PendingTopic
-from octavo.format.names import FolderState, PartitionFolder, TopicPartition, topic_problem
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition, check_writable, topic_problem
 from octavo.storage.staging.ledger import read_store
 from octavo.storage.staging.stage import Place
 from octavo.storage.topic_configs import TopicConfigs
@@ -65,6 +65,7 @@ class Destinations:
     def of(self, topic: str) -> Destination:
         """The topic, or what will be made of it; refused where it is neither there nor to be made."""
         if topic not in self._known:
+            check_writable(topic)
             folders, pending = self._folders.get(topic, {}), self._pending.get(topic)
             if pending is not None:
                 self._known[topic] = self._half_made(pending, folders)
