@@ -273,3 +273,15 @@ def test_internal_topics_are_refused_as_by_brokers(tmp_path: Path, topic: str) -
         log_dir.create_topic(topic, 1)
     with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
         write(tmp_path, "topic string, " + SCHEMA, rows(topic=[topic], key=[b"k"], value=[b"v"]))
+
+
+def test_a_directory_may_be_spelt_as_spark_spells_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for path in (f"file:{tmp_path}/logs", f"file://{tmp_path}/logs"):
+        writer = batch_writer({"path": path, "topic": "t"}, schema(SCHEMA), False)
+        writer.commit([writer.write(iter([rows(key=[b"k"], value=[b"v"])]))])
+    assert len(records(tmp_path / "logs")) == 2
+    assert list((tmp_path / "work").iterdir()) == []
+    with pytest.raises(ConfigError, match="hdfs:/logs: a log directory is written on a file system that all workers"):
+        batch_writer({"path": "hdfs:/logs", "topic": "t"}, schema(SCHEMA), False)

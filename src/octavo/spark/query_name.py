@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 
 from octavo.errors import ConfigError
+from octavo.scan.location import local_path
 from octavo.spark.sink_options import SinkOptions
 
 _METADATA = "metadata"
@@ -41,13 +42,12 @@ def batch_name(options: SinkOptions) -> str:
 
 
 def _read(location: str) -> str:
-    if location.startswith("file:"):
-        location = "/" + location.removeprefix("file:").lstrip("/")
-    if "://" not in location:
-        return (Path(location) / _METADATA).read_text("utf-8")
+    path = local_path(location)
+    if path is not None:
+        return (Path(path) / _METADATA).read_text("utf-8")
     from pyarrow.fs import FileSystem
 
-    filesystem, path = FileSystem.from_uri(location)
-    with filesystem.open_input_file(f"{path}/{_METADATA}") as file:
+    filesystem, folder = FileSystem.from_uri(location)
+    with filesystem.open_input_file(f"{folder}/{_METADATA}") as file:
         text: bytes = file.read()
     return text.decode("utf-8")

@@ -13,6 +13,7 @@ from octavo.client.producer_config import PRODUCER_CONFIGS, ProducerConfig
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import ConfigError
 from octavo.format.batch_run import BatchSettings
+from octavo.scan.location import local_path
 from octavo.spark.sink_option_table import SINK_OPTIONS
 from octavo.spark.sink_options import SinkOptions
 from octavo.spark.source_options import paths_of
@@ -60,8 +61,8 @@ def parse_options(given: Mapping[str, str]) -> SinkOptions:
 def _roots(options: Mapping[str, str]) -> tuple[Path, ...]:
     found = []
     for path in paths_of(options):
-        local = path.removeprefix("file://") if path.startswith("file:///") else path
-        if "://" in local:
+        local = local_path(path)
+        if local is None:
             raise ConfigError(f"{path}: a log directory is written on a file system that all workers see, not at a URL")
         found.append(Path(local))
     return tuple(found)
