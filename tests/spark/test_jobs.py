@@ -12,11 +12,13 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+import octavo
 from octavo.clock import ManualClock
-from octavo.errors import CorruptionError, OffsetOutOfRangeError
+from octavo.errors import CorruptionError, OctavoError, OffsetOutOfRangeError
 from octavo.format.compression import Codec
 from octavo.jobs import compact, count, upgrade
 from octavo.jobs.choose_compaction import judge
+from octavo.jobs.compact_request import CompactRequest
 from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
@@ -76,10 +78,13 @@ def test_verify_finds_the_same(spark: SparkSession, archive: str) -> None:
     assert jobs.verify(spark, unpack(archive)) == jobs.VerifyReport(findings, here.summary)
 
 
-def test_topics_count_the_same_on_a_cluster(cluster: Cluster) -> None:
+def test_topics_and_verify_find_the_same_on_a_cluster(cluster: Cluster) -> None:
     root = unpack("v431-clean")
+    verification = Verification(plan([root]), ThreadRunner())
+    findings = list(verification.findings())
+    assert cluster(jobs.verify, root) == jobs.VerifyReport(findings, verification.summary)
     here = list(count.count(count.plan(open_log_dirs(root).partitions.values()), ThreadRunner()))
-    assert cluster(jobs.topics, root) == here
+    assert cluster(jobs.topics, root).counts == here
     assert len(here) > 20
 
 
@@ -131,7 +136,7 @@ def test_compaction_gives_the_same_bytes_on_both_kinds_of_session(
         judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
         candidates = [each.candidate for each in judged if each.candidate is not None]
         assert sum(done.cleaned is not None for done in compact.compact(candidates, ThreadRunner())) > 5
-    assert not any(done.error for done in jobs.compact(spark, local, force=True, now_ms=NOW_MS))
+    assert not any(done.error for done in jobs.compact(spark, local, CompactRequest(force=True, now_ms=NOW_MS)))
     assert cluster(compacted_on, far) > 5
     compared = 0
     for path in sorted(here.rglob("*.log")) + sorted(here.rglob("*.*index")):
@@ -142,4 +147,64 @@ def test_compaction_gives_the_same_bytes_on_both_kinds_of_session(
 
 
 def compacted_on(session: SparkSession, root: Path) -> int:
-    return sum(done.cleaned is not None for done in jobs.compact(session, root, force=True, now_ms=NOW_MS))
+    request = CompactRequest(force=True, now_ms=NOW_MS)
+    return sum(done.cleaned is not None for done in jobs.compact(session, root, request))
+
+
+def test_workers_run_the_package_that_is_tested(spark: SparkSession) -> None:
+    (found,) = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("octavo").__file__).collect()
+    assert found == octavo.__file__
+
+
+def test_a_topic_that_is_not_there_is_refused_as_by_the_commands(spark: SparkSession, tmp_path: Path) -> None:
+    root = shutil.copytree(unpack("v431-clean"), tmp_path / "logs")
+    for job in (
+        lambda: jobs.topics(spark, root, ["nosuch"]),
+        lambda: jobs.upgrade(spark, root, ["nosuch"]),
+        lambda: jobs.compact(spark, root, CompactRequest(topics=["nosuch"])),
+        lambda: jobs.reindex(spark, root, ["nosuch"]),
+    ):
+        with pytest.raises(OctavoError, match="there is no topic 'nosuch'"):
+            job()
+
+
+def test_what_could_not_be_counted_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(unpack("v431-clean"), tmp_path / "logs"))
+    log = max(root.rglob("*.log"), key=lambda path: path.stat().st_size)
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    whole, report = jobs.topics(spark, unpack("v431-clean")), jobs.topics(spark, root)
+    assert whole.damages == 0
+    assert report.damages == 1
+    assert [note for note in report.notes if str(log) in note.path]
+    names = {row.topic_partition for row in whole.counts}
+    assert {row.topic_partition for row in report.counts} == names
+
+
+def test_a_compaction_tells_of_each_partition_and_a_dry_run_changes_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(unpack("v431-clean"), tmp_path / "logs"))
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    configs = {"min.compaction.lag.ms": NOW_MS, "log.cleaner.dedupe.buffer.size": 2 << 20}
+    rows = jobs.compact(spark, root, CompactRequest(now_ms=NOW_MS, force=True, dry_run=True, configs=configs))
+    assert {row.explanation.is_compacted for row in rows} == {True}
+    assert all(row.explanation.verdict for row in rows)
+    assert not any(row.cleaned for row in rows), "the topics' lag holds all back"
+    request = CompactRequest(now_ms=NOW_MS, force=True, dry_run=True)
+    assert any(row.cleaned for row in jobs.compact(spark, root, request))
+    assert any(done.segments for done in jobs.upgrade(spark, root, compression_type="zstd", dry_run=True))
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+
+
+def test_an_export_names_its_files_and_tells_of_damage(spark: SparkSession, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(unpack("v431-clean"), tmp_path / "logs"))
+    log = max(root.rglob("[0-9]*.log"), key=lambda path: path.stat().st_size if "__" not in str(path) else 0)
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    results = jobs.export(spark, f"file:{root}", f"file:{tmp_path}/records")
+    assert sorted(result.path for result in results) == sorted((tmp_path / "records").iterdir())
+    assert sum(result.damages for result in results) == 1
+    assert [note for result in results for note in result.notes if str(log) in note.path]

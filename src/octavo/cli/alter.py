@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import click
 
-from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, json_option, logdirs_argument, many, print_json, topic_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
 from octavo.errors import InvalidPartitionsError
+from octavo.jobs.listing import check_topics
 from octavo.storage.topic_admin import check_complete
 
 

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import click
 
 from octavo.cli.options import print_json
-from octavo.format.names import TopicPartition
+from octavo.jobs.compact_request import CompactedPartition
 from octavo.storage.cleaner.clean import Cleaned
-from octavo.storage.cleaner.explain import Explanation
 
 
-class Row(NamedTuple):
-    """A partition: why it was cleaned or not, and what the run did or would do."""
-
-    name: TopicPartition
-    explanation: Explanation
-    cleaned: Cleaned | None
-    error: Exception | None
-    dry_run: bool
-
-
-def print_row(row: Row, *, as_json: bool) -> None:
+def print_row(row: CompactedPartition, *, as_json: bool) -> None:
     """One line for each partition; in words two."""
     if as_json:
         print_json(_fields(row))
@@ -52,7 +39,7 @@ def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
     return f"{sizes}; {kept} of {read} records stay; {end}{rest}"
 
 
-def _fields(row: Row) -> dict[str, object]:
+def _fields(row: CompactedPartition) -> dict[str, object]:
     explanation, cleaned, transaction = row.explanation, row.cleaned, row.explanation.open_transaction
     cleanable = explanation.cleanable
     fields: dict[str, object] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, owned
+from octavo.jobs.listing import check_topics, known_topics
 
 
 @declare("delete")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, path_type, print_json
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.errors import KafkaError, OctavoError
 from octavo.format.names import TopicPartition
+from octavo.jobs.listing import check_topics
 
 
 @declare("delete-records")

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from octavo.cli.listing import bytes_to_recover
 from octavo.cli.progress import progress_bar
 from octavo.format.names import TopicPartition
 from octavo.jobs import owner
+from octavo.jobs.listing import bytes_to_recover
 from octavo.jobs.owner import Store
 from octavo.jobs.owner import Terms as Terms
 from octavo.storage.log_dir import LogDir

@@ -39,7 +39,7 @@ def command(
         tasks = [task for directory in found for task in job.plan(directory, configs, write=not dry_run)]
         changed = failed = 0
         total = sum(task.size for task in tasks)
-        with job_runner(master) as runner, progress_bar("indexing", total) as progress:
+        with job_runner(master, in_place=not dry_run) as runner, progress_bar("indexing", total) as progress:
             for outcome in job.commit(runner.run(job.run, tasks, progress)):
                 result = outcome.get()
                 changed += bool(result.changed)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import click
 
-from octavo.cli.listing import check_topics, known_topics
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, json_option, logdirs_argument, many, now_option, print_json, topics_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.format.names import TopicPartition
+from octavo.jobs.listing import check_topics, known_topics
 from octavo.storage.log_dir import LogDir
 from octavo.storage.retain import Verdict
 

@@ -32,8 +32,8 @@ spark_option = click.option(
 
 
 @contextmanager
-def job_runner(master: str | None) -> Iterator[Runner]:
-    """The runner that a command's line asks for: this process's threads, or Spark."""
+def job_runner(master: str | None, *, in_place: bool = False) -> Iterator[Runner]:
+    """The runner that a command's line asks for: this process's threads, or Spark; `in_place` as `SparkRunner` says."""
     if master is None:
         yield ThreadRunner()
         return
@@ -41,4 +41,4 @@ def job_runner(master: str | None) -> Iterator[Runner]:
     from octavo.spark.session import session
 
     with session(master) as spark:
-        yield SparkRunner(spark)
+        yield SparkRunner(spark, in_place=in_place)

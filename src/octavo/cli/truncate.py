@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, partition_option, print_json, topic_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.format.names import TopicPartition
+from octavo.jobs.listing import check_topics
 
 
 @declare("truncate")

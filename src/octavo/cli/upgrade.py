@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from octavo.cli.listing import check_topics
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, topics_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.format.compression.codec import CODECS, codec_named
+from octavo.jobs.listing import check_topics
 from octavo.jobs.upgrade import Upgraded, plan, upgrade
 
 
@@ -49,7 +49,7 @@ def command(
         say_recoveries(logs, dry_run=dry_run)
         plans = plan(logs, codec)
         total = sum(task.size for planned in plans for task in planned.tasks)
-        with job_runner(master) as runner, progress_bar("upgrading", total) as progress:
+        with job_runner(master, in_place=True) as runner, progress_bar("upgrading", total) as progress:
             filesystem = logs.environment.filesystem if master is None else None
             for done in upgrade(plans, runner, progress, filesystem):
                 failed += done.error is not None

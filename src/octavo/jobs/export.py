@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -62,7 +62,7 @@ class ExportTask:
 class ExportResult:
     """What was written, and what was met on the way."""
 
-    staged: Path
+    path: Path  # where it is: a hidden file, until `commit` has put it into its place
     rows: int
     size: int
     notes: tuple[Note, ...]
@@ -118,8 +118,8 @@ def commit(
     try:
         results = [outcome.get() for outcome in outcomes]
         for task, result in zip(tasks, results, strict=True):
-            filesystem.rename(result.staged, task.target)
-        return results
+            filesystem.rename(result.path, task.target)
+        return [replace(result, path=task.target) for task, result in zip(tasks, results, strict=True)]
     finally:
         if isinstance(outcomes, Generator):
             outcomes.close()  # tasks that are running still write

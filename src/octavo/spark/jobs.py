@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,27 +11,29 @@ from typing import TYPE_CHECKING, Any
 from octavo.config import Given
 from octavo.errors import ConfigError
 from octavo.format.compression.codec import codec_named
-from octavo.jobs import compact as compacting
 from octavo.jobs import count
 from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
 from octavo.jobs import upgrade as upgrading
-from octavo.jobs.choose_compaction import judge
-from octavo.jobs.compact import Compacted
+from octavo.jobs.compact_request import CompactedPartition, CompactRequest, compact_judged
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.directories import directories
 from octavo.jobs.export import ExportRequest, ExportResult, Form
+from octavo.jobs.listing import check_topics
 from octavo.jobs.owner import Terms, owned_as
 from octavo.jobs.reindex import ReindexResult
+from octavo.jobs.runner import Runner, ThreadRunner
 from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
 from octavo.jobs.verify.job import Summary, Verification
 from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scan.api import scan
-from octavo.scan.location import Location
+from octavo.scan.findings import Findings
+from octavo.scan.location import Location, local_path
 from octavo.scan.log_dirs import Place, open_log_dirs
+from octavo.scan.notes import Note
+from octavo.scan.selection import Selection
 from octavo.spark.runner import SparkRunner
-from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.log_dir import LogDir
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ class VerifyReport:
     summary: Summary
 
 
+@dataclass(frozen=True, slots=True)
+class TopicsReport:
+    """What `octavo topics` prints: its rows, and what was not counted, or not as a whole."""
+
+    counts: list[PartitionCount]
+    notes: list[Note]
+    damages: int
+
+
 def verify(spark: SparkSession, paths: Place | Sequence[Place]) -> VerifyReport:
     """Check everything in log directories."""
     verification = Verification(plan_verification(_places(paths)), SparkRunner(spark))
@@ -54,14 +64,19 @@ def verify(spark: SparkSession, paths: Place | Sequence[Place]) -> VerifyReport:
     return VerifyReport(findings, verification.summary)
 
 
-def topics(
-    spark: SparkSession, paths: Place | Sequence[Place], names: Iterable[str] | None = None
-) -> list[PartitionCount]:
+def topics(spark: SparkSession, paths: Place | Sequence[Place], names: Sequence[str] = ()) -> TopicsReport:
     """Exact counts of what a client can read of each partition of the named topics, or of all."""
-    wanted = None if names is None else frozenset(names)
-    log_dirs = open_log_dirs(_places(paths), None if wanted is None else lambda name: name.topic in wanted)
-    rows = count.count(count.plan(log_dirs.partitions.values()), SparkRunner(spark))
-    return [row for row in rows if isinstance(row, PartitionCount)]
+    log_dirs = open_log_dirs(_places(paths), (lambda wanted: wanted.topic in names) if names else None)
+    Selection.of(names or None).check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
+    findings = Findings("skip")
+    plans = count.plan(log_dirs.partitions.values(), findings=findings)
+    rows = list(count.count(plans, SparkRunner(spark)))
+    counts = [row for row in rows if isinstance(row, PartitionCount)]
+    notes = [*log_dirs.notes, *findings.notes, *(row for row in rows if isinstance(row, Note))]
+    notes += [note for row in counts for note in row.tally.notes]
+    notes += [note for directory in log_dirs.directories for note in directory.root.notes]
+    damages = findings.damages + len(log_dirs.unreadable()) + sum(row.tally.damages for row in counts)
+    return TopicsReport(counts, notes, damages)
 
 
 def reindex(
@@ -73,7 +88,7 @@ def reindex(
     dry_run: bool = False,
 ) -> list[ReindexResult]:
     """Write the indexes of the named topics' segments, or of all, anew from their logs."""
-    runner = SparkRunner(spark) if dry_run else _runner_in_place(spark)
+    runner = SparkRunner(spark, in_place=not dry_run)
     with directories(_places(paths), names, write=not dry_run) as found:
         tasks = [task for place in found for task in reindexing.plan(place, configs or {}, write=not dry_run)]
         outcomes = reindexing.commit(runner.run(reindexing.run, tasks))
@@ -89,10 +104,12 @@ def export(
 ) -> list[ExportResult]:
     """Write records into a folder, a file a task: what `octavo.scan` selects with the same arguments.
 
-    The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows.
+    The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows. A damaged batch
+    is passed over, as by `octavo cat`: a result's `damages` and `notes` say of it.
     """
     records = scan(_places(paths), on_damage="skip", **selection)
-    request = ExportRequest(Path(output).absolute(), True, form, records.columns)
+    (folder,) = _local([output])
+    request = ExportRequest(Path(folder).absolute(), True, form, records.columns)
     exporting.prepare(request)
     tasks = exporting.plan(records.plan(), request)
     return exporting.commit(tasks, SparkRunner(spark).run(exporting.run, tasks))
@@ -103,46 +120,47 @@ def upgrade(
     paths: Place | Sequence[Place],
     names: Sequence[str] = (),
     compression_type: str | None = None,
+    *,
+    dry_run: bool = False,
 ) -> list[Upgraded]:
-    """Write old formats of the named topics, or of all, anew as v2; with a codec, all batches with that."""
-    codec = None if compression_type is None else codec_named(compression_type)
-    runner = _runner_in_place(spark)
-    with owned_as(LogDir, _paths(paths), Terms(only=names or None)) as logs:
-        return list(upgrading.upgrade(upgrading.plan(logs, codec), runner))
+    """Write old formats of the named topics, or of all, anew as v2; with a codec, all batches with that.
+
+    A dry run runs on the driver, which alone has what it writes.
+    """
+    codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
+    check_topics(logdirs, names)
+    runner = _runner_in_place(spark, dry_run)
+    with owned_as(LogDir, logdirs, Terms(only=names or None, dry_run=dry_run)) as logs:
+        filesystem = logs.environment.filesystem if dry_run else None
+        return list(upgrading.upgrade(upgrading.plan(logs, codec), runner, None, filesystem))
 
 
 def compact(
-    spark: SparkSession,
-    paths: Place | Sequence[Place],
-    names: Sequence[str] = (),
-    configs: Mapping[str, Given] | None = None,
-    *,
-    force: bool = False,
-    now_ms: int | None = None,
-) -> list[Compacted]:
-    """One cleaner round on the named topics' partitions that are due, or on all; `configs` are a broker's.
+    spark: SparkSession, paths: Place | Sequence[Place], request: CompactRequest | None = None
+) -> list[CompactedPartition]:
+    """One cleaner round on the partitions that the request is about, all compacted ones without it.
 
-    With `force` the dirty ratio does not count. `now_ms` is the time to judge by, if not the present.
+    Each partition is told of: why it was cleaned or left alone, and what became of it. A dry run runs on the driver.
     """
-    runner, terms = _runner_in_place(spark), Terms(only=names or None, configs=configs or {}, now_ms=now_ms)
-    with owned_as(LogDir, _paths(paths), terms) as logs:
-        limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16))
-        judged = judge(logs, limits, force=force)
-        candidates = [each.candidate for each in judged if each.candidate is not None]
-        return list(compacting.compact(candidates, runner))
+    request, logdirs = request or CompactRequest(), _local(_places(paths))
+    runner = _runner_in_place(spark, request.dry_run)
+    with owned_as(LogDir, logdirs, request.terms(logdirs)) as logs:
+        return list(compact_judged(request.judged(logs), logs, runner, dry_run=request.dry_run))
 
 
-def _runner_in_place(spark: SparkSession) -> SparkRunner:
-    """For tasks that write beside a log, under names that two attempts of a task would share."""
-    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
-        found = "spark.speculation is true, so two attempts of a task may run at once"
-        raise ConfigError(f"{found}, expected false: both would write to the same files beside the log")
-    return SparkRunner(spark)
+def _runner_in_place(spark: SparkSession, dry_run: bool) -> Runner:
+    return ThreadRunner() if dry_run else SparkRunner(spark, in_place=True)
 
 
 def _places(paths: Place | Sequence[Place]) -> Sequence[Place]:
     return [paths] if isinstance(paths, str | PathLike | Location) else paths
 
 
-def _paths(paths: Place | Sequence[Place]) -> list[Path]:
-    return [Path(str(place)) for place in _places(paths)]
+def _local(places: Sequence[Place]) -> list[str]:
+    found = []
+    for place in places:
+        path = local_path(str(place))
+        if path is None:
+            raise ConfigError(f"{place}: expected a path that all machines see, since files are written")
+        found.append(path)
+    return found

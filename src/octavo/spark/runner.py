@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic
 
+from octavo.errors import ConfigError
 from octavo.jobs.runner import Outcome, Progress, Result, TaskType
 
 if TYPE_CHECKING:
@@ -19,10 +20,14 @@ class SparkRunner:
     """A runner (`octavo.jobs.runner.Runner`) on a session; its workers must see the same paths and have this package.
 
     A task that raises loses no other, as everywhere. One that Spark loses with its worker is run again by Spark.
+    Tasks `in_place` write beside a log, under names that two attempts at a task would share.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, *, in_place: bool = False) -> None:
         self._context = spark.sparkContext
+        if in_place and self._context.getConf().get("spark.speculation", "false").lower() == "true":
+            found = "spark.speculation is true, so two attempts of a task may run at once"
+            raise ConfigError(f"{found}, expected false: both would write to the same files beside the log")
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
