@@ -14,16 +14,20 @@ from octavo.filesystem import LocalFileSystem
 from octavo.storage.staging.commit import CommitStep
 from tests.storage.staging.scene import Scene, batch_values
 
-LARGE_EVERY = 4  # such a batch is adopted as a segment
+
+def is_large(batch_id: int) -> bool:
+    """Whether a batch is adopted as a segment."""
+    return batch_id % 2 == 1
 
 
 def values_of(batch_id: int) -> dict[int, list[bytes]]:
-    return batch_values(batch_id, 12 if batch_id % LARGE_EVERY == LARGE_EVERY - 1 else 2)
+    return batch_values(batch_id, 12 if is_large(batch_id) else 2)
 
 
 def main(root: str, batches: str, step: str = "", at_batch: str = "-1") -> None:
     scene = Scene(Path(root), filesystem=LocalFileSystem())
     scene.attempts = os.getpid() << 32
+    print("started", flush=True)
     for batch_id in range(int(batches)):
 
         def die(done: CommitStep, batch_id: int = batch_id) -> None:

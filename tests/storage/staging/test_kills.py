@@ -7,61 +7,80 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from octavo.filesystem import LocalFileSystem
 from octavo.storage.staging.commit import CommitStep
-from tests.storage.staging.killed_writer import values_of
-from tests.storage.staging.scene import Scene
+from octavo.storage.staging.ledger import read_store
+from tests.storage.staging.killed_writer import is_large, values_of
+from tests.storage.staging.scene import WRITER, Scene
 
-BATCHES = 12
+BATCHES = 2 * len(CommitStep)
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "3"))
+# How long after its start a writer lives at most, at first; a machine that takes longer gives longer lives.
+LONGEST_SECONDS = 1.0
+MORE = 1.2
 
 
-def _start(root: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.storage.staging.killed_writer", str(root), str(BATCHES), *arguments]
-    return subprocess.Popen(command, cwd=Path(__file__).parents[3])
+@pytest.mark.parametrize("large", [False, True])  # appended, and adopted as a segment
+def test_killed_at_each_named_step(tmp_path: Path, large: bool) -> None:
+    scene = _scene(tmp_path / "logs")
+    # A batch that was decided is finished at the next start: each step has one of its own.
+    batches = [batch_id for batch_id in range(BATCHES) if is_large(batch_id) is large]
+    for step, batch_id in zip(CommitStep, batches, strict=True):
+        assert _run(scene, None, step, str(batch_id)) == -signal.SIGKILL, step
+        assert _committed(scene) == batch_id + (step in (CommitStep.CONCLUDED, CommitStep.REMOVED)), step
+    assert _run(scene) == 0
+    _check(scene)
 
 
-def _expected() -> dict[int, list[bytes]]:
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    chance, longest, killed, ended = random.Random(7), LONGEST_SECONDS, 0, 0
+    scene = _scene(tmp_path / "0")
+    while killed < KILLS:
+        before = _committed(scene)
+        if _run(scene, chance.uniform(0, longest)) == 0:  # it was quicker, and has written all
+            _check(scene)
+            ended, longest = ended + 1, longest / MORE
+            scene = _scene(tmp_path / str(ended))
+            continue
+        killed += 1
+        if before == _committed(scene) < BATCHES:
+            longest *= MORE
+    assert _run(scene) == 0
+    _check(scene)
+    print(f"{killed} writers were killed over {ended + 1} directories")
+
+
+def _run(scene: Scene, seconds: float | None = None, *arguments: str) -> int:
+    """Start a writer, and kill it so many seconds after its beginning; returns how it ended."""
+    command = [sys.executable, "-m", "tests.storage.staging.killed_writer", str(scene.root), str(BATCHES), *arguments]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def _committed(scene: Scene) -> int:
+    """How many batches the directory has noted as done."""
+    return read_store(scene.filesystem, scene.root).done.get(WRITER, -1) + 1
+
+
+def _check(scene: Scene) -> None:
     batches = [values_of(batch_id) for batch_id in range(BATCHES)]
-    return {partition: [value for each in batches for value in each[partition]] for partition in range(2)}
+    expected = {partition: [value for each in batches for value in each[partition]] for partition in range(2)}
+    assert scene.values() == expected
+    assert scene.staged_files() == []
 
 
 def _scene(root: Path) -> Scene:
     scene = Scene(root, filesystem=LocalFileSystem())
     scene.create()
     return scene
-
-
-@pytest.mark.parametrize("at_batch", ["2", "3"])  # appended, and adopted as a segment
-def test_killed_at_each_named_step(tmp_path: Path, at_batch: str) -> None:
-    scene = _scene(tmp_path / "logs")
-    for step in CommitStep:
-        # Once the batch is done, no step of it is reached any more, and the process runs to its end.
-        assert _start(scene.root, step, at_batch).wait() in (-signal.SIGKILL, 0)
-    assert _start(scene.root).wait() == 0
-    assert scene.values() == _expected()
-    assert scene.staged_files() == []
-
-
-def test_killed_at_any_moment(tmp_path: Path) -> None:
-    scene, chance, kills = _scene(tmp_path / "logs"), random.Random(7), 0
-    while kills < KILLS:
-        process = _start(scene.root)
-        # From its start to its end it takes about a second on a quiet machine.
-        deadline = time.monotonic() + chance.uniform(0.2, 2.0)
-        try:
-            process.wait(timeout=max(deadline - time.monotonic(), 0))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-        if process.wait() == 0:
-            scene = _scene(tmp_path / f"logs-{kills}")
-        kills += 1
-    assert _start(scene.root).wait() == 0
-    assert scene.values() == _expected()
-    assert scene.staged_files() == []
