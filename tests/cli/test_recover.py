@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from octavo.format.names import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     FileKind,
+    StagedFile,
     TopicPartition,
 )
 from tests.cli.owners import locked, records, rows, state
@@ -269,3 +271,13 @@ def test_a_segment_of_messages_of_an_old_format(tmp_path: Path) -> None:
     row = json.loads(octavo("recover", "--json", str(tmp_path)).stdout)
     assert [cut["problem"] for cut in row["cuts"]] == ["a batch is cut off"]
     assert records(tmp_path) == records(folder)
+
+
+def test_files_that_a_dead_writer_staged_are_removed(torn: Path) -> None:
+    staged = torn / "crash.plain-0" / StagedFile("0" * 16, "0" * 32, 0).name
+    staged.touch()
+    os.utime(staged, (ARCHIVED_MS / 1000 - 2 * 24 * 60 * 60,) * 2)
+    assert f"{staged}: would be removed: it was staged by a writer" in octavo("recover", "--dry-run", str(torn)).stdout
+    assert staged.exists()
+    assert f"{staged}: removed: it was staged by a writer that died\n" in octavo("recover", str(torn)).stdout
+    assert not staged.exists()

@@ -61,6 +61,19 @@ def test_a_stream_from_topic_to_topic_in_small_micro_batches(spark: SparkSession
     assert len(logs) == 3, "a segment a partition, not a micro-batch"
 
 
+def test_two_queries_write_to_one_directory(spark: SparkSession, tmp_path: Path) -> None:
+    produce(spark, tmp_path / "in", 0)
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        for shared in ("in", "out"):
+            (tmp_path / folder / shared).symlink_to(tmp_path / shared, target_is_directory=True)
+    queries = [copy_stream(spark, tmp_path / folder, most=60) for folder in ("one", "two")]
+    for query in queries:
+        query.awaitTermination()
+    assert values(tmp_path / "out") == numbers(ROWS) + numbers(ROWS)
+    assert staged(tmp_path) == []
+
+
 def test_the_commit_is_killed_at_each_named_step_and_the_query_restarted(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 

@@ -261,7 +261,7 @@ def test_what_does_not_fit_is_refused_before_a_task_runs(
 
 
 def test_only_append_is_allowed(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="Save mode Overwrite not allowed for Kafka"):
+    with pytest.raises(ConfigError, match=r"Save mode Overwrite not allowed for Kafka, expected mode\('append'\)"):
         batch_writer({"path": str(tmp_path / "logs"), "topic": "t"}, schema(SCHEMA), True)
 
 
@@ -285,3 +285,16 @@ def test_a_directory_may_be_spelt_as_spark_spells_it(tmp_path: Path, monkeypatch
     assert list((tmp_path / "work").iterdir()) == []
     with pytest.raises(ConfigError, match="hdfs:/logs: a log directory is written on a file system that all workers"):
         batch_writer({"path": "hdfs:/logs", "topic": "t"}, schema(SCHEMA), False)
+
+
+def test_records_that_txn_app_id_skips_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for folder in ("first", "second"):
+        options = {"path": str(tmp_path / "logs"), "topic": "t", "txnAppId": "copy"}
+        options["checkpointLocation"] = checkpoint(tmp_path / folder, folder)
+        writer = stream_writer(options, schema(SCHEMA), False)
+        writer.commit([writer.write(iter([rows(key=[b"k"], value=[folder.encode()])]))], 0)
+    assert [record["value"] for record in records(tmp_path / "logs")] == [b"first"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "txnAppId copy has committed batch 0 before: 1 records are skipped. With a new checkpoint, which counts from 0,"
+        " it needs another name"
+    ]

@@ -9,10 +9,11 @@ import pytest
 from octavo.config.kinds import Given
 from octavo.format import checkpoint
 from octavo.format.batch import Origin
-from octavo.format.names import TopicPartition
+from octavo.format.names import StagedFile, TopicPartition
 from octavo.scheduler import EndScheduler
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
@@ -123,6 +124,17 @@ def test_a_log_that_fails_stops_no_other(tmp_path: Path, world: World, monkeypat
             append(log)
         world.scheduler.advance(30_000)
         assert [log.log_start_offset for log in logs.logs.values()] == [0, 1]
+
+
+def test_files_that_a_dead_writer_staged_go_after_a_day(tmp_path: Path, world: World) -> None:
+    with opened(tmp_path, world) as logs:
+        logs.create_topic("t", 1)
+        old, new = (tmp_path / "t-0" / StagedFile("0" * 16, "0" * 32, number).name for number in range(2))
+        for path, age_ms in ((old, STAGED_FILE_MAX_AGE_MS + 60_000), (new, 0)):
+            path.touch()
+            world.filesystem.set_mtime_ms(path, NOW_MS - age_ms)
+        world.scheduler.advance(30_000)
+        assert [path.exists() for path in (old, new)] == [False, True]
 
 
 def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -> None:

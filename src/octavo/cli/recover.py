@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -10,7 +11,10 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, cuts, owned
 from octavo.format.names import FolderState, PartitionFolder
+from octavo.storage.log_dir import LogDir
+from octavo.storage.log_roots import live
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.staging.sweep import sweep_dead
 
 _UNSERVED = {
     FolderState.FUTURE: "a copy on its way from another log directory",
@@ -27,7 +31,8 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
 
     Files of unfinished work are settled, segments behind the recovery point are checked, and from the first damaged
     batch on a log is cut: a line for each cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are
-    written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark.
+    written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark. Staged
+    files that are a day old, of a writer that died, are removed.
 
     A partition that cannot be loaded is left as it is and named on stderr; the others are recovered, and the exit code
     is 1.
@@ -40,11 +45,21 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
                 print_json(_fields(log))
             else:
                 _say(log, dry_run=dry_run)
+        swept = _sweep(logs)
         if not as_json:
+            for path in swept:
+                removed = "would be removed" if dry_run else "removed"
+                click.echo(f"{path}: {removed}: it was staged by a writer that died")
             click.echo(_summary(found, dry_run=dry_run))
         for folder, error in sorted(logs.unreadable.items()):
             print(f"octavo: {folder}: not recovered: {error}", file=sys.stderr)
     return 1 if logs.unreadable else 0
+
+
+def _sweep(logs: LogDir) -> list[Path]:
+    """Remove the files that writers staged and did not live to commit; returns them."""
+    environment = logs.environment
+    return sweep_dead(environment.filesystem, [root.path for root in live(logs.roots)], environment.clock.time_ms())
 
 
 def _say(log: PartitionLog, *, dry_run: bool) -> None:

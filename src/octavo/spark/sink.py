@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from octavo.storage.staging.commit import CommitRequest, OnStep
 
+_log = logging.getLogger("octavo.spark")
+
 # A writer is planned, used and committed with in three processes, each of which imports what it needs alone.
 Messages = Sequence[WriterCommitMessage | None]
 
@@ -26,9 +29,7 @@ Messages = Sequence[WriterCommitMessage | None]
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
     """The writer of a batch query, which appends."""
     if overwrite:
-        raise ConfigError(
-            "Save mode Overwrite not allowed for Kafka. Allowed save modes are Append and ErrorIfExists (default)."
-        )
+        raise ConfigError("Save mode Overwrite not allowed for Kafka, expected mode('append').")
     return OctavoBatchWriter(options, schema)
 
 
@@ -96,4 +97,13 @@ def commit(sink: SinkOptions, request: CommitRequest, on_step: OnStep | None = N
     """Bring a batch in; one without rows leaves no trace."""
     if request.staged:
         request = replace(request, topic_configs=sink.new_topics.configs)
-        sink.publisher.publish(request, on_step)
+        is_new = sink.publisher.publish(request, on_step)
+        if not is_new and sink.app_id is not None:
+            records = sum(part.facts.records for part in request.staged)
+            _log.warning(
+                "txnAppId %s has committed batch %s before: %d records are skipped. With a new checkpoint, which counts"
+                " from 0, it needs another name",
+                sink.app_id,
+                request.batch_id,
+                records,
+            )

@@ -1,4 +1,4 @@
-"""What a `LogDir` does by itself while it is open: retention, flushes, checkpoints, expiry, removals."""
+"""What a `LogDir` does by itself while it is open: retention, flushes, checkpoints, expiry, removals, sweeps."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot, Logs
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, sweep_dead
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class Background:
         """Schedule everything; a period of 0 means once."""
         config = self._config
         self.every(config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
+        self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         self.every(config.log_flush_scheduler_interval_ms, "kafka-log-flusher", self.flush)
         self.every(config.producer_id_expiration_check_interval_ms, "expire-producers", self.expire_producers)
         for period_ms, name, write in (
@@ -63,6 +65,14 @@ class Background:
             for folder in root.leaving:
                 remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))
                 self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
+
+    def sweep_staged(self) -> None:
+        """Remove what dead writers staged, in directories that are open as a whole."""
+        now_ms = self._environment.clock.time_ms()
+        for root in self._logs.live_roots:
+            if root.selection.is_all:
+                with suppress(KafkaStorageError), root.using():
+                    sweep_dead(root.files, [root.path], now_ms)
 
     def retain(self) -> None:
         """Drop what the limits condemn. Logs that are compacted are left to the cleaner, which does both in turn."""

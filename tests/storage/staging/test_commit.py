@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from octavo.errors import InvalidBatchError, InvalidPartitionsError, InvalidTimestampError, StagedFileLostError
+from octavo.errors import (
+    InvalidBatchError,
+    InvalidPartitionsError,
+    InvalidTimestampError,
+    LogDirLockedError,
+    StagedFileLostError,
+)
 from octavo.filesystem import LocalFileSystem
 from octavo.format.commit_store import decode
 from octavo.format.names import COMMIT_STORE, TopicPartition
 from octavo.format.offset_index import ENTRY
 from octavo.format.walker import walk
 from octavo.storage.log_dir import LogDir
-from octavo.storage.staging.commit import CommitStep
+from octavo.storage.staging.commit import CommitRequest, CommitStep
+from octavo.storage.staging.publish import LOCK_RETRY_SECONDS
 from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, all_folders, sweep_old
 from tests.storage.batches import batch
@@ -219,6 +227,37 @@ def test_a_topic_is_made_for_batches_that_waited_in_the_root(scene: Scene) -> No
         assert log_dir.topics["new"] == [0, 1, 2]
         assert [log_dir.log("new", partition).log_end_offset for partition in range(3)] == [1, 1, 0]
     assert scene.staged_files() == []
+
+
+def test_a_commit_waits_for_a_directory_that_another_writer_has_open(scene: Scene) -> None:
+    other, pauses = LogDir(scene.root, environment=scene.environment()), []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            other.close()
+
+    publisher = replace(scene.publisher, pause=pause, lock_timeout_seconds=1.0)
+    assert publisher.publish(CommitRequest("query 2", 0, scene.stage(batch_values(0), writer="query 2")))
+    assert pauses == [LOCK_RETRY_SECONDS] * 3
+    assert scene.values() == batch_values(0)
+
+
+def test_a_commit_ends_with_its_lock_timeout(scene: Scene) -> None:
+    pauses: list[float] = []
+    publisher = replace(scene.publisher, pause=pauses.append, lock_timeout_seconds=0.5)
+    with LogDir(scene.root, environment=scene.environment()), pytest.raises(LogDirLockedError):
+        publisher.publish(CommitRequest("query 2", 0, scene.stage(batch_values(0), writer="query 2")))
+    assert sum(pauses) == pytest.approx(0.5)
+    assert scene.values() == {0: [], 1: []}
+
+
+def test_two_writers_of_one_directory_have_ids_of_their_own(scene: Scene) -> None:
+    first, second = batch_values(0), batch_values(1)
+    assert scene.publish(0, scene.stage(first))
+    assert scene.publisher.publish(CommitRequest("query 2", 0, scene.stage(second, writer="query 2")))
+    assert not scene.publisher.publish(CommitRequest("query 2", 0, scene.stage(second, writer="query 2")))
+    assert scene.values() == joined(first, second)
 
 
 def test_a_thousand_small_batches_leave_segments_by_size(tmp_path: Path) -> None:

@@ -35,6 +35,11 @@ def sweep_old(filesystem: FileSystem, folders: Iterable[Path], now_ms: int) -> l
     return _remove(filesystem, [path for path, _ in _staged(filesystem, folders) if filesystem.mtime_ms(path) < before])
 
 
+def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int) -> list[Path]:
+    """`sweep_old` in all folders, for an owner of the directories that commits nothing; returns the files."""
+    return sweep_old(filesystem, all_folders(filesystem, roots), now_ms)
+
+
 def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
     """Every folder that may hold staged files: the roots, and the partitions' in them."""
     return [*roots, *(root / name for root in roots for name in filesystem.folders(root) if _is_partition(name))]
