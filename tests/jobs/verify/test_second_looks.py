@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,10 @@ from octavo.format import producer_snapshot
 from octavo.format.names import FileKind
 from octavo.format.producer_snapshot import ProducerEntry
 from octavo.jobs.runner import ThreadRunner
-from octavo.jobs.verify import segment, settle
+from octavo.jobs.verify import job, segment, settle
 from octavo.jobs.verify.finding import Finding, Problem
 from octavo.jobs.verify.job import Verification
-from octavo.jobs.verify.plan import DirectoryPlan, plan
+from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -107,3 +108,24 @@ def test_a_log_that_grows_behind_the_back(folder: Path) -> None:
     path(folder, 6, FileKind.PRODUCER_SNAPSHOT).write_bytes(producer_snapshot.encode([entry]))
     folder.parent.joinpath("recovery-point-offset-checkpoint").write_text("0\n1\norders 0 6\n")
     assert findings(plans) == []
+
+
+def test_a_checkpoint_that_is_replaced_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other partition's log is truncated, and the checkpoint written anew, after it was read for the first one."""
+    other = folder.parent / "other-0"
+    write_segment(other, 0, batch(0), batch(1))
+    checkpoint = folder.parent / "recovery-point-offset-checkpoint"
+    checkpoint.write_text("0\n2\norders 0 4\nother 0 20\n")
+    found = Verification(plan([folder.parent]), ThreadRunner(1))
+    checked = []
+
+    def check_ends(partition: PartitionPlan, *others: Any) -> None:
+        real_check_ends(partition, *others)
+        checked.append(partition)
+        if len(checked) == 1:
+            checkpoint.write_text("0\n2\norders 0 4\nother 0 2\n")
+
+    real_check_ends = job.check_ends
+    monkeypatch.setattr(job, "check_ends", check_ends)
+    assert list(found.findings()) == []
+    assert len(checked) == 2

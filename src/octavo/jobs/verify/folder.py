@@ -73,12 +73,14 @@ class _FolderCheck:
         self.topic_id: str | None = None
         self.last_epoch: EpochEntry | None = None
         self._files = files
+        self._alone: list[str] = []  # segment files without their log
 
     def run(self) -> None:
         if self._files.folder.state is FolderState.CURRENT:
             self._check_folder_name()
         for name in sorted(self._files.others):
             self._check_name(name)
+        self._check_alone()
         self._check_small(PARTITION_METADATA, self._check_metadata)
         self._check_small(LEADER_EPOCH_CHECKPOINT, self._check_epochs)
         if self._files.folder.topic == CLUSTER_METADATA_TOPIC:
@@ -105,19 +107,22 @@ class _FolderCheck:
         if is_leaving or (snapshot is not None and snapshot.deleted):
             self.findings.add(path, None, Problem.ON_ITS_WAY_OUT, "the file is deleted soon", Severity.INFO)
         elif file is not None and not file.transient:
-            if self._is_still_alone(file):
-                detail = "its segment's log file is not there"
-                self.findings.add(path, None, Problem.MISSING_FILE, detail)
+            self._alone.append(name)
         elif snapshot is not None and not snapshot.partial:
             check_kraft_snapshot(path, self.findings)
         elif file is None and name.endswith(_SUFFIXES):
             detail = "expected 20 digits, the base offset, before the suffix: Kafka does not load such a folder"
             self.findings.add(path, None, Problem.NAME, detail)
 
-    def _is_still_alone(self, file: SegmentFile) -> bool:
-        """Whether an index still has no log beside it: a broker that deletes a segment renames file by file."""
+    def _check_alone(self) -> None:
+        """Indexes that still have no log beside them: a broker that deletes a segment renames file by file."""
+        if not self._alone:
+            return
         listed = read_partition(self._files.root, self._files.location, self._files.folder)
-        return file.name in listed.others
+        for name in self._alone:
+            if name in listed.others:
+                detail = "its segment's log file is not there"
+                self.findings.add(self._files.location.child(name), None, Problem.MISSING_FILE, detail)
 
     def _check_small(self, name: str, check: Callable[[bytes, Findings], None]) -> None:
         if name in self._files.others:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from octavo.errors import ScanError
 from octavo.format.names import PARTITION_METADATA
 from octavo.jobs.runner import Outcome, Progress, Runner
+from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.partition import check_ends
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.segment import SegmentResult
+from octavo.scan.location import Location
 
 VerifyResult = FolderResult | SegmentResult | list[Finding]
 
@@ -52,13 +54,15 @@ class Verification:
 
     def findings(self) -> Iterator[Finding]:
         """All findings: by place, partition and file."""
+        checkpoints: dict[Location, Checkpoints] = {}
         for plan in self._plans:
             yield from self.summary.count(plan.findings.all())
             if plan.root is not None:
                 yield from self.summary.count(self._root())
             topic_ids: dict[str, dict[str, list[str]]] = {}
             for partition in plan.partitions:
-                folder, findings = self._partition(partition)
+                root = partition.files.root.location
+                folder, findings = self._partition(partition, checkpoints.setdefault(root, Checkpoints(root)))
                 yield from self.summary.count(findings)
                 if folder.topic_id is not None:
                     path = str(partition.files.location.child(PARTITION_METADATA))
@@ -70,7 +74,7 @@ class Verification:
         result = _result(next(self._outcomes))
         return result if isinstance(result, list) else []
 
-    def _partition(self, plan: PartitionPlan) -> tuple[FolderResult, list[Finding]]:
+    def _partition(self, plan: PartitionPlan, checkpoints: Checkpoints) -> tuple[FolderResult, list[Finding]]:
         found: list[Finding] = []
         folder, segments = FolderResult([]), []
         for _ in plan.tasks():
@@ -83,7 +87,7 @@ class Verification:
                 self._count(result)
         self.summary.partitions += 1
         ends = Findings()
-        check_ends(plan, folder, segments, ends)
+        check_ends(plan, folder, segments, checkpoints, ends)
         return folder, list(dict.fromkeys(found + ends.all()))  # of what several segments show the same is told once
 
     def _count(self, result: SegmentResult) -> None:

@@ -14,15 +14,21 @@ from octavo.format.names import (
     REPLICATION_OFFSET_CHECKPOINT,
     FolderState,
 )
+from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
 from octavo.scan.location import Location
 from octavo.scan.partition import relisted, take_snapshot
-from octavo.scan.root import Root
 
 _TAILS = (Problem.INCOMPLETE_BATCH, Problem.ZEROS)
+_CHECKPOINTS = {
+    RECOVERY_POINT_CHECKPOINT: ("recovery point", True),
+    LOG_START_OFFSET_CHECKPOINT: ("log start offset", True),
+    CLEANER_OFFSET_CHECKPOINT: ("first dirty offset", False),
+    REPLICATION_OFFSET_CHECKPOINT: ("high watermark", False),
+}
 
 
 class _Claim(NamedTuple):
@@ -34,7 +40,13 @@ class _Claim(NamedTuple):
     durable: bool
 
 
-def check_ends(plan: PartitionPlan, folder: FolderResult, segments: list[SegmentResult], findings: Findings) -> None:
+def check_ends(
+    plan: PartitionPlan,
+    folder: FolderResult,
+    segments: list[SegmentResult],
+    checkpoints: Checkpoints,
+    findings: Findings,
+) -> None:
     """No checkpoint, epoch or snapshot may name an offset behind the log's end.
 
     A crash can lose the end of a log but not what was flushed before a recovery point or a log start was written. Where
@@ -49,27 +61,20 @@ def check_ends(plan: PartitionPlan, folder: FolderResult, segments: list[Segment
         log_end_offset = segments[-1].next_offset
         end = f"the log ends at {log_end_offset}"
         lost_tail = any(found.problem in _TAILS for found in segments[-1].findings)
-    root = Root(plan.files.root.location)
-    for claim in _claims(plan, folder, root):
+    for claim in _claims(plan, folder, checkpoints):
         if claim.offset <= log_end_offset or (lost_tail and not claim.durable):
             continue
-        if _still_holds(plan, claim, root):
+        if _still_holds(plan, claim, checkpoints):
             continue  # the log has grown since
         detail = f"{claim.meaning} {claim.offset} of {plan.files.topic_partition}, but {end}"
         findings.add(claim.path, None, Problem.BEYOND_END, detail)
 
 
-def _claims(plan: PartitionPlan, folder: FolderResult, root: Root) -> Iterator[_Claim]:
-    names = {
-        RECOVERY_POINT_CHECKPOINT: ("recovery point", True),
-        LOG_START_OFFSET_CHECKPOINT: ("log start offset", True),
-        CLEANER_OFFSET_CHECKPOINT: ("first dirty offset", False),
-        REPLICATION_OFFSET_CHECKPOINT: ("high watermark", False),
-    }
-    for name, (meaning, durable) in names.items():
-        offset = root.offsets(name).get(plan.files.topic_partition)
+def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: Checkpoints) -> Iterator[_Claim]:
+    for name, (meaning, durable) in _CHECKPOINTS.items():
+        offset = checkpoints.offsets(name).get(plan.files.topic_partition)
         if offset is not None:
-            yield _Claim(root.location.child(name), offset, meaning, durable)
+            yield _Claim(checkpoints.location.child(name), offset, meaning, durable)
     if folder.last_epoch is not None:
         path, epoch = plan.files.location.child(LEADER_EPOCH_CHECKPOINT), folder.last_epoch
         yield _Claim(path, epoch.start_offset, f"epoch {epoch.epoch} from offset", False)
@@ -77,8 +82,11 @@ def _claims(plan: PartitionPlan, folder: FolderResult, root: Root) -> Iterator[_
         yield _Claim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
 
 
-def _still_holds(plan: PartitionPlan, claim: _Claim, root: Root) -> bool:
-    """Whether the log, looked at anew, reaches that far; or the partition, or the claim's file, is gone."""
+def _still_holds(plan: PartitionPlan, claim: _Claim, checkpoints: Checkpoints) -> bool:
+    """Whether the log, looked at anew, reaches that far; or the partition, or what claims it, is gone."""
+    name = claim.path.name
+    if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:
+        return True  # replaced since it was read: it speaks of a log that is not the one looked at
     try:
         claim.path.entry()
         tail = take_snapshot(relisted(plan.files)).tail

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 from octavo.errors import CorruptionError
 from octavo.format import leader_epochs, offset_index, time_index
 from octavo.format.leader_epochs import EpochEntry
-from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile, Transient
 from octavo.jobs.verify.epochs import EpochCheck
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
@@ -20,13 +20,14 @@ from octavo.jobs.verify.settle import is_recent, pause
 from octavo.jobs.verify.time_index import TimeIndexCheck
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
-from octavo.scan.files import read_partition
+from octavo.scan.files import FileStat, SegmentFiles, read_partition
 from octavo.scan.location import Location
 from octavo.scan.root import Root
 from octavo.scan.segment_log import follow
 from octavo.scan.small_files import read_small
 
 _LOOKS = 5
+_SEGMENT_KINDS = (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,15 @@ class SegmentTask:
 
 
 def _relisted(view: SegmentView) -> SegmentView | None:
-    """The same segment in a new listing; None where it is gone."""
+    """The same segment as it is now; None where it is gone.
+
+    While the segment behind it is there, only its own files are looked at: of thousands of segments that have a
+    problem none lists the folder of all.
+    """
+    if view.next_base_offset is not None and _stat(view, FileKind.LOG, view.next_base_offset) is not None:
+        base, transient = view.base_offset, view.segment.transient
+        log, offsets, times, txns = (_stat(view, kind, base, transient) for kind in _SEGMENT_KINDS)
+        return None if log is None else replace(view, segment=SegmentFiles(base, log, offsets, times, txns, transient))
     try:
         files = read_partition(Root(view.folder.parent), view.folder, PartitionFolder("", 0))
     except (FileNotFoundError, NotADirectoryError):
@@ -91,6 +100,16 @@ def _relisted(view: SegmentView) -> SegmentView | None:
         return None
     behind = [segment.base_offset for segment in files.segments if segment.base_offset > view.base_offset]
     return replace(view, segment=found[0], next_base_offset=min(behind, default=None))
+
+
+def _stat(
+    view: SegmentView, kind: FileKind, base_offset: int, transient: Transient = Transient.NONE
+) -> FileStat | None:
+    try:
+        entry = view.folder.child(SegmentFile(base_offset, kind, transient).name).entry()
+    except FileNotFoundError:
+        return None
+    return FileStat(entry.size, entry.mtime_ms)
 
 
 def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
