@@ -44,10 +44,13 @@ def write_times(folder: Path, *entries: tuple[int, int]) -> None:
         [(8, 2 * SIZE), (17, 5 * SIZE)],  # the last offset of the batch
         [(6, 2 * SIZE), (15, 5 * SIZE)],  # its first one: up to 1.0
         [(14, 2 * SIZE), (29, 5 * SIZE)],  # the last of an append of three and of five batches: up to 4.0.0
+        [(6, 2 * SIZE), (20, 5 * SIZE)],  # one and the other: a broker was upgraded
     ],
 )
 def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> None:
     write_offsets(folder, *entries)
+    indexed = sorted({offset // 3 for offset, _ in entries} | {9})
+    write_times(folder, *((1002 + 100 * number, 3 * number + 2) for number in indexed))
     assert findings_of(folder) == []
 
 
@@ -63,6 +66,7 @@ def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> N
         ([(8, 2 * SIZE), (8, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
         ([(17, 5 * SIZE), (8, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
         ([(8, 5 * SIZE), (17, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
+        ([(8, 2 * SIZE), (11, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
     ],
 )
 def test_wrong_offset_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: Problem) -> None:
@@ -75,10 +79,8 @@ def test_wrong_offset_entries(folder: Path, entries: list[tuple[int, int]], slot
 @pytest.mark.parametrize(
     "entries",
     [
-        [],  # as Kafka creates it where it is missing
+        [(1902, 29)],
         [(1202, 8), (1902, 29)],  # the largest of a batch and its last offset
-        [(1201, 7), (1902, 29)],  # a record inside: 0.11 to 2.8
-        [(1200, 6), (1902, 29)],
     ],
 )
 def test_sound_time_entries(folder: Path, entries: list[tuple[int, int]]) -> None:
@@ -91,6 +93,8 @@ def test_sound_time_entries(folder: Path, entries: list[tuple[int, int]]) -> Non
     [
         ([(1203, 8), (1902, 29)], 0, Problem.WRONG_ENTRY),
         ([(1202, 7), (1902, 29)], 0, Problem.WRONG_ENTRY),
+        ([(1201, 7), (1902, 29)], 0, Problem.WRONG_ENTRY),  # a record inside that has not the largest of its batch
+        ([], 0, Problem.MISSING_ENTRY),  # as a broker creates it where it was lost: lookups pass the segment by
         ([(1902, 30)], 0, Problem.WRONG_ENTRY),
         ([(1202, 8), (1202, 8), (1902, 29)], 1, Problem.ENTRY_ORDER),
         ([(1302, 11), (1202, 8), (1902, 29)], 1, Problem.ENTRY_ORDER),

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from octavo.format.message_set import encode_message_set
 from octavo.format.names import FileKind
+from octavo.format.record import Record
 from octavo.jobs.verify.finding import Problem, Severity
 from tests.jobs.verify.verified import findings_of, flipped, shown
 from tests.scan.segments import path, write_segment
@@ -125,6 +127,31 @@ def test_offset_gaps_and_absent_partitions_are_sound(folder: Path) -> None:
 
 
 def test_old_directories_have_no_time_index(folder: Path) -> None:
+    """0.10.0 wrote timestamps, but no time index yet: 0.10.1 gave such segments empty ones."""
+    for base_offset in (0, 4):
+        records = [Record(offset, 1000 + offset, b"k", b"v") for offset in range(base_offset, base_offset + 4)]
+        write_segment(folder, base_offset, encode_message_set(records, 1))
+    path(folder, 0, FileKind.TIME_INDEX).unlink()
+    assert findings_of(folder.parent) == []
+    path(folder, 0, FileKind.TIME_INDEX).touch()
+    assert findings_of(folder.parent) == []
+
+
+def test_a_time_index_that_was_lost_is_a_problem(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES)
+    write_segment(folder, 10, batch(10, timestamp=2000))
+    path(folder, 0, FileKind.TIME_INDEX).unlink()
+    path(folder, 10, FileKind.TIME_INDEX).unlink()  # a broker creates it when it is first needed
+    assert shown(findings_of(folder.parent)) == [(TIMES, None, Problem.MISSING_FILE, PROBLEM)]
+    path(folder, 0, FileKind.TIME_INDEX).touch()
+    assert shown(findings_of(folder.parent)) == [(TIMES, 0, Problem.MISSING_ENTRY, PROBLEM)]
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    last = (f"{10:020}.timeindex", None, Problem.MISSING_FILE, PROBLEM)
+    assert shown(findings_of(folder.parent)) == [(TIMES, 0, Problem.MISSING_ENTRY, PROBLEM), last]
+
+
+def test_without_timestamps_there_is_nothing_to_find_by_time(folder: Path) -> None:
+    write_segment(folder, 0, batch(0, timestamp=-1))
+    write_segment(folder, 1, batch(1, timestamp=-1))
     path(folder, 0, FileKind.TIME_INDEX).unlink()
     assert findings_of(folder.parent) == []

@@ -24,14 +24,15 @@ class IndexBytes(NamedTuple):
     size: int
     zero_slots: int
     cut_bytes: int
+    is_there: bool = True
 
 
-def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout) -> IndexBytes | None:
-    """An index file; None where there is none. Most of an active segment's is zeros, of which no more is kept."""
+def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout) -> IndexBytes:
+    """An index file; without entries where there is none. Most of an active segment's is zeros, which are not kept."""
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
-    if listed is None:
-        return None
     path = view.path(kind)
+    if listed is None:
+        return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False)
     with path.open() as file:
         size = file.size()
         used = _read_used(file, size // layout.size * layout.size, layout.size)
@@ -51,8 +52,10 @@ def check_length(index: IndexBytes, findings: Findings, ordinary: bool) -> None:
         findings.add(index.path, len(index.slots) * entry_bytes, Problem.ZERO_ENTRIES, detail, severity)
 
 
-def check_order(index: IndexBytes, keys: str, values: str, findings: Findings) -> NDArray[np.int64]:
-    """Keys ascend, values at least do not go back. Returns the slots of the entries, without zeros between them."""
+def check_order(
+    index: IndexBytes, keys: str, values: str, findings: Findings, *, strict: bool = False
+) -> NDArray[np.int64]:
+    """Keys ascend; values do, too, if `strict`, or do not go back. Returns the slots of what is not all zeros."""
     entry_bytes = index.slots.dtype.itemsize
     used = index.slots[keys] != 0
     used |= index.slots[values] != 0
@@ -60,7 +63,7 @@ def check_order(index: IndexBytes, keys: str, values: str, findings: Findings) -
         used[0] = True  # one of zeros at the start is an entry as others are
     slots = np.flatnonzero(used)
     key, value = index.slots[keys][slots].astype(np.int64), index.slots[values][slots].astype(np.int64)
-    for at in np.flatnonzero((key[1:] <= key[:-1]) | (value[1:] < value[:-1])) + 1:
+    for at in np.flatnonzero((key[1:] <= key[:-1]) | (value[1:] < value[:-1] + strict)) + 1:
         before = f"{keys} {key[at - 1]}, {values} {value[at - 1]}".replace("_", " ")
         found = f"{keys} {key[at]}, {values} {value[at]}".replace("_", " ")
         detail = f"{found} behind {before}, expected ascending entries"

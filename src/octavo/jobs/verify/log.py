@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -16,6 +17,21 @@ from octavo.scan.segment_log import last_offsets, walk_file
 
 _INT32_MAX = 2**31 - 1
 _BLOCK_BYTES = 1 << 20
+
+
+class _LastBatch(NamedTuple):
+    """The last sound batch so far, and the offset that the one before it ends with."""
+
+    position: int
+    base_offset: int
+    max_timestamp: int
+    offset_before: int
+
+    @classmethod
+    def of(cls, part: Part, offset_before: int) -> Self:
+        batch = part.table[-1]
+        before = int(part.last_offsets[-2]) if len(part.table) > 1 else offset_before
+        return cls(int(part.positions[-1]), int(batch["base_offset"]), int(batch["max_timestamp"]), before)
 
 
 class LogCheck:
@@ -35,6 +51,7 @@ class LogCheck:
         self._log = log
         self._findings = findings
         self._out_of_range = False  # the last batch: what follows it may be right
+        self._last_batch: _LastBatch | None = None
 
     def parts(self, untrimmed: bool) -> Iterator[Part]:
         """The sound batches; `untrimmed` says that the segment's indexes are those of one still being written."""
@@ -59,6 +76,17 @@ class LogCheck:
             self.spans.add(stop_position, resumed, self.next_offset)
             start = resumed
 
+    def check_last_batch(self, by_position: Mapping[int, int], by_timestamp: Mapping[int, int]) -> None:
+        """Nothing behind the last batch tells that its offset has jumped, but index entries that seem wrong may."""
+        batch = self._last_batch
+        if batch is None:
+            return
+        for offset in (by_position.get(batch.position), by_timestamp.get(batch.max_timestamp)):
+            if offset is not None and batch.offset_before < offset < batch.base_offset:
+                detail = f"offset {batch.base_offset}, expected at most {offset} by an index of the segment"
+                self._add(batch.position, Problem.OFFSET_ORDER, detail)
+                return
+
     def has_grown(self) -> bool:
         """Whether a broker has appended to the file since its size was taken."""
         return self._log.size() > self.size
@@ -74,6 +102,7 @@ class LogCheck:
         part = Part(chunk.data, table, chunk.file_position, positions, last_offsets(table))
         if len(table):
             self.spans.close(int(table[0]["base_offset"]))
+            self._last_batch = _LastBatch.of(part, self.next_offset - 1)
             self._check_fields(part)
             self._check_offsets(part)
             self.position = int(positions[-1]) + int(table[-1]["size"])

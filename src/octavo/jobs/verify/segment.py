@@ -18,6 +18,7 @@ from octavo.jobs.verify.producers import ProducerCheck
 from octavo.jobs.verify.records import RecordCheck
 from octavo.jobs.verify.settle import is_recent, pause
 from octavo.jobs.verify.time_index import TimeIndexCheck
+from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
 from octavo.scan.files import FileStat, SegmentFiles, read_partition
@@ -123,7 +124,9 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
     with follow(view.path()) as file:
         log = LogCheck(view, file, findings)
         txns = TxnIndexCheck(view, read_optional(view.path(FileKind.TXN_INDEX)) or b"", findings)
-        offsets, times = indexes.checks(view, findings)
+        times = indexes.check_times(view, findings)
+        witness = TimeWitness(indexes.time_index.is_there, times.timestamps)
+        offsets = indexes.check_offsets(view, witness, findings)
         records = RecordCheck(view.path(), findings)
         checkpoint = view.folder.child(LEADER_EPOCH_CHECKPOINT)
         epochs = EpochCheck(view.path(), checkpoint, _leader_epochs(checkpoint), findings)
@@ -133,13 +136,12 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
             epochs.take(part)
             producers.take(part)
             txns.take(part)
-            for index in (offsets, times):
-                if index is not None:
-                    index.take(part, log)
-        if offsets is not None:
-            offsets.finish(log)
-        if times is not None:
-            times.finish(view, log)
+            offsets.take(part, log)
+            times.take(part, log)
+            witness.take(part)
+        times.finish(view, log)
+        offsets.finish(log, times_are_sound=not times.wrong)
+        log.check_last_batch(offsets.wrong, times.wrong)
         txns.finish(log, producers.expected())
         epochs.finish()
     end = log.next_offset if view.next_base_offset is None else view.next_base_offset
@@ -153,8 +155,8 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
 class _Indexes(NamedTuple):
     """The two indexes of a segment."""
 
-    offset_index: IndexBytes | None
-    time_index: IndexBytes | None
+    offset_index: IndexBytes
+    time_index: IndexBytes
 
     @classmethod
     def read(cls, view: SegmentView) -> Self:
@@ -166,21 +168,22 @@ class _Indexes(NamedTuple):
     @property
     def are_untrimmed(self) -> bool:
         """Whether they are those of a segment that is being written, or was when a crash came."""
-        found = [index for index in self if index is not None]
+        found = [index for index in self if index.is_there]
         return bool(found) and all(index.zero_slots for index in found)
 
-    def checks(self, view: SegmentView, findings: Findings) -> tuple[OffsetIndexCheck | None, TimeIndexCheck | None]:
-        ordinary = view.is_last and self.are_untrimmed and not view.clean_shutdown
-        if self.offset_index is None and not view.is_last and view.segment.log.size:
-            path = view.path(FileKind.OFFSET_INDEX)
-            findings.add(path, None, Problem.MISSING_FILE, "the segment's log is there, its offset index is not")
-        offsets = times = None
-        if self.offset_index is not None:
-            check_length(self.offset_index, findings, ordinary)
-            offsets = OffsetIndexCheck(self.offset_index, view.base_offset, findings)
-        if self.time_index is not None:
-            times = TimeIndexCheck(self.time_index, view.base_offset, ordinary, findings)
-        return offsets, times
+    def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: Findings) -> OffsetIndexCheck:
+        if self.offset_index.is_there:
+            check_length(self.offset_index, findings, self._is_ordinary(view))
+        elif not view.is_last and view.segment.log.size:
+            detail = "the segment's log is there, its offset index is not"
+            findings.add(self.offset_index.path, None, Problem.MISSING_FILE, detail)
+        return OffsetIndexCheck(self.offset_index, view.base_offset, witness, findings)
+
+    def check_times(self, view: SegmentView, findings: Findings) -> TimeIndexCheck:
+        return TimeIndexCheck(self.time_index, view.base_offset, self._is_ordinary(view), findings)
+
+    def _is_ordinary(self, view: SegmentView) -> bool:
+        return view.is_last and self.are_untrimmed and not view.clean_shutdown
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:

@@ -1,7 +1,8 @@
-"""The time index beside the log: each entry is the largest timestamp of a batch and its last offset, or one record.
+"""The time index beside the log: each entry is a timestamp larger than all before it, and the batch that has it.
 
-Brokers from 0.11 to 2.8 may name the record that has the timestamp. Where they converted a batch to magic 0, which has
-no timestamps, the one in the index is nowhere in the log.
+Of a batch it names the last offset; leaders from 0.11 to 3.6, of an uncompressed one the first record with the largest
+timestamp. Where a batch was converted to magic 0, which has no timestamps, the one in the index is nowhere in the log.
+The cleaner of 0.10.1 gave the largest timestamp so far the last offset of the compressed message that it wrote last.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import Part, SegmentView
-from octavo.kernels.layout import NO_TIMESTAMP, Column
+from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, Column
 
 
 class TimeIndexCheck:
     """Compares entries with batches as these come by, so that memory holds the index but not the log."""
 
     def __init__(self, index: IndexBytes, base_offset: int, ordinary: bool, findings: Findings) -> None:
+        self.wrong: dict[int, int] = {}  # offsets of wrong entries by their timestamp
         self._index = index
         self._base_offset = base_offset
         self._ordinary = ordinary  # whether unused entries at the end are
@@ -31,52 +33,94 @@ class TimeIndexCheck:
         offsets = index.slots["relative_offset"][slots].astype(np.int64) + base_offset
         order = np.argsort(offsets, kind="stable")
         self._slots, self._offsets = slots[order], offsets[order]
-        self._timestamps = index.slots["timestamp"][slots].astype(np.int64)[order]
+        self.timestamps = index.slots["timestamp"][slots].astype(np.int64)[order]
         self._next = 0
         self._largest = NO_TIMESTAMP
+        self._largest_of_v2 = NO_TIMESTAMP
+        self._upto = NO_TIMESTAMP
         self._first: tuple[int, int] | None = None  # timestamp and last offset of the first batch
         self._decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
 
     def take(self, part: Part, log: LogCheck) -> None:
+        table, last = part.table, part.last_offsets
         if self._first is None:
-            self._first = int(part.table[0]["max_timestamp"]), int(part.last_offsets[0])
-        self._largest = max(self._largest, int(part.table["max_timestamp"].max()))
-        start, last = self._next, part.last_offsets
-        end = int(np.searchsorted(self._offsets, last[-1], "right"))
+            self._first = int(table[0]["max_timestamp"]), int(last[0])
+        upto = np.maximum.accumulate(np.concatenate([[self._upto], table["max_timestamp"]]))
+        self._upto = int(upto[-1])
+        # 0.11 and 1.0 did not count batches that compaction has emptied.
+        counted = np.where(table["count"] != 0, table["max_timestamp"], NO_TIMESTAMP)
+        self._largest = max(self._largest, int(counted.max()))
+        # An index that was new with 0.10.1 knew nothing of what lay before it, which is of older formats.
+        of_v2 = np.where(table["magic"] >= 2, counted, NO_TIMESTAMP)
+        before = np.maximum.accumulate(np.concatenate([[self._largest_of_v2], of_v2]))
+        self._largest_of_v2 = int(before[-1])
+        start, end = self._next, int(np.searchsorted(self._offsets, last[-1], "right"))
         if end <= start:
             return
         self._next = end
-        timestamps, offsets = self._timestamps[start:end], self._offsets[start:end]
+        timestamps, offsets = self.timestamps[start:end], self._offsets[start:end]
         rows = np.searchsorted(last, offsets).clip(max=len(last) - 1)
-        sound = (last[rows] == offsets) & (part.table["max_timestamp"][rows] == timestamps)
-        for at in np.flatnonzero(~sound).tolist():
+        magics = table["magic"][rows]
+        names_batch = table["max_timestamp"][rows] == timestamps
+        names_batch |= magics == 0
+        names_batch |= (magics == 1) & (table["attributes"][rows] & CODEC_MASK != 0) & (upto[rows + 1] == timestamps)
+        names_batch &= last[rows] == offsets
+        is_largest = (before[rows] < timestamps) | (magics < 2)
+        for at in np.flatnonzero(~(names_batch & is_largest)).tolist():
             offset, timestamp = int(offsets[at]), int(timestamps[at])
-            if not self._names_a_record(part, int(rows[at]), offset, timestamp) and not log.spans.hides_offset(offset):
+            if log.spans.hides_offset(offset):
+                continue
+            if not names_batch[at] and not self._names_a_record(part, int(rows[at]), offset, timestamp):
                 self._wrong(start + at, "the log has no such record there, nor a batch that ends so")
+            elif not is_largest[at] and not log.spans:
+                self._wrong(start + at, f"a batch before it has timestamp {before[rows[at]]}")
 
     def finish(self, view: SegmentView, log: LogCheck) -> None:
         """Behind the last batch. A segment that is closed names its largest timestamp, or lookups would pass it by."""
         # The entry for timestamp 0 at the base offset looks like an unused one.
-        if not (self._index.zero_slots == 1 and not len(self._slots) and self._first == (0, self._base_offset)):
+        is_zero = self._index.zero_slots == 1 and not len(self._slots) and self._first == (0, self._base_offset)
+        if not is_zero:
             check_length(self._index, self._findings, self._ordinary)
         for at in range(self._next, len(self._slots)):
             if not log.spans.hides_offset(int(self._offsets[at])):
                 self._wrong(at, f"the log ends before offset {log.next_offset}")
-        is_closed = not view.is_last or view.clean_shutdown or not self._index.zero_slots
-        if len(self._slots) and is_closed and self._timestamps.max() < self._largest:
-            found = f"entries up to timestamp {self._timestamps.max()}"
-            detail = f"{found}, expected one of {self._largest}, the largest in the log"
-            self._findings.add(self._path, len(self._slots) * ENTRY.size, Problem.MISSING_ENTRY, detail)
+        if not is_zero:
+            self._check_largest(view)
+
+    def _check_largest(self, view: SegmentView) -> None:
+        """Before 0.10.1 there was no time index, and what lay there then got an empty one: all of it of older formats.
+
+        Of magic 2, a segment without entries is one that has lost them. (A broker, too, creates an empty file where it
+        finds none.)
+        """
+        expected = self._largest if len(self._slots) else self._largest_of_v2
+        largest = int(self.timestamps.max(initial=NO_TIMESTAMP))
+        is_trimmed = self._index.is_there and not self._index.zero_slots
+        is_closed = not view.is_last or view.clean_shutdown or is_trimmed
+        if not is_closed or largest >= expected:
+            return
+        wanted = f"expected one of {expected}, the largest in the log"
+        if not self._index.is_there:
+            self._findings.add(self._path, None, Problem.MISSING_FILE, f"no time index, {wanted}")
+            return
+        found = f"entries up to timestamp {largest}" if len(self._slots) else "no entry"
+        self._findings.add(self._path, len(self._slots) * ENTRY.size, Problem.MISSING_ENTRY, f"{found}, {wanted}")
 
     def _names_a_record(self, part: Part, row: int, offset: int, timestamp: int) -> bool:
+        """Whether it is the first record of an uncompressed batch that has the batch's largest timestamp."""
         batch = part.table[row]
+        if batch["magic"] < 2 or batch["max_timestamp"] != timestamp:
+            return False
+        if batch["attributes"] & (CODEC_MASK | LOG_APPEND_TIME):
+            return False
         try:
             columns = self._decoder.decode_one(part.data, batch)
         except CorruptionError:
             return True  # the records' check tells
-        matching = columns.timestamp[: columns.rows][columns.offset[: columns.rows] == offset]
-        return bool(len(matching)) and (batch["magic"] == 0 or bool((matching == timestamp).any()))
+        with_largest = columns.offset[: columns.rows][columns.timestamp[: columns.rows] == timestamp]
+        return bool(len(with_largest)) and int(with_largest[0]) == offset
 
     def _wrong(self, at: int, why: str) -> None:
-        detail = f"timestamp {self._timestamps[at]} at offset {self._offsets[at]}, but {why}"
+        self.wrong[int(self.timestamps[at])] = int(self._offsets[at])
+        detail = f"timestamp {self.timestamps[at]} at offset {self._offsets[at]}, but {why}"
         self._findings.add(self._path, int(self._slots[at]) * ENTRY.size, Problem.WRONG_ENTRY, detail)
