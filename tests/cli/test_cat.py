@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,6 +202,24 @@ def test_a_torn_end_is_said_and_no_failure() -> None:
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 266
     assert b"an incomplete batch at the end" in done.stderr
+
+
+def test_a_damaged_batch_at_the_end_is_a_failure() -> None:
+    done = cat(archives.unpack("v431-torn"), "--topic", "crash.prealloc")
+    assert done.returncode == 1
+    assert b"damaged batches at the end (1): the log ends at position 11289, offset 2013" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["length-negative", "length-too-large", "length-too-small"])
+@pytest.mark.parametrize("has_index", [True, False])
+def test_only_the_batch_with_a_wrong_length_is_lost(name: str, has_index: bool, tmp_path: Path) -> None:
+    folder = shutil.copytree(archives.unpack("v431-corrupt") / name, tmp_path / "orders-0")
+    if not has_index:
+        (folder / f"{0:020}.index").unlink()
+    done = cat(tmp_path)
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == (228 if name == "length-negative" else 229)
+    assert done.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("archive", ["v431-corrupt", "v431-torn", "v431-killed"])

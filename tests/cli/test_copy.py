@@ -162,7 +162,7 @@ def test_damaged_batches_are_passed_over_and_1(tmp_path: Path) -> None:
 
 def test_the_torn_end_of_a_source_is_no_problem(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
-    write_segment(source / "t-0", 0, batch(0), tail=batch(1)[:40])
+    write_segment(source / "t-0", 0, batch(0), closed=False, tail=batch(1)[:40])
     run = octavo("copy", str(source), str(target), "--topic", "t")
     assert run.exit == 0
     assert "an incomplete batch at the end" in run.stderr

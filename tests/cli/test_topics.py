@@ -83,6 +83,15 @@ def test_damage_is_told_on_stderr_and_1(tmp_path: Path) -> None:
     assert run.stderr.startswith(f"octavo: {path}: position 0: a batch at offset 0 whose CRC is not the stored ")
 
 
+def test_damage_at_the_end_is_told_and_1(tmp_path: Path) -> None:
+    damaged = bytearray(batch(1))
+    damaged[70] ^= 1
+    path = write_segment(tmp_path / "orders-0", 0, batch(0), bytes(damaged), closed=False)
+    run = octavo("topics", str(tmp_path), "--json")
+    assert (run.exit, json.loads(run.stdout)["records"]) == (1, 1)
+    assert run.stderr.startswith(f"octavo: {path}: damaged batches at the end (1)")
+
+
 def test_a_torn_end_is_told_and_no_failure(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "orders-0", 0, batch(0), closed=False, tail=batch(1)[:30])
     run = octavo("topics", str(tmp_path), "--json")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import octavo
-from octavo.errors import ScanError
+from octavo.errors import CorruptionError, ScanError
 from octavo.format import offset_index
 from octavo.format.batch import empty_batch, read_header
 from octavo.format.names import FileKind, TopicPartition
@@ -85,7 +86,7 @@ def test_a_log_that_ends_below_its_start_has_nothing_to_read(folder: Path) -> No
         (TEN[9][:-1], Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
         (bytes(5000), Stop.SIZE_TOO_SMALL, None),  # a preallocated file
         (b"garbage" * 9, Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
-        (bytes(8) + b"\xff" * 90, Stop.SIZE_TOO_SMALL, "bytes at the end that are no batch"),
+        (bytes(8) + b"\xff" * 90, Stop.SIZE_TOO_SMALL, "bytes that are no batch at the end"),
         (TEN[9][:200] + bytes(len(TEN[9]) - 200) + bytes(900), Stop.SIZE_TOO_SMALL, "damaged batches at the end (1)"),
         (TEN[9][:40] + b"\x00\x01" + TEN[9][42:], Stop.END, "damaged batches at the end (1)"),
     ],
@@ -98,7 +99,64 @@ def test_a_log_ends_behind_its_last_sound_batch(folder: Path, tail: bytes, stop:
     assert (found.log_end_offset, found.tail.position, found.tail.size) == (90, 9 * len(TEN[0]), log.stat().st_size)
     assert found.tail.stop is stop
     assert [note.sentence.partition(":")[0] for note in found.notes] == ([said] if said else [])
-    assert offsets(folder) == list(range(90))
+    assert offsets(folder, on_damage="skip") == list(range(90))
+    is_damage = said is not None and "incomplete" not in said
+    assert [note.is_damage for note in found.notes] == ([is_damage] if said else [])
+    assert offsets(folder, to_offset=89) == list(range(89))
+    if said is not None and is_damage:
+        with pytest.raises(CorruptionError, match=re.escape(said)):
+            offsets(folder)
+    else:
+        assert offsets(folder) == list(range(90))
+
+
+@pytest.mark.parametrize("tail", [TEN[9][:11], TEN[9][:-1], bytes(5000)], ids=["header", "batch", "zeros"])
+@pytest.mark.parametrize("how", ["trimmed indexes", "clean shutdown"])
+def test_the_end_of_a_log_that_was_closed_is_damaged(folder: Path, tail: bytes, how: str) -> None:
+    write_segment(folder, 0, *TEN[:9], closed=how == "trimmed indexes", tail=tail)
+    if how == "clean shutdown":
+        (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
+    scan = octavo.scan(folder, on_damage="skip")
+    assert [record.offset for record in scan] == list(range(90))
+    assert scan.damages == 1
+    assert "at the end: the log ends at position" in str(scan.notes[0])
+
+
+@pytest.mark.parametrize("hole", [700, 4096, 5000, 3 << 20])
+def test_zeros_end_a_log_only_where_they_reach_to_its_end(folder: Path, hole: int) -> None:
+    log = write_segment(folder, 0, *TEN[:5], bytes(hole), *TEN[7:], closed=False)
+    for kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+        path(folder, 0, kind).write_bytes(bytes(800))
+    scan = octavo.scan(folder, on_damage="skip")
+    assert [record.offset for record in scan] == [*range(50), *range(70, 100)]
+    assert [str(note) for note in scan.notes] == [
+        f"{log}: position {5 * len(TEN[0])}: bytes that are no batch after offset 49, "
+        "expected batches up to offset 99; passed over"
+    ]
+    assert scan.damages == 1
+
+
+def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = TEN[9][:200] + bytes(len(TEN[9]) - 200 + 900)
+    log = write_segment(folder, 0, *TEN[:9], closed=False, tail=half)
+    whole = b"".join(TEN) + bytes(900)
+    monkeypatch.setattr("octavo.scan.tail.pause", lambda: log.write_bytes(whole))
+    found = snapshot(folder)
+    assert (found.log_end_offset, found.notes) == (100, ())
+
+
+def test_the_zeros_of_a_preallocated_file_are_not_read(folder: Path) -> None:
+    log = write_segment(folder, 0, *TEN, closed=False)
+    with log.open("r+b") as file:
+        file.truncate(1 << 30)
+    read: list[int] = []
+    files = read_directory(Counting.locate(folder, read)).partitions[ORDERS]
+    found = take_snapshot(files)
+    assert found.tail is not None
+    assert (found.log_end_offset, found.tail.zeros) == (100, True)
+    assert sum(read) < 20 << 20
 
 
 def test_a_damaged_batch_before_a_sound_one_does_not_end_the_log(folder: Path) -> None:

@@ -166,7 +166,7 @@ class TestDamage:
         assert offsets(folder, from_offset=40) == list(range(40, 100))
 
     @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"])
-    def test_behind_a_broken_length_the_index_leads_on(self, folder: Path, length: bytes) -> None:
+    def test_behind_a_broken_length_the_next_sound_batch_is_read(self, folder: Path, length: bytes) -> None:
         write_segment(folder, 0, *TEN)
         write_segment(folder, 100, batch(100, 5), closed=False)
         log = path(folder, 0, FileKind.LOG)
@@ -179,14 +179,32 @@ class TestDamage:
         assert [record.offset for record in scan] == [*range(30), *range(40, 105)]
         path(folder, 0, FileKind.OFFSET_INDEX).unlink()
         scan = octavo.scan(folder, on_damage="skip")
-        assert [record.offset for record in scan] == [*range(30), *range(100, 105)]
+        assert [record.offset for record in scan] == [*range(30), *range(40, 105)]
+        assert scan.damages == 1
+        assert offsets(folder, from_offset=40) == list(range(40, 105))
+
+    @pytest.mark.parametrize("batches", [1.0, 1.01, 2.0, 2.5, 6.9, 7.0])
+    @pytest.mark.parametrize("is_last", [False, True])
+    def test_batches_within_the_claimed_length_of_a_damaged_one_are_read(
+        self, folder: Path, batches: float, is_last: bool
+    ) -> None:
+        log = write_segment(folder, 0, *TEN, closed=not is_last)
+        if not is_last:
+            write_segment(folder, 100, batch(100, 5), closed=False)
+        path(folder, 0, FileKind.OFFSET_INDEX).write_bytes(bytes(80))
+        data = bytearray(log.read_bytes())
+        data[3 * SIZE + 8 : 3 * SIZE + 12] = (int(batches * SIZE) - 12).to_bytes(4)
+        data[3 * SIZE + 17] ^= 1  # of its CRC
+        log.write_bytes(data)
+        scan = octavo.scan(folder, on_damage="skip")
+        assert [record.offset for record in scan] == [*range(30), *range(40, 100 if is_last else 105)]
         assert scan.damages == 1
 
     def test_a_segment_before_the_last_that_is_cut_is_damage(self, folder: Path) -> None:
         log = write_segment(folder, 0, *TEN[:5])
         write_segment(folder, 50, *TEN[5:], closed=False)
         log.write_bytes(log.read_bytes()[:-10])
-        with pytest.raises(CorruptionError, match="a batch that reaches beyond the end of the file after offset 39"):
+        with pytest.raises(CorruptionError, match="an incomplete batch after offset 39"):
             offsets(folder)
         assert offsets(folder, on_damage="skip") == [*range(40), *range(50, 100)]
 

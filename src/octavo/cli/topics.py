@@ -73,6 +73,7 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
         say_notes(row.tally.notes)
     for directory in log_dirs.directories:
         say_notes(directory.root.notes)
+        damages += sum(note.is_damage for note in directory.root.notes)
     return 1 if damages else 0
 
 

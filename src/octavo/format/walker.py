@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _STOPS = tuple(Stop)  # by code
+STOP_TEXTS = {
+    Stop.INCOMPLETE_HEADER: "an incomplete batch header",
+    Stop.INCOMPLETE_BATCH: "an incomplete batch",
+    Stop.SIZE_TOO_SMALL: "bytes that are no batch",
+}
 
 
 class Walk(NamedTuple):

@@ -13,16 +13,11 @@ from octavo import kernels
 from octavo.filesystem import FileSystem
 from octavo.format import offset_index, time_index
 from octavo.format.time_index import TimestampOffset, takes
-from octavo.format.walker import Chunk
-from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP, Stop
+from octavo.format.walker import STOP_TEXTS, Chunk
+from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.log_file import LogFile
 
 _INT32_MAX = 2**31 - 1
-_STOPS = {
-    Stop.INCOMPLETE_HEADER: "the header of a batch is cut off",
-    Stop.INCOMPLETE_BATCH: "a batch is cut off",
-    Stop.SIZE_TOO_SMALL: "bytes that are no batch",
-}
 
 
 class IndexLimits(NamedTuple):
@@ -99,4 +94,4 @@ def _sound(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None
     if broken.any():
         row = int(np.flatnonzero(broken)[0])
         return table[:row], f"the batch at offset {table[row]['base_offset']} is damaged, or not of this segment"
-    return table, None if chunk.stop is None else _STOPS.get(chunk.stop)
+    return table, None if chunk.stop is None else STOP_TEXTS.get(chunk.stop)

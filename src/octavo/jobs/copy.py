@@ -95,7 +95,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     `progress` is told how many bytes were read; where `is_ending` says so, the rest is left to another time.
     """
     source, findings = task.snapshot, Findings("skip")
-    findings.notes += source.notes
+    findings.take(source.notes)
     start = begin(source, log)
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)

@@ -94,7 +94,7 @@ def commit(
     done = iter(outcomes)
     for planned in plans:
         finished = [next(done) for _ in planned.tasks]
-        tally = Tally(notes=list(planned.notes))
+        tally = Tally(notes=list(planned.notes), damages=sum(note.is_damage for note in planned.notes))
         try:
             for outcome in finished:
                 tally.add(outcome.get())

@@ -67,7 +67,8 @@ def scan(
     `topics`: names, or a compiled pattern; None is all but Kafka's internal ones. Offsets: a number, "earliest",
     "latest", "highWatermark", or a mapping from (topic, partition) to these; ends are not included. A timestamp
     (milliseconds, ISO 8601, datetime) stands for the first offset from that time on. `on_damage`: raise the error that
-    a damaged batch or an unreadable file is, or "skip" it and say so in `notes`.
+    a damaged batch or an unreadable file is, or "skip" it and say so in `notes`. What a crash leaves at the end of a
+    log, an incomplete batch or zeros, is no damage.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"isolation level {isolation_level!r}, expected read_uncommitted or read_committed")
@@ -133,11 +134,11 @@ class Scan:
 
         planned = until_settled(plan_all)
         for _, notes, failure in planned:
-            self._findings.notes += notes
+            self._findings.take(notes)
             if failure is not None:
                 self._findings.unreadable("", failure)
         for root in roots:
-            self._findings.notes += root.notes
+            self._findings.count(root.notes)
         return [task for tasks, _, _ in planned for task in tasks]
 
     def _planned(self, files: PartitionFiles) -> _Planned:
@@ -152,7 +153,8 @@ class Scan:
         transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
         offsets = resolve(request.bounds, snapshot, transactions)
         tasks = plan_partition(snapshot, offsets, transactions, request.columns, request.split_bytes)
-        return tasks, [*snapshot.notes, *(transactions.notes if transactions else ()), *offsets.notes]
+        notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
+        return tasks, notes
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
         """Arrow record batches, read as they are asked for: memory stays flat. They are the caller's to keep."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
-from octavo.errors import CorruptionError
+from octavo.errors import CorruptionError, CorruptRecordError
 from octavo.scan.notes import Note
 
 OnDamage = Literal["raise", "skip"]
@@ -20,6 +21,19 @@ class Findings:
 
     def note(self, path: object, sentence: str) -> None:
         self.notes.append(Note(str(path), sentence))
+
+    def take(self, notes: Iterable[Note]) -> None:
+        """Take the notes of whoever planned the reading; one of damage is raised, or counted."""
+        for note in notes:
+            if note.is_damage and self.on_damage == "raise":
+                raise CorruptRecordError(note.sentence, path=note.path)
+            self.count([note])
+
+    def count(self, notes: Iterable[Note]) -> None:
+        """Take notes of which none is raised: of small files, without which the log can be read."""
+        for note in notes:
+            self.damages += note.is_damage
+            self.notes.append(note)
 
     def loss(self, path: object, sentence: str) -> None:
         """Take note that wanted records, which were there when the reading was planned, are gone."""

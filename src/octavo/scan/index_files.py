@@ -54,6 +54,16 @@ def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: Readable
     return None
 
 
+def are_untrimmed(files: PartitionFiles, segment: SegmentFiles) -> bool:
+    """Whether the indexes of a segment end in unused entries: it is being written, or was when a crash came.
+
+    Where it has none, nothing says that it was closed.
+    """
+    kinds = [(FileKind.OFFSET_INDEX, OffsetIndex.LAYOUT.size)] if segment.offset_index else []
+    kinds += [(FileKind.TIME_INDEX, TimeIndex.LAYOUT.size)] if segment.time_index else []
+    return all(_ends_unused(files.path(segment, kind), entry_bytes) for kind, entry_bytes in kinds)
+
+
 def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:
     """A position at or before the batch that holds the offset: by the index where it can be trusted, else the start."""
     if offset <= segment.base_offset:
@@ -110,6 +120,15 @@ def _used_end(file: ReadableFile, size: int, entry_bytes: int) -> int:
         else:
             high = middle
     return min(low * _BLOCK_BYTES, size)
+
+
+def _ends_unused(location: Location, entry_bytes: int) -> bool:
+    try:
+        with location.open() as file:
+            slots = file.size() // entry_bytes
+            return slots > 0 and not _has_entry(file, (slots - 1) * entry_bytes, entry_bytes)
+    except OSError:
+        return False
 
 
 def _has_entry(file: ReadableFile, position: int, entry_bytes: int) -> bool:

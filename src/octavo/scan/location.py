@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -10,6 +11,8 @@ from typing import NamedTuple, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 from octavo.errors import ScanError
+
+_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 
 
 class Entry(NamedTuple):
@@ -30,6 +33,10 @@ class ReadableFile(Protocol):
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
         """Read bytes from the position on into the buffer; returns how many, 0 at the end."""
+        ...
+
+    def skip_hole(self, position: int, /) -> int:
+        """The position itself, or one behind it where all between them is known to be zeros without reading it."""
         ...
 
     def close(self) -> None: ...
@@ -127,6 +134,15 @@ class LocalFile:
             return os.preadv(self._descriptor, [buffer], position)
         except OSError as error:  # which knows only of a descriptor
             raise OSError(error.errno, error.strerror, self._path) from None
+
+    def skip_hole(self, position: int, /) -> int:
+        if _SEEK_DATA is None:
+            return position
+        try:
+            return os.lseek(self._descriptor, position, _SEEK_DATA)
+        except OSError as error:
+            # ENXIO: there is no data from here on. Any other: the file system does not tell.
+            return max(self.size(), position) if error.errno == errno.ENXIO else position
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

@@ -99,5 +99,5 @@ def _furthest(copies: list[PartitionFiles], notes: list[Note]) -> PartitionFiles
 def _end_of(files: PartitionFiles) -> int:
     try:
         return take_snapshot(files).log_end_offset
-    except ScanError:
-        return -1  # it went away meanwhile
+    except (ScanError, OSError):
+        return -1  # it went away meanwhile, or nothing of it can be read

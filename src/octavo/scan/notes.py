@@ -1,4 +1,4 @@
-"""What a reader has to say beside its records: things that are not as expected, and that stop nobody."""
+"""What a reader has to say beside its records: things that are not as expected."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ class Note(NamedTuple):
 
     path: str
     sentence: str
+    is_damage: bool = False  # something that was asked for is, or may be, missing
 
     def __str__(self) -> str:
         return f"{self.path}: {self.sentence}"

@@ -35,6 +35,11 @@ class PartitionSnapshot:
     def topic_partition(self) -> TopicPartition:
         return self.files.topic_partition
 
+    def notes_up_to(self, end_offset: int) -> list[Note]:
+        """What is to be said to who reads up to an offset: damage at the log's end counts only if that is wanted."""
+        reaches_end = end_offset >= self.log_end_offset
+        return [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
+
     def end_of(self, slot: int) -> int:
         """The offset at which the segment in this slot ends: where the next begins, or the log's end."""
         if slot + 1 < len(self.segments):
@@ -92,22 +97,22 @@ def relisted(files: PartitionFiles) -> PartitionFiles:
 
 def look_at(files: PartitionFiles) -> PartitionSnapshot:
     """A snapshot of these files; FileNotFoundError where one of them is gone."""
-    segments = effective_segments(files)
-    first = segments[0].base_offset if segments else 0
+    listed = effective_segments(files)
+    first = listed[0].base_offset if listed else 0
     checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
-    tail = read_tail(files, segments[-1]) if segments else None
-    # A log that ends below its checkpointed start has nothing to read: a broker would begin it anew there.
-    log_end_offset = max(tail.next_offset if tail else 0, log_start_offset)
+    segments, tail, notes = _readable(files, listed)
+    # A log reaches to its last segment, even if that cannot be read. One that ends below its checkpointed start has
+    # nothing to read: a broker would begin it anew there.
+    log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
     if pending_start is not None:
         log_end_offset = max(min(log_end_offset, pending_start), log_start_offset)
     high_watermark = files.root.high_watermarks().get(files.topic_partition)
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)
-    return PartitionSnapshot(
-        files, segments, log_start_offset, log_end_offset, high_watermark, tail, _tail_note(files, segments, tail)
-    )
+    notes += _tail_note(files, segments, tail)
+    return PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, tuple(notes))
 
 
 def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
@@ -131,6 +136,25 @@ def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
     return tuple(sorted([*kept, *swaps], key=lambda segment: segment.base_offset))
 
 
+def _readable(
+    files: PartitionFiles, segments: tuple[SegmentFiles, ...]
+) -> tuple[tuple[SegmentFiles, ...], Tail | None, list[Note]]:
+    """The segments up to the last one that can be read, where that ends, and what is said of those behind it."""
+    notes: list[Note] = []
+    while segments:
+        try:
+            return segments, read_tail(files, segments[-1]), notes
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if len(segments) == 1:
+                raise  # nothing of the partition can be read
+            sentence = f"{error.strerror or error}; not read, nor what was appended behind it"
+            notes.append(Note(str(files.path(segments[-1])), sentence, is_damage=True))
+            segments = segments[:-1]
+    return segments, None, notes
+
+
 def _tail_note(files: PartitionFiles, segments: tuple[SegmentFiles, ...], tail: Tail | None) -> tuple[Note, ...]:
     problem = tail.problem() if tail is not None else None
     if tail is None or problem is None:
@@ -138,4 +162,4 @@ def _tail_note(files: PartitionFiles, segments: tuple[SegmentFiles, ...], tail: 
     where = (
         f"the log ends at position {tail.position}, offset {tail.next_offset}; {tail.unread_bytes} bytes are not read"
     )
-    return (Note(str(files.path(segments[-1])), f"{problem}: {where}"),)
+    return (Note(str(files.path(segments[-1])), f"{problem}: {where}", tail.is_damaged),)

@@ -114,8 +114,8 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
         index = read_offset_index(snapshot.files, segment)
         with follow(snapshot.files.path(segment)) as log:
             cuts = _cuts(index, log, whole, offsets, split_bytes)
-    except FileNotFoundError:
-        return [whole]  # it was replaced since the snapshot: the reader will find its offsets
+    except OSError:
+        return [whole]  # replaced since the snapshot: the reader will find its offsets; or unreadable: it will say so
     return [
         FileRange(whole.name, position, next_position, size, first_offset, min(next_offset, whole.end_offset))
         for (position, first_offset), (next_position, next_offset) in pairwise(cuts)

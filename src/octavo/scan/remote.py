@@ -31,6 +31,9 @@ class RemoteFile:
         buffer[: len(content)] = content
         return len(content)
 
+    def skip_hole(self, position: int, /) -> int:
+        return position
+
     def close(self) -> None:
         self._file.close()
 

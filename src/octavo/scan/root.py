@@ -9,7 +9,9 @@ from octavo.errors import CorruptionError
 from octavo.format import checkpoint, commit_store, meta_properties
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import (
+    CLEAN_SHUTDOWN,
     CLEANER_OFFSET_CHECKPOINT,
+    CLUSTER_METADATA_TOPIC,
     COMMIT_STORE,
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
@@ -22,6 +24,8 @@ from octavo.scan.notes import Note
 from octavo.scan.small_files import read_small
 
 Value = TypeVar("Value")
+
+_LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers get what was deleted, or is not yet theirs
 
 
 class Root:
@@ -56,6 +60,11 @@ class Root:
         store = self._once(COMMIT_STORE, commit_store.decode)
         return {} if store is None else store.start_offsets()
 
+    def was_stopped_cleanly(self, topic_partition: TopicPartition) -> bool:
+        """Whether a partition's log was closed before its writer ended."""
+        # A node recovers its metadata log at each start: the mark does not speak of it.
+        return self._once(CLEAN_SHUTDOWN, bool) is not None and topic_partition.topic != CLUSTER_METADATA_TOPIC
+
     def has_committed(self) -> bool:
         """Whether a commit was decided or done since `pending_starts` was first asked for; it is read anew then.
 
@@ -75,8 +84,6 @@ class Root:
                 self._read[name] = read_small(self.location.child(name), decode)
             except CorruptionError as error:
                 self._read[name] = None
-                self.notes.append(Note(str(self.location.child(name)), f"not read: {error.problem}"))
-            except OSError as error:
-                self._read[name] = None
-                self.notes.append(Note(str(self.location.child(name)), f"not read: {error.strerror}"))
+                path, is_damage = str(self.location.child(name)), name in _LIMITS
+                self.notes.append(Note(path, f"not read: {error.problem}", is_damage))
         return self._read[name]  # type: ignore[return-value]

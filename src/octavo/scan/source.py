@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.errors import CorruptRecordError, ScanError
 from octavo.format.batch_summary import Summary, summarize
 from octavo.format.names import PartitionFolder
-from octavo.format.walker import Chunk
+from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.kernels.layout import Stop
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition
 from octavo.scan.findings import Findings
@@ -17,16 +17,12 @@ from octavo.scan.index_files import hint_for, sound_position_behind
 from octavo.scan.location import Location, ReadableFile
 from octavo.scan.partition import effective_segments
 from octavo.scan.plan import FileRange, ReadTask
+from octavo.scan.resync import next_sound_position
 from octavo.scan.root import Root
-from octavo.scan.segment_log import batch_at, follow, last_offsets, walk_file
+from octavo.scan.salvage import walk_into
+from octavo.scan.segment_log import batch_at, follow, last_offsets
 
 _LISTINGS = 5
-
-_STOPS = {
-    Stop.INCOMPLETE_HEADER: "an incomplete batch header",
-    Stop.INCOMPLETE_BATCH: "a batch that reaches beyond the end of the file",
-    Stop.SIZE_TOO_SMALL: "bytes that are no batch",
-}
 
 
 class SourceChunk(NamedTuple):
@@ -47,6 +43,7 @@ class _Span:
     end: int
     size: int  # what the file's is expected to be
     end_offset: int
+    passed_offset: int  # behind the last sound batch that was passed, or where the first begins
 
 
 class Source:
@@ -80,20 +77,20 @@ class Source:
             self._findings.unreadable(location, error)
             return
         with log:
-            span = _Span(log, location, part.start, part.end, part.size, part.end_offset)
+            span = _Span(log, location, part.start, part.end, part.size, part.end_offset, part.first_offset)
             if not _is_planned(log, part):
                 span.start, span.end = self._hint(part.name, log), log.size()
-                span.size = span.end
+                span.size, span.passed_offset = span.end, 0
             yield from self._walk(span)
 
     def _walk(self, span: _Span) -> Iterator[SourceChunk]:
         while True:
             stop, stop_position, read_to = Stop.END, span.end, span.start
             try:
-                for chunk in walk_file(span.log, span.start, span.end):
+                for chunk in walk_into(span.log, span.start, span.end, span.passed_offset):
                     summary = summarize(chunk.table)
                     yield SourceChunk(chunk, span.location, summary)
-                    self._pass(chunk, summary)
+                    self._pass(span, chunk, summary)
                     if self.next_offset >= span.end_offset:
                         return
                     read_to = chunk.stop_position
@@ -120,19 +117,27 @@ class Source:
                     return
                 span.start = resumed
 
-    def _pass(self, chunk: Chunk, summary: Summary) -> None:
+    def _pass(self, span: _Span, chunk: Chunk, summary: Summary) -> None:
         last_offset = summary.last_offset
         if summary.flaws or not summary.ascending:
             sound = chunk.table[chunk.table["flaws"] == 0]
             last_offset = int(last_offsets(sound).max()) if len(sound) else -1
+        span.passed_offset = max(span.passed_offset, last_offset + 1)
         self.next_offset = max(self.next_offset, last_offset + 1)
 
     def _resumed(self, span: _Span, stop: Stop, position: int) -> int | None:
-        """Tell the damage that ended a walk; a position behind it where a batch begins, by the index."""
-        found = f"{_STOPS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
-        expected = f"expected batches up to offset {span.end_offset - 1}"
-        self._findings.damage(CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location)))
-        return self._sound_behind(span, position)
+        """Where a sound batch begins behind the damage that ended a walk, which is told if it is among the wanted."""
+        try:
+            resumed = next_sound_position(span.log, position + 1, span.end, span.passed_offset)
+        except OSError:
+            resumed = self._sound_behind(span, position)
+        behind = None if resumed is None else batch_at(span.log, resumed, span.end)
+        if behind is None or behind.first_offset > self.task.start_offset:
+            found = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
+            expected = f"expected batches up to offset {span.end_offset - 1}"
+            error = CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location))
+            self._findings.damage(error)
+        return resumed
 
     def _sound_behind(self, span: _Span, position: int) -> int | None:
         files, segment = self._listed(span.location.name)
@@ -177,7 +182,8 @@ class Source:
             location = files.path(segment)
             with location.open() as log:
                 start, size = hint_for(files, segment, log, self.next_offset), log.size()
-                yield from self._walk(_Span(log, location, start, size, size, min(following, end_offset)))
+                end = min(following, end_offset)
+                yield from self._walk(_Span(log, location, start, size, size, end, segment.base_offset))
 
 
 def _is_planned(log: ReadableFile, part: FileRange) -> bool:

@@ -8,11 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.time_index import TimestampOffset
+from octavo.format.walker import STOP_TEXTS
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
 from octavo.scan.files import PartitionFiles, SegmentFiles
-from octavo.scan.index_files import last_sound_entry
-from octavo.scan.location import ReadableFile, read_fully
-from octavo.scan.segment_log import follow, last_offsets, walk_file
+from octavo.scan.index_files import are_untrimmed, last_sound_entry
+from octavo.scan.location import ReadableFile
+from octavo.scan.salvage import walk_past
+from octavo.scan.second_look import is_recent, pause
+from octavo.scan.segment_log import follow, last_offsets
+from octavo.scan.zeros import are_zeros
+
+_LOOKS = 5
 
 
 class Tail(NamedTuple):
@@ -23,45 +29,61 @@ class Tail(NamedTuple):
     size: int  # of the file when it was looked at
     stop: Stop  # why the walk ended
     damaged_batches: int  # whole batches behind `position`, none of them sound
-    zeros: bool  # behind `position` lie zeros, as in a preallocated file
+    zeros: bool  # behind `position` lie zeros up to the end, as in a preallocated file
     largest: TimestampOffset  # the largest timestamp from the last index entry on, and the last offset of its batch
+    being_written: bool = True  # or it was when a crash came: incomplete batches and zeros are ordinary then
 
     @property
     def unread_bytes(self) -> int:
         return self.size - self.position
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether more was lost than what was being written when the writer ended."""
+        ordinary = self.zeros or self.stop is not Stop.SIZE_TOO_SMALL
+        return self.unread_bytes > 0 and not (ordinary and self.being_written and not self.damaged_batches)
+
     def problem(self) -> str | None:
         """What is wrong behind the last sound batch; None where nothing is, or the zeros of a preallocated file are."""
-        if not self.unread_bytes or self.zeros:
+        if not self.unread_bytes or (self.zeros and not self.is_damaged):
             return None
         if self.damaged_batches:
             return f"damaged batches at the end ({self.damaged_batches})"
-        return _PROBLEMS[self.stop]
-
-
-_PROBLEMS = {
-    Stop.INCOMPLETE_HEADER: "an incomplete batch header at the end",
-    Stop.INCOMPLETE_BATCH: "an incomplete batch at the end",
-    Stop.SIZE_TOO_SMALL: "bytes at the end that are no batch",
-}
-_LOOKED_AT_BYTES = 4096
+        return f"{'zeros' if self.zeros else STOP_TEXTS[self.stop]} at the end"
 
 
 def read_tail(files: PartitionFiles, segment: SegmentFiles) -> Tail:
     """Walk a segment from its last sound index entry on; without one, from its start.
 
-    The index is read before the log's size is taken: a broker appends to the log first.
+    Damage counts when it is still there at a second look: into a preallocated file a broker may be writing.
     """
+    tail = _look(files, segment)
+    for _ in range(_LOOKS - 1):
+        if not tail.is_damaged or not is_recent(files.path(segment).entry()):
+            break
+        pause()
+        before, tail = tail, _look(files, segment)
+        if tail == before:
+            break
+    return tail
+
+
+def _look(files: PartitionFiles, segment: SegmentFiles) -> Tail:
+    """The index is read before the log's size is taken: a broker appends to the log first."""
     with follow(files.path(segment)) as log:
         entry = last_sound_entry(files, segment, log)
-        return _walk_tail(log, segment.base_offset, 0 if entry is None else entry.position)
+        tail = _walk_tail(log, segment.base_offset, 0 if entry is None else entry.position)
+    if not tail.unread_bytes:
+        return tail
+    stopped = files.root.was_stopped_cleanly(files.topic_partition)
+    return tail._replace(being_written=not stopped and are_untrimmed(files, segment))
 
 
 def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
     size = log.size()
     next_offset, position, damaged, stop = base_offset, start, 0, Stop.END
     largest = TimestampOffset(NO_TIMESTAMP, base_offset)
-    for chunk in walk_file(log, start, size):
+    for chunk in walk_past(log, start, size, base_offset):
         sound = np.flatnonzero(chunk.table["flaws"] == 0)
         if len(sound):
             last = chunk.table[sound[-1]]
@@ -71,8 +93,10 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
             largest = _larger(largest, chunk.table[sound])
         damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
         stop = stop if chunk.stop is None else chunk.stop
-    zeros = not damaged and _are_zeros(log, position)
-    return Tail(next_offset, position, max(size, position), stop, damaged, zeros, largest)
+    if stop is Stop.END and not damaged:
+        size = position  # the file was cut there meanwhile
+    zeros = not damaged and position < size and are_zeros(log, position, size)
+    return Tail(next_offset, position, size, stop, damaged, zeros, largest)
 
 
 def _larger(largest: TimestampOffset, sound: NDArray[np.void]) -> TimestampOffset:
@@ -81,9 +105,3 @@ def _larger(largest: TimestampOffset, sound: NDArray[np.void]) -> TimestampOffse
     if timestamp <= largest.timestamp:
         return largest
     return TimestampOffset(timestamp, int(last_offsets(sound[row : row + 1])[0]))
-
-
-def _are_zeros(log: ReadableFile, position: int) -> bool:
-    behind = memoryview(bytearray(_LOOKED_AT_BYTES))
-    filled = read_fully(log, behind, position)
-    return filled > 0 and not any(behind[:filled])

@@ -11,10 +11,11 @@ from octavo.format import producer_snapshot
 from octavo.format.names import FileKind
 from octavo.format.producer_snapshot import ProducerEntry
 from octavo.jobs.runner import ThreadRunner
-from octavo.jobs.verify import job, segment, settle
+from octavo.jobs.verify import job, segment
 from octavo.jobs.verify.finding import Finding, Problem
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
+from octavo.scan import second_look
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -46,14 +47,14 @@ def test_a_snapshot_that_is_being_written(folder: Path, monkeypatch: pytest.Monk
     content = producer_snapshot.encode([])
     file = path(folder, 4, FileKind.PRODUCER_SNAPSHOT)
     file.write_bytes(content[:5])
-    done = once(monkeypatch, settle.time, "sleep", lambda: file.write_bytes(content))
+    done = once(monkeypatch, second_look.time, "sleep", lambda: file.write_bytes(content))
     assert findings(plan([folder.parent])) == []
     assert done
 
 
 def test_a_damaged_one_is_told_after_a_second_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path(folder, 4, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"short")
-    done = once(monkeypatch, settle.time, "sleep", lambda: None)
+    done = once(monkeypatch, second_look.time, "sleep", lambda: None)
     assert [found.problem for found in findings(plan([folder.parent]))] == [Problem.DAMAGED_FILE]
     assert len(done) == 1
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from octavo.format.walker import Chunk
 from octavo.jobs.verify.finding import Findings, Problem, Severity
-from octavo.jobs.verify.resync import next_sound_position
 from octavo.jobs.verify.view import Part, SegmentView, Spans
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
-from octavo.scan.location import ReadableFile, read_fully
+from octavo.scan.location import ReadableFile
+from octavo.scan.resync import next_sound_position
 from octavo.scan.segment_log import last_offsets, walk_file
+from octavo.scan.zeros import are_zeros
 
 _INT32_MAX = 2**31 - 1
-_BLOCK_BYTES = 1 << 20
 
 
 class _LastBatch(NamedTuple):
@@ -171,7 +171,7 @@ class LogCheck:
         severity = Severity.INFO if ordinary else Severity.PROBLEM
         left = self.size - position
         self.spans.add(position, self.size, self.next_offset)
-        if self._are_zeros(position):
+        if are_zeros(self._log, position, self.size):
             self._add(position, Problem.ZEROS, f"{left} bytes of zeros behind the last batch", severity)
         elif stop is Stop.SIZE_TOO_SMALL:
             self._add(position, Problem.NO_BATCH, f"{left} bytes behind the last batch that are no batch")
@@ -179,16 +179,6 @@ class LogCheck:
             what = "header" if stop is Stop.INCOMPLETE_HEADER else "batch"
             detail = f"{left} bytes of a {what} that the end of the file cuts off"
             self._add(position, Problem.INCOMPLETE_BATCH, detail, severity)
-
-    def _are_zeros(self, position: int) -> bool:
-        block = memoryview(bytearray(min(_BLOCK_BYTES, max(self.size - position, 1))))
-        zeros = bytes(len(block))
-        while position < self.size:
-            filled = read_fully(self._log, block[: self.size - position], position)
-            if not filled or block[:filled] != zeros[:filled]:
-                return False
-            position += filled
-        return True
 
     def _add(self, position: int | None, problem: Problem, detail: str, severity: Severity = Severity.PROBLEM) -> None:
         self._findings.add(self._path, position, problem, detail, severity)

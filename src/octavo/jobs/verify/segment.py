@@ -16,7 +16,6 @@ from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.offset_index import OffsetIndexCheck
 from octavo.jobs.verify.producers import ProducerCheck
 from octavo.jobs.verify.records import RecordCheck
-from octavo.jobs.verify.settle import is_recent, pause
 from octavo.jobs.verify.time_index import TimeIndexCheck
 from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
@@ -24,6 +23,7 @@ from octavo.jobs.verify.view import SegmentView
 from octavo.scan.files import FileStat, SegmentFiles, read_partition
 from octavo.scan.location import Location
 from octavo.scan.root import Root
+from octavo.scan.second_look import is_recent, pause
 from octavo.scan.segment_log import follow
 from octavo.scan.small_files import read_small
 

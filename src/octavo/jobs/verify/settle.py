@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from octavo.jobs.verify.finding import Findings
-from octavo.scan.location import Entry, Location
+from octavo.scan.location import Location
+from octavo.scan.second_look import is_recent, pause
 
 _LOOKS = 5
-_PAUSE_SECONDS = 0.02
-_RECENT_SECONDS = 60
 
 
 def settled(location: Location, check: Callable[[bytes, Findings], None], findings: Findings) -> None:
@@ -29,15 +27,5 @@ def settled(location: Location, check: Callable[[bytes, Findings], None], findin
         if not found.has_problem() or (content == previous) or not is_recent(entry):
             break
         previous = content
-        time.sleep(_PAUSE_SECONDS)
+        pause()
     findings.extend(found.all())
-
-
-def is_recent(entry: Entry) -> bool:
-    """Whether somebody may be writing the file: it was changed within the last minute (or the clocks disagree)."""
-    return time.time() - entry.mtime_ms / 1000 < _RECENT_SECONDS
-
-
-def pause() -> None:
-    """Let a writer go on."""
-    time.sleep(_PAUSE_SECONDS)

@@ -8,25 +8,34 @@ from numpy.typing import NDArray
 from octavo.kernels.layout import LOG_OVERHEAD, MAGIC_POSITION, MIN_MESSAGE_SIZE, SIZE_POSITION
 from octavo.scan.location import ReadableFile, read_fully
 from octavo.scan.segment_log import batch_at
+from octavo.scan.zeros import zeros_end
 
 _WINDOW_BYTES = 1 << 20
 _HEADER_BYTES = MAGIC_POSITION + 1
+_ZERO_BYTES = LOG_OVERHEAD - 1  # so many may be zeros at the start of a batch: its length is not
 _NEWEST_MAGIC = 2
 _OFFSETS = 2**31  # a segment spans no more
 
 
-def next_sound_position(log: ReadableFile, start: int, end: int, next_offset: int) -> int | None:
+def next_sound_position(
+    log: ReadableFile, start: int, end: int, next_offset: int, *, before: int | None = None
+) -> int | None:
     """The first position from `start` on at which a sound batch begins whose offsets may follow `next_offset`.
 
-    Candidates are told by their first bytes; what they claim to hold is checked as long as all checks together read
-    no more than some times the file: garbage can look like many headers.
+    It ends by `end`, and begins before the position `before` where one is given. Candidates are told by their first
+    bytes; what they claim to hold is checked as long as all checks together read no more than some times what is
+    searched: garbage can look like many headers. Zeros look like none.
     """
-    budget = 4 * (end - start) + _WINDOW_BYTES
-    buffer = memoryview(bytearray(_WINDOW_BYTES + _HEADER_BYTES))
-    while start < end and budget > 0:
+    before = end if before is None else before
+    budget = 4 * (before - start) + _WINDOW_BYTES
+    buffer = memoryview(bytearray(max(min(_WINDOW_BYTES, before - start), 0) + _HEADER_BYTES))
+    while start < before and budget > 0:
+        start = max(start, zeros_end(log, start, before) - _ZERO_BYTES)
         filled = read_fully(log, buffer[: min(len(buffer), end - start)], start)
         for candidate in _candidates(np.frombuffer(buffer[:filled], np.uint8), end - start, next_offset):
             position = start + int(candidate)
+            if position >= before:
+                return None
             found = batch_at(log, position, end)
             if found is not None:
                 return position
