@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from octavo.scan.location import Entry, LocalFileSystem
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import LONG_AGO, flipped
@@ -75,3 +77,17 @@ def test_colour_is_for_terminals_that_want_it(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
     assert octavo("verify", str(log)).stdout.startswith(f"{colour}problem")
+
+
+def test_a_partition_that_cannot_be_read_is_one_all_the_same(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = LocalFileSystem.list
+
+    def failing(self: LocalFileSystem, folder: str, /) -> list[Entry]:
+        if folder == str(log.parent):
+            raise PermissionError(errno.EACCES, "Permission denied", folder)
+        return listed(self, folder)
+
+    monkeypatch.setattr(LocalFileSystem, "list", failing)
+    run = octavo("verify", str(log.parent.parent))
+    assert (run.exit, run.stderr) == (1, "")
+    assert run.stdout.startswith(f"problem: {log.parent}: unreadable-file: not read: Permission denied\n")

@@ -28,7 +28,7 @@ def command(logdirs: tuple[str, ...], master: str | None, as_json: bool) -> int:
     The directory may be in use by a broker: nothing is locked or changed.
     """
     plans = plan(logdirs)
-    say_notes(no_partition(planned.location) for planned in plans if planned.root and not planned.partitions)
+    say_notes(no_partition(planned.location) for planned in plans if planned.root and planned.is_empty)
     total = sum(task.size for planned in plans for task in planned.tasks())
     with job_runner(master) as runner, progress_bar("verifying", total) as progress:
         verification = Verification(plans, runner, progress)

@@ -208,6 +208,26 @@ def test_a_file_that_the_disk_does_not_give(logs: Path, name: str, monkeypatch: 
     assert found.detail == "Input/output error"
 
 
+@pytest.mark.parametrize("name", [f"{0:020}.index", f"{0:020}.timeindex", f"{0:020}.snapshot", f"{0:020}.txnindex"])
+def test_a_file_that_cannot_be_read_ends_no_other_check(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (logs / "orders-0" / name).touch()
+    flipped(path(logs / "orders-0", 0, FileKind.LOG), 70)
+    opened = LocalFileSystem.open
+
+    def failing(self: LocalFileSystem, path: str, /) -> LocalFile:
+        if path.endswith(name):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return opened(self, path)
+
+    monkeypatch.setattr(LocalFileSystem, "open", failing)
+    assert problems(logs) == [(name, Problem.UNREADABLE_FILE), (f"{0:020}.log", Problem.CRC_MISMATCH)]
+
+
+def test_a_folder_with_the_name_of_a_segments_file(logs: Path) -> None:
+    (logs / "orders-0" / f"{7:020}.log").mkdir()
+    assert problems(logs) == [(f"{7:020}.log", Problem.NAME)]
+
+
 def test_places_of_every_kind(logs: Path) -> None:
     log = path(logs / "orders-0", 0, FileKind.LOG)
     write_segment(logs / "orders-0", 2, batch(2))

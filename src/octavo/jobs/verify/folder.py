@@ -25,7 +25,7 @@ from octavo.jobs.verify import epochs, producers
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
-from octavo.scan.files import PartitionFiles, read_partition
+from octavo.scan.files import PartitionFiles, from_entries
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
 _LEAVING = {
@@ -118,11 +118,15 @@ class _FolderCheck:
         """Indexes that still have no log beside them: a broker that deletes a segment renames file by file."""
         if not self._alone:
             return
-        listed = read_partition(self._files.root, self._files.location, self._files.folder)
+        entries = self._files.location.list()
+        folders = {entry.name for entry in entries if entry.is_folder}
+        listed = from_entries(self._files.root, self._files.location, self._files.folder, entries)
         for name in self._alone:
-            if name in listed.others:
-                detail = "its segment's log file is not there"
-                self.findings.add(self._files.location.child(name), None, Problem.MISSING_FILE, detail)
+            path = self._files.location.child(name)
+            if name in folders:
+                self.findings.add(path, None, Problem.NAME, "a folder, expected a segment's file of that name")
+            elif name in listed.others:
+                self.findings.add(path, None, Problem.MISSING_FILE, "its segment's log file is not there")
 
     def _check_small(self, name: str, check: Callable[[bytes, Findings], None]) -> None:
         if name in self._files.others:

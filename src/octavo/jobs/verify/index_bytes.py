@@ -25,17 +25,27 @@ class IndexBytes(NamedTuple):
     zero_slots: int
     cut_bytes: int
     is_there: bool = True
+    is_readable: bool = True
 
 
-def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout) -> IndexBytes:
-    """An index file; without entries where there is none. Most of an active segment's is zeros, which are not kept."""
+def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: Findings) -> IndexBytes:
+    """An index file; without entries where there is none, or it cannot be read, which is told.
+
+    Most of an active segment's is zeros, which are not kept.
+    """
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
     path = view.path(kind)
     if listed is None:
         return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False)
-    with path.open() as file:
-        size = file.size()
-        used = _read_used(file, size // layout.size * layout.size, layout.size)
+    try:
+        with path.open() as file:
+            size = file.size()
+            used = _read_used(file, size // layout.size * layout.size, layout.size)
+    except FileNotFoundError:
+        raise  # the segment is on its way out
+    except OSError as error:
+        findings.add_failure(path, error)
+        return IndexBytes(path, layout.view(b""), 0, 0, 0, is_readable=False)
     slots: NDArray[np.void] = layout.view(used)
     return IndexBytes(path, slots, size, size // layout.size - len(slots), size % layout.size)
 

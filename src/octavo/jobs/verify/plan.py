@@ -43,6 +43,7 @@ class DirectoryPlan:
     root: RootTask | None
     partitions: list[PartitionPlan]
     findings: Findings = field(default_factory=Findings)  # of the listing itself
+    is_empty: bool = False  # whether there is no partition, be it one that cannot be read
 
     def tasks(self) -> list[VerifyTask]:
         root: list[VerifyTask] = [self.root] if self.root is not None else []
@@ -72,7 +73,7 @@ def _plan(directory: Directory) -> DirectoryPlan:
             partitions.append(_partition(files, clean and files.folder.topic != CLUSTER_METADATA_TOPIC))
         except ScanError:
             continue  # deleted since it was listed
-    return DirectoryPlan(directory.place, root, partitions, findings)
+    return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topics)
 
 
 def _partition(files: PartitionFiles, clean: bool) -> PartitionPlan:

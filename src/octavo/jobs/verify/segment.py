@@ -119,11 +119,13 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
     Offset and time index are read before the size of the log is taken, since a broker writes them after the log; the
     leader epochs behind it, since they are written before the batches.
     """
-    indexes = _Indexes.read(view)
-    seed = read_optional(snapshot_path(view.folder, view.base_offset))
+    indexes = _Indexes.read(view, findings)
+    beside = _Beside(findings)
+    seed = beside.read(snapshot_path(view.folder, view.base_offset))
     with follow(view.path()) as file:
         log = LogCheck(view, file, findings)
-        txns = TxnIndexCheck(view, read_optional(view.path(FileKind.TXN_INDEX)) or b"", findings)
+        txn_index = view.path(FileKind.TXN_INDEX)
+        txns = TxnIndexCheck(view, beside.read(txn_index) or b"", findings)
         times = indexes.check_times(view, findings)
         witness = TimeWitness(indexes.time_index.is_there, times.timestamps)
         offsets = indexes.check_offsets(view, witness, findings)
@@ -142,11 +144,11 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
         times.finish(view, log)
         offsets.finish(log, times_are_sound=not times.wrong)
         log.check_last_batch(offsets.wrong, times.wrong)
-        txns.finish(log, producers.expected())
+        txns.finish(log, None if txn_index in beside.unreadable else producers.expected())
         epochs.finish()
     end = log.next_offset if view.next_base_offset is None else view.next_base_offset
     if log.next_offset == end:
-        after = read_optional(snapshot_path(view.folder, end))
+        after = beside.read(snapshot_path(view.folder, end))
         if after is not None:
             producers.check_snapshot(snapshot_path(view.folder, end), end, after)
     return SegmentResult([], log.next_offset, log.batches, records.records, log.position)
@@ -159,16 +161,16 @@ class _Indexes(NamedTuple):
     time_index: IndexBytes
 
     @classmethod
-    def read(cls, view: SegmentView) -> Self:
+    def read(cls, view: SegmentView, findings: Findings) -> Self:
         return cls(
-            read_index(view, FileKind.OFFSET_INDEX, offset_index.ENTRY),
-            read_index(view, FileKind.TIME_INDEX, time_index.ENTRY),
+            read_index(view, FileKind.OFFSET_INDEX, offset_index.ENTRY, findings),
+            read_index(view, FileKind.TIME_INDEX, time_index.ENTRY, findings),
         )
 
     @property
     def are_untrimmed(self) -> bool:
         """Whether they are those of a segment that is being written, or was when a crash came."""
-        found = [index for index in self if index.is_there]
+        found = [index for index in self if index.is_there and index.is_readable]
         return bool(found) and all(index.zero_slots for index in found)
 
     def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: Findings) -> OffsetIndexCheck:
@@ -198,8 +200,20 @@ def snapshot_path(folder: Location, offset: int) -> Location:
     return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
 
 
-def read_optional(location: Location) -> bytes | None:
-    try:
-        return location.read()
-    except FileNotFoundError:
-        return None
+class _Beside:
+    """Reads small files beside the log. One that cannot be read is told of, and ends no other check."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.unreadable: set[Location] = set()
+        self._findings = findings
+
+    def read(self, location: Location) -> bytes | None:
+        """The content; None where there is no such file, nothing where it cannot be read."""
+        try:
+            return location.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._findings.add_failure(location, error)
+            self.unreadable.add(location)
+            return b""
