@@ -43,6 +43,7 @@ class Problem(StrEnum):
     WRONG_STATE = "wrong-state"
     BEYOND_END = "beyond-end"
     TOPIC_ID = "topic-id"
+    DIRECTORY_ID = "directory-id"
     NAME = "name"
     ON_ITS_WAY_OUT = "on-its-way-out"
     MORE = "more"
@@ -69,6 +70,7 @@ MEANINGS: dict[Problem, str] = {
     Problem.WRONG_STATE: "A producer snapshot that does not follow from the log.",
     Problem.BEYOND_END: "A checkpoint, an epoch or a snapshot of an offset that the log does not reach.",
     Problem.TOPIC_ID: "Partitions of one topic with different topic ids.",
+    Problem.DIRECTORY_ID: "Log directories that are not those of one cluster, or a node's that hold the same twice.",
     Problem.NAME: "A file or folder with a name that Kafka does not take.",
     Problem.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or is no partition's any more.",
     Problem.MORE: "Further findings in the same file, which are not told one by one.",

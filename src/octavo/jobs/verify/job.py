@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from octavo.errors import ScanError
-from octavo.format.names import PARTITION_METADATA
 from octavo.jobs.runner import Outcome, Progress, Runner
 from octavo.jobs.verify.checkpoints import Checkpoints
+from octavo.jobs.verify.disks import Disks
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.partition import check_ends
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
+from octavo.jobs.verify.root import RootResult
 from octavo.jobs.verify.segment import SegmentResult
 from octavo.scan.location import Location
 
-VerifyResult = FolderResult | SegmentResult | list[Finding]
+VerifyResult = RootResult | FolderResult | SegmentResult | list[Finding]
 
 
 @dataclass(slots=True)
@@ -55,24 +56,27 @@ class Verification:
     def findings(self) -> Iterator[Finding]:
         """All findings: by place, partition and file."""
         checkpoints: dict[Location, Checkpoints] = {}
+        disks = Disks()
         for plan in self._plans:
             yield from self.summary.count(plan.findings.all())
             if plan.root is not None:
-                yield from self.summary.count(self._root())
-            topic_ids: dict[str, dict[str, list[str]]] = {}
+                root = self._root()
+                yield from self.summary.count(root.findings)
+                disks.add(plan.location, root.meta)
             for partition in plan.partitions:
-                root = partition.files.root.location
-                folder, findings = self._partition(partition, checkpoints.setdefault(root, Checkpoints(root)))
+                place = partition.files.root.location
+                folder, findings = self._partition(partition, checkpoints.setdefault(place, Checkpoints(place)))
                 yield from self.summary.count(findings)
-                if folder.topic_id is not None:
-                    path = str(partition.files.location.child(PARTITION_METADATA))
-                    ids = topic_ids.setdefault(partition.files.folder.topic, {})
-                    ids.setdefault(folder.topic_id, []).append(path)
-            yield from self.summary.count(_check_topic_ids(topic_ids))
+                disks.add_partition(partition.files, folder.topic_id, plan.location)
+        together = Findings()
+        disks.check(together)
+        yield from self.summary.count(together.all())
 
-    def _root(self) -> list[Finding]:
+    def _root(self) -> RootResult:
         result = _result(next(self._outcomes))
-        return result if isinstance(result, list) else []
+        if isinstance(result, RootResult):
+            return result
+        return RootResult(result if isinstance(result, list) else [])
 
     def _partition(self, plan: PartitionPlan, checkpoints: Checkpoints) -> tuple[FolderResult, list[Finding]]:
         found: list[Finding] = []
@@ -108,16 +112,3 @@ def _result(outcome: Outcome[VerifyTask, VerifyResult]) -> VerifyResult:
     except OSError as error:
         detail = error.strerror or str(error)
         return [Finding(str(error.filename or ""), None, Problem.UNREADABLE_FILE, detail)]
-
-
-def _check_topic_ids(topic_ids: dict[str, dict[str, list[str]]]) -> list[Finding]:
-    """All partitions of a topic have one id. Where they differ, more than half of them are taken to be right."""
-    findings = []
-    for ids in topic_ids.values():
-        partitions = sum(map(len, ids.values()))
-        for topic_id, paths in ids.items():
-            others = ", ".join(other for other in ids if other != topic_id)
-            if others and 2 * len(paths) <= partitions:
-                detail = f"topic id {topic_id}, expected that of the topic's other partitions, {others}"
-                findings += [Finding(path, None, Problem.TOPIC_ID, detail) for path in paths]
-    return findings

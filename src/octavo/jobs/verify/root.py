@@ -6,12 +6,24 @@ from dataclasses import dataclass
 from functools import partial
 
 from octavo.errors import CorruptionError
-from octavo.format import checkpoint, meta_properties
+from octavo.format import checkpoint, java_properties, kafka_uuid, meta_properties
+from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, OFFSET_CHECKPOINTS, topic_problem
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
 from octavo.scan.location import Location
+
+# What Java's Properties writes: anything else it escapes.
+_WRITTEN = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
+
+
+@dataclass(frozen=True, slots=True)
+class RootResult:
+    """What was found in the root, and who the directory says it is."""
+
+    findings: list[Finding]
+    meta: MetaProperties | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +38,43 @@ class RootTask:
     def size(self) -> int:
         return 0
 
-    def run(self) -> list[Finding]:
+    def run(self) -> RootResult:
         findings = Findings()
+        metas: list[MetaProperties] = []
         for name in self.unknown_folders:
             detail = "no partition's name: Kafka does not start on a log directory that holds such a folder"
             findings.add(self.location.child(name), None, Problem.NAME, detail)
         if META_PROPERTIES in self.names:
-            settled(self.location.child(META_PROPERTIES), self._check_meta_properties, findings)
+            settled(self.location.child(META_PROPERTIES), partial(self._check_meta_properties, metas), findings)
         for name in OFFSET_CHECKPOINTS:
             if name in self.names:
                 settled(self.location.child(name), partial(self._check_offsets, name), findings)
         if BOOTSTRAP_CHECKPOINT in self.names:
             check_kraft_snapshot(self.location.child(BOOTSTRAP_CHECKPOINT), findings)
-        return findings.all()
+        return RootResult(findings.all(), metas[-1] if metas else None)
 
-    def _check_meta_properties(self, content: bytes, findings: Findings) -> None:
+    def _check_meta_properties(self, metas: list[MetaProperties], content: bytes, findings: Findings) -> None:
+        """Kafka never writes an empty file, though it takes one for a version 0 that states nothing."""
+        path = self.location.child(META_PROPERTIES)
+        strange = next((position for position, byte in enumerate(content) if byte not in _WRITTEN), None)
+        if strange is not None:
+            detail = f"a byte {content[strange]:#04x}, expected text as Java's Properties writes it"
+            findings.add(path, strange, Problem.DAMAGED_FILE, detail)
+            return
         try:
-            meta_properties.decode(content)
+            meta = meta_properties.decode(content)
         except CorruptionError as error:
-            findings.add_error(self.location.child(META_PROPERTIES), error)
+            findings.add_error(path, error)
+            return
+        metas.append(meta)
+        if meta == MetaProperties(meta_properties.BROKER_ID_VERSION) and "version" not in java_properties.decode(
+            content
+        ):
+            expected = "expected some of version, cluster.id, broker.id, node.id and directory.id"
+            findings.add(path, None, Problem.DAMAGED_FILE, f"no property of a log directory, {expected}")
+        elif meta.directory_id is not None and kafka_uuid.is_reserved(meta.directory_id):
+            detail = f"directory id {kafka_uuid.to_text(meta.directory_id)}, one of those that Kafka reserves"
+            findings.add(path, None, Problem.DIRECTORY_ID, detail)
 
     def _check_offsets(self, name: str, content: bytes, findings: Findings) -> None:
         path = self.location.child(name)

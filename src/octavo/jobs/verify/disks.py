@@ -1,0 +1,84 @@
+"""Several log directories together: the disks of a cluster's nodes, whose ids and partitions have to go together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+from octavo.format import kafka_uuid
+from octavo.format.meta_properties import MetaProperties
+from octavo.format.names import META_PROPERTIES, PARTITION_METADATA, FolderState
+from octavo.jobs.verify.finding import Findings, Problem
+from octavo.scan.files import PartitionFiles
+from octavo.scan.location import Location
+
+
+class _Claim(NamedTuple):
+    """What a file says of something that has to be the same in others, or in no other."""
+
+    subject: Hashable
+    value: str
+    path: Location
+
+
+class Disks:
+    """Learns of one directory after the other; replicas of a partition on several nodes are what a cluster has."""
+
+    def __init__(self) -> None:
+        self._metas: list[tuple[Location, MetaProperties]] = []
+        self._topic_ids: list[_Claim] = []
+        self._partitions: list[_Claim] = []
+
+    def add(self, place: Location, meta: MetaProperties | None) -> None:
+        """A log directory, and what its meta.properties says."""
+        if meta is not None:
+            self._metas.append((place, meta))
+
+    def add_partition(self, files: PartitionFiles, topic_id: str | None, place: Location) -> None:
+        """A partition's folder in the directory that was added last. One that is leaving may be of another topic."""
+        if files.folder.state in (FolderState.DELETE, FolderState.STRAY):
+            return
+        meta = self._metas[-1][1] if self._metas and self._metas[-1][0] == place else None
+        cluster = place if meta is None or meta.cluster_id is None else meta.cluster_id
+        if topic_id is not None:
+            path = files.location.child(PARTITION_METADATA)
+            self._topic_ids.append(_Claim((cluster, files.folder.topic), topic_id, path))
+        if files.folder.state is FolderState.CURRENT and meta is not None and meta.node_id is not None:
+            node = cluster, meta.node_id, files.topic_partition
+            self._partitions.append(_Claim(node, str(files.location), files.location))
+
+    def check(self, findings: Findings) -> None:
+        """What only all of them together can tell."""
+        self._check_directories(findings)
+        for claim, others in _minorities(self._topic_ids):
+            detail = f"topic id {claim.value}, expected that of the topic's other partitions, {others}"
+            findings.add(claim.path, None, Problem.TOPIC_ID, detail)
+        for claim, others in _minorities(self._partitions):
+            detail = f"the same partition of the same node as {others}: Kafka does not start on both"
+            findings.add(claim.path, None, Problem.DIRECTORY_ID, detail)
+
+    def _check_directories(self, findings: Findings) -> None:
+        files = [(place.child(META_PROPERTIES), meta) for place, meta in self._metas]
+        clusters = [_Claim("", meta.cluster_id, path) for path, meta in files if meta.cluster_id is not None]
+        for claim, others in _minorities(clusters):
+            detail = f"cluster id {claim.value}, expected that of the other directories, {others}"
+            findings.add(claim.path, None, Problem.DIRECTORY_ID, detail)
+        ids = [_Claim(meta.directory_id, str(path), path) for path, meta in files if meta.directory_id is not None]
+        for claim, others in _minorities(ids):
+            shown = kafka_uuid.to_text(bytes(claim.subject)) if isinstance(claim.subject, bytes) else ""
+            findings.add(claim.path, None, Problem.DIRECTORY_ID, f"directory id {shown}, which {others} has, too")
+
+
+def _minorities(claims: Iterable[_Claim]) -> list[tuple[_Claim, str]]:
+    """The claims that differ from others of their subject, unless more than half of these agree with them."""
+    by_subject: dict[Hashable, dict[str, list[_Claim]]] = {}
+    for claim in claims:
+        by_subject.setdefault(claim.subject, {}).setdefault(claim.value, []).append(claim)
+    found = []
+    for values in by_subject.values():
+        total = sum(map(len, values.values()))
+        for value, same in values.items():
+            if len(values) > 1 and 2 * len(same) <= total:
+                others = ", ".join(other for other in values if other != value)
+                found += [(claim, others) for claim in same]
+    return found
