@@ -171,3 +171,39 @@ def test_a_marker_that_cannot_be_read(folder: Path) -> None:
     log = write_segment(folder, 0, *LOG, odd)
     position = sum(map(len, LOG))
     assert (log.name, position, Problem.INVALID_RECORDS, Severity.PROBLEM) in shown(findings_of(folder))
+
+
+@pytest.mark.parametrize(
+    "field", ["epoch", "last_sequence", "last_offset", "offset_delta", "timestamp", "coordinator_epoch"]
+)
+@pytest.mark.parametrize("producer_id", [1, 2, 3])
+def test_every_field_of_a_snapshot_follows_from_the_log(folder: Path, producer_id: int, field: str) -> None:
+    entries = {
+        1: ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1),
+        2: ProducerEntry(2, 0, 0, 1, 0, 1000, 0, -1),
+        3: ProducerEntry(3, 0, 0, 5, 0, 1000, -1, 5),
+    }
+    write_snapshot(folder, 7, *entries.values())
+    assert findings_of(folder) == []
+    entry = entries[producer_id]
+    for change in (1, -1):
+        entries[producer_id] = entry._replace(**{field: getattr(entry, field) + change})
+        write_snapshot(folder, 7, *entries.values())
+        assert [line[2] for line in shown(findings_of(folder))] == [Problem.WRONG_STATE]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ProducerEntry(1, 0, 0, 0, 0, 2000, 0, -1),
+        ProducerEntry(1, 0, 0, 1, 0, 2000, 0, -1),  # 0.11: the marker's offset
+        ProducerEntry(1, 0, 0, 0, 0, 1000, 0, -1),  # 1.0: the time of the data before it
+    ],
+)
+def test_what_brokers_wrote_of_a_producer_after_its_marker(tmp_path: Path, entry: ProducerEntry) -> None:
+    folder = tmp_path / "orders-0"
+    end = EndTransactionMarker(ControlType.COMMIT, 0)
+    later = build_marker_batch(end, offset=1, timestamp=2000, producer_id=1, producer_epoch=0, partition_leader_epoch=0)
+    write_segment(folder, 0, data(0, 1), later)
+    write_snapshot(folder, 2, entry)
+    assert findings_of(folder) == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.errors import AppendRejected, CorruptionError
 from octavo.format import producer_snapshot
@@ -10,11 +13,12 @@ from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.txn_index import AbortedTxn
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.view import Part, SegmentView
+from octavo.kernels.layout import CONTROL
 from octavo.scan.location import Location
 from octavo.storage.producer_state import ProducerStateManager
 
 _NEVER = 1 << 62
-_SHOWN = ("epoch", "last_sequence", "current_txn_first_offset")
+_SHOWN = tuple(name for name in ProducerEntry._fields if name != "producer_id")
 
 
 class ProducerCheck:
@@ -32,6 +36,9 @@ class ProducerCheck:
         self._next_offset = view.base_offset
         self._producers = ProducerStateManager(expiration_ms=_NEVER)
         self._is_seeded = _load(self._producers, state, view.base_offset)
+        # What 0.11 and 1.0 wrote of a producer after a marker: its offset, and the time of the last batch before it.
+        self._markers: dict[int, int] = {}
+        self._data_times = {entry.producer_id: entry.timestamp for entry in self._replayed()}
 
     def take(self, part: Part) -> None:
         table = part.table
@@ -44,6 +51,7 @@ class ProducerCheck:
             self._is_seeded = False  # after compaction a transaction may have lost its marker
             return
         self.aborted += replay.aborted
+        self._note_last(table[table["producer_id"] >= 0])
         if replay.damage is not None:
             self._is_seeded = False
             position = part.file_position + (replay.damage.position or 0)
@@ -53,23 +61,58 @@ class ProducerCheck:
         """The aborted transactions that the index must have; None where that cannot be told."""
         return self.aborted if self._is_seeded and self.is_whole else None
 
-    def check_snapshot(self, path: Location, offset: int, content: bytes) -> None:
-        """The snapshot at the segment's end beside the state that the replay gives. An idle producer expires."""
+    def check_snapshot(
+        self, path: Location, offset: int, content: bytes, next_producer_id: Callable[[], int | None]
+    ) -> None:
+        """The snapshot at the segment's end beside the state that the replay gives. An idle producer expires.
+
+        0.11 and 1.0 may have written it with the batch or marker at the offset, whose append made the segment roll:
+        that is of the producer which `next_producer_id` finds.
+        """
         try:
             written = producer_snapshot.decode(content)
         except CorruptionError:
             return  # told where all snapshots are looked at
         if self.expected() is None:
             return
-        replayed = producer_snapshot.decode(producer_snapshot.encode_table(self._producers.producers.snapshot()))
-        known = {entry.producer_id: entry for entry in replayed}
+        known = {entry.producer_id: entry for entry in self._replayed()}
         for slot, entry in enumerate(written):
             state = known.get(entry.producer_id)
-            if state is None or not _agree(state, entry, offset):
+            is_ahead = entry.last_offset >= offset and entry.producer_id == next_producer_id()
+            if state is None or not self._agree(state, entry, offset, is_ahead):
                 found = "none" if state is None else _shown(state)
                 detail = f"producer {entry.producer_id} with {_shown(entry)}, by the log {found}"
                 position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
                 self._findings.add(path, position, Problem.WRONG_STATE, detail)
+
+    def _replayed(self) -> list[ProducerEntry]:
+        return producer_snapshot.decode(producer_snapshot.encode_table(self._producers.producers.snapshot()))
+
+    def _note_last(self, table: NDArray[np.void]) -> None:
+        """The last marker and the last data of each producer."""
+        is_marker = table["attributes"] & CONTROL != 0
+        markers, data = (is_marker, "base_offset", self._markers), (~is_marker, "max_timestamp", self._data_times)
+        for rows, field, last in (markers, data):
+            backwards = table[rows][::-1]
+            ids, slots = np.unique(backwards["producer_id"], return_index=True)
+            last.update(zip(ids.tolist(), backwards[field][slots].tolist(), strict=True))
+
+    def _agree(self, state: ProducerEntry, written: ProducerEntry, offset: int, is_ahead: bool) -> bool:
+        """Whether a snapshot at the offset says what the log does."""
+        if state.epoch != written.epoch:
+            return False
+        if written.current_txn_first_offset not in (state.current_txn_first_offset, -1, offset):
+            return False
+        if is_ahead:
+            return True
+        places = (state.last_offset, state.offset_delta), (self._markers.get(state.producer_id), 0)
+        times = state.timestamp, self._data_times.get(state.producer_id)
+        return (
+            state.last_sequence == written.last_sequence
+            and state.coordinator_epoch == written.coordinator_epoch
+            and (written.last_offset, written.offset_delta) in places
+            and written.timestamp in times
+        )
 
     def _follows(self, part: Part) -> bool:
         """Whether no offset is missing, neither between batches nor inside one."""
@@ -90,20 +133,6 @@ def _load(producers: ProducerStateManager, state: bytes | None, base_offset: int
     except CorruptionError:
         return False
     return True
-
-
-def _agree(state: ProducerEntry, written: ProducerEntry, offset: int) -> bool:
-    """Whether a snapshot at the offset says what the log does.
-
-    0.11 and 1.0 may have written it with the batch or marker at the offset, whose append made the segment roll; and
-    they had other ideas of the last offset and time after a marker.
-    """
-    is_ahead = written.last_offset >= offset
-    return (
-        state.epoch == written.epoch
-        and (state.last_sequence == written.last_sequence or is_ahead)
-        and written.current_txn_first_offset in (state.current_txn_first_offset, -1, offset)
-    )
 
 
 def _shown(entry: ProducerEntry) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Self
 
 from octavo.errors import CorruptionError
@@ -24,7 +25,7 @@ from octavo.scan.files import FileStat, SegmentFiles, read_partition
 from octavo.scan.location import Location
 from octavo.scan.root import Root
 from octavo.scan.second_look import is_recent, pause
-from octavo.scan.segment_log import follow
+from octavo.scan.segment_log import follow, walk_file
 from octavo.scan.small_files import read_small
 
 _LOOKS = 5
@@ -150,8 +151,22 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
     if log.next_offset == end:
         after = beside.read(snapshot_path(view.folder, end))
         if after is not None:
-            producers.check_snapshot(snapshot_path(view.folder, end), end, after)
+            producers.check_snapshot(snapshot_path(view.folder, end), end, after, partial(_next_producer_id, view))
     return SegmentResult([], log.next_offset, log.batches, records.records, log.position)
+
+
+def _next_producer_id(view: SegmentView) -> int | None:
+    """Who sent the first batch of the segment behind this one; None where there is none."""
+    if view.next_base_offset is None:
+        return None
+    path = view.folder.child(SegmentFile(view.next_base_offset, FileKind.LOG).name)
+    try:
+        with path.open() as file:
+            for chunk in walk_file(file, 0, file.size(), check_crc=False):
+                return int(chunk.table[0]["producer_id"]) if len(chunk.table) else None
+    except OSError:
+        return None  # told where that segment is looked at
+    return None
 
 
 class _Indexes(NamedTuple):
