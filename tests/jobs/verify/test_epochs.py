@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo.format.message_set import encode_message_set
+from octavo.format.record import Record
 from octavo.jobs.verify.finding import Problem, Severity
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import write_segment
@@ -42,6 +44,20 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_sound(folder: Path, epochs: list[int], checkpoint: str) -> None:
     assert verify(folder, epochs, checkpoint) == []
+
+
+def test_a_first_entry_that_was_lost(folder: Path) -> None:
+    epochs = [0, 0, 0, 2, 2]
+    assert verify(folder, epochs, "0\n1\n2 3\n") == [(CHECKPOINT, None)]
+    (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+    assert verify(folder, epochs, "0\n1\n2 3\n") == []  # the log's start has moved
+
+
+def test_behind_old_formats_the_epochs_begin_anew(folder: Path) -> None:
+    message = encode_message_set([Record(0, 1000, b"k", b"v")], 1)
+    write_segment(folder, 0, message, batch(1, epoch=0), batch(2, epoch=2))
+    (folder / CHECKPOINT).write_text("0\n1\n2 2\n")
+    assert findings_of(folder) == []
 
 
 def test_a_batch_of_another_epoch(folder: Path) -> None:

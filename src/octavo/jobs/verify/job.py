@@ -11,7 +11,7 @@ from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.disks import Disks
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.folder import FolderResult
-from octavo.jobs.verify.partition import check_ends
+from octavo.jobs.verify.partition import check_ends, check_epochs
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.root import RootResult
 from octavo.jobs.verify.segment import SegmentResult
@@ -92,6 +92,7 @@ class Verification:
         self.summary.partitions += 1
         ends = Findings()
         check_ends(plan, folder, segments, checkpoints, ends)
+        check_epochs(plan, segments, checkpoints, ends)
         return folder, list(dict.fromkeys(found + ends.all()))  # of what several segments show the same is told once
 
     def _count(self, result: SegmentResult) -> None:

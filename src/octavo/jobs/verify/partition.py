@@ -15,6 +15,7 @@ from octavo.format.names import (
     FolderState,
 )
 from octavo.jobs.verify.checkpoints import Checkpoints
+from octavo.jobs.verify.epochs import check_first_entry
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
@@ -29,6 +30,19 @@ _CHECKPOINTS = {
     CLEANER_OFFSET_CHECKPOINT: ("first dirty offset", False),
     REPLICATION_OFFSET_CHECKPOINT: ("high watermark", False),
 }
+
+
+def check_epochs(
+    plan: PartitionPlan, segments: list[SegmentResult], checkpoints: Checkpoints, findings: Findings
+) -> None:
+    """That leader-epoch-checkpoint begins with the log; of single segment files nobody can tell."""
+    if not plan.files.whole or not plan.segments:
+        return
+    moved = checkpoints.offsets(LOG_START_OFFSET_CHECKPOINT).get(plan.files.topic_partition, 0)
+    log_start_offset = max(moved, plan.segments[0].view.base_offset)
+    unlisted = [segment.unlisted for segment in segments if segment.unlisted is not None]
+    path = plan.files.location.child(LEADER_EPOCH_CHECKPOINT)
+    check_first_entry(path, unlisted, log_start_offset, findings)
 
 
 class _Claim(NamedTuple):

@@ -10,7 +10,7 @@ from octavo.errors import CorruptionError
 from octavo.format import leader_epochs, offset_index, time_index
 from octavo.format.leader_epochs import EpochEntry
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile, Transient
-from octavo.jobs.verify.epochs import EpochCheck
+from octavo.jobs.verify.epochs import EpochCheck, Unlisted
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
 from octavo.jobs.verify.log import LogCheck
@@ -41,6 +41,7 @@ class SegmentResult:
     batches: int = 0
     records: int = 0
     size: int = 0
+    unlisted: Unlisted | None = None  # batches before the first leader epoch that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
         after = beside.read(snapshot_path(view.folder, end))
         if after is not None:
             producers.check_snapshot(snapshot_path(view.folder, end), end, after, partial(_next_producer_id, view))
-    return SegmentResult([], log.next_offset, log.batches, records.records, log.position)
+    return SegmentResult([], log.next_offset, log.batches, records.records, log.position, epochs.unlisted)
 
 
 def _next_producer_id(view: SegmentView) -> int | None:
