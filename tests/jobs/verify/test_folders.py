@@ -259,5 +259,31 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
     assert problems(logs) == [(f"{2:020}.log.swap", Problem.CRC_MISMATCH)]
 
 
+@pytest.mark.parametrize("renamed", [(FileKind.LOG,), (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)])
+def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind, ...]) -> None:
+    """From `.cleaned` the log goes first, the indexes wait; to its own name likewise."""
+    folder = logs / "orders-0"
+    write_segment(folder, 2, batch(2))
+    for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+        file = path(folder, 0, kind)
+        if kind in renamed:
+            file.rename(file.with_name(f"{file.name}.swap"))
+        elif kind is not FileKind.LOG:
+            file.rename(file.with_name(f"{file.name}.cleaned"))
+    found = findings_of(logs)
+    assert {line.problem for line in found} == {Problem.MISSING_FILE}
+    assert all(line.severity is Severity.INFO for line in found)
+
+
+def test_a_folder_that_is_deleted_soon_is_read_where_it_is_given(tmp_path: Path) -> None:
+    folder = tmp_path / f"gone-0.{'0' * 32}-delete"
+    log = write_segment(folder, 0, batch(0), batch(1), closed=False)
+    flipped(log, 70)
+    (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    assert [found.problem for found in findings_of(tmp_path)] == [Problem.ON_ITS_WAY_OUT]
+    problems = [found.problem for found in findings_of(folder) if found.severity is Severity.PROBLEM]
+    assert problems == [Problem.CRC_MISMATCH]
+
+
 def test_every_kind_of_finding_has_a_meaning() -> None:
     assert list(MEANINGS) == list(Problem)

@@ -50,6 +50,7 @@ class FolderTask:
     """Verify the names and small files of a partition's folder. Picklable."""
 
     files: PartitionFiles
+    is_read: bool = True
 
     @property
     def size(self) -> int:
@@ -60,7 +61,7 @@ class FolderTask:
         leaving = _LEAVING.get(self.files.folder.state)
         if leaving is not None:
             check.findings.add(self.files.location, None, Problem.ON_ITS_WAY_OUT, leaving, Severity.INFO)
-        if self.files.folder.state is not FolderState.DELETE:
+        if self.is_read:
             check.run()
         return FolderResult(check.findings.all(), check.topic_id, check.last_epoch, tuple(self.files.snapshots))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.entry_layout import EntryLayout
-from octavo.format.names import FileKind
+from octavo.format.names import FileKind, SegmentFile, Transient
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import SegmentView
 from octavo.scan.location import Location, ReadableFile, read_fully
@@ -26,6 +26,7 @@ class IndexBytes(NamedTuple):
     cut_bytes: int
     is_there: bool = True
     is_readable: bool = True
+    lost: Severity = Severity.PROBLEM  # what it is if the file is not there and should be
 
 
 def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: Findings) -> IndexBytes:
@@ -36,7 +37,7 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
     path = view.path(kind)
     if listed is None:
-        return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False)
+        return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False, lost=_lost(view, kind))
     try:
         with path.open() as file:
             size = file.size()
@@ -48,6 +49,17 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
         return IndexBytes(path, layout.view(b""), 0, 0, 0, is_readable=False)
     slots: NDArray[np.void] = layout.view(used)
     return IndexBytes(path, slots, size, size // layout.size - len(slots), size % layout.size)
+
+
+def _lost(view: SegmentView, kind: FileKind) -> Severity:
+    """A crash amid the renames of a `.swap` segment leaves its log under one name and an index under another."""
+    if view.segment.transient is Transient.SWAP:
+        return Severity.INFO
+    try:
+        view.folder.child(SegmentFile(view.base_offset, kind, Transient.SWAP).name).entry()
+    except OSError:
+        return Severity.PROBLEM
+    return Severity.INFO
 
 
 def check_length(index: IndexBytes, findings: Findings, ordinary: bool) -> None:

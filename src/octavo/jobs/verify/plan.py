@@ -70,16 +70,20 @@ def _plan(directory: Directory) -> DirectoryPlan:
     for files in (*directory.partitions.values(), *directory.leaving):
         try:
             # A node recovers its metadata log at each start: the mark does not speak of it.
-            partitions.append(_partition(files, clean and files.folder.topic != CLUSTER_METADATA_TOPIC))
+            is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
+            partitions.append(_partition(files, is_marked, directory.single))
         except ScanError:
             continue  # deleted since it was listed
     return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topics)
 
 
-def _partition(files: PartitionFiles, clean: bool) -> PartitionPlan:
-    folder = FolderTask(files) if files.whole else None
-    if files.folder.state is FolderState.DELETE:
+def _partition(files: PartitionFiles, clean: bool, is_given: bool) -> PartitionPlan:
+    """What is being deleted is read only where it was asked for by name; its logs are left as they were then."""
+    is_leaving = files.folder.state is FolderState.DELETE
+    folder = FolderTask(files, is_read=is_given or not is_leaving) if files.whole else None
+    if is_leaving and not is_given:
         return PartitionPlan(files, clean, folder, [])
+    clean = clean and not is_leaving
     segments = retrying(files, effective_segments)
     bases = [segment.base_offset for segment in (segments if files.whole else _all_segments(files))]
     tasks = []

@@ -194,7 +194,7 @@ class _Indexes(NamedTuple):
             check_length(self.offset_index, findings, self._is_ordinary(view))
         elif not view.is_last and view.segment.log.size:
             detail = "the segment's log is there, its offset index is not"
-            findings.add(self.offset_index.path, None, Problem.MISSING_FILE, detail)
+            findings.add(self.offset_index.path, None, Problem.MISSING_FILE, detail, self.offset_index.lost)
         return OffsetIndexCheck(self.offset_index, view.base_offset, witness, findings)
 
     def check_times(self, view: SegmentView, findings: Findings) -> TimeIndexCheck:

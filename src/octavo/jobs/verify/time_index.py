@@ -101,7 +101,7 @@ class TimeIndexCheck:
             return
         wanted = f"expected one of {expected}, the largest in the log"
         if not self._index.is_there:
-            self._findings.add(self._path, None, Problem.MISSING_FILE, f"no time index, {wanted}")
+            self._findings.add(self._path, None, Problem.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
             return
         found = f"entries up to timestamp {largest}" if len(self._slots) else "no entry"
         self._findings.add(self._path, len(self._slots) * ENTRY.size, Problem.MISSING_ENTRY, f"{found}, {wanted}")
