@@ -13,12 +13,17 @@ import pyarrow as pa
 from isal import isal_zlib
 
 from benchmarks import limits
-from benchmarks.data import D1, D2, D4, DataSet, batch_table, json_path
+from benchmarks.data import D1, D2, D4, FOLDER, DataSet, batch_table, json_path
+from benchmarks.directory import log_directory, put_segment
 from octavo import kernels
 from octavo.format.arrow import from_arrow, to_arrow
 from octavo.format.compression import CODECS, Codec
 from octavo.format.decoder import Decoder
 from octavo.format.walker import walk, walk_chunks
+from octavo.jobs.runner import ThreadRunner
+from octavo.jobs.verify.finding import Severity
+from octavo.jobs.verify.job import Verification
+from octavo.jobs.verify.plan import plan
 from octavo.kernels.layout import BATCH_OVERHEAD, Code, Column
 
 
@@ -51,6 +56,13 @@ def decode_file(path: Path, columns: Column) -> None:
                     to_arrow(filled, columns)
 
 
+def verify(place: Path, threads: int) -> None:
+    """All of `octavo verify` but the start of the command."""
+    verification = Verification(plan([place]), ThreadRunner(threads))
+    assert not [found for found in verification.findings() if found.severity is Severity.PROBLEM]
+    assert verification.summary.records
+
+
 def encode_table(batches: list[pa.RecordBatch], records_a_batch: int, out: bytearray) -> None:
     for batch in batches:
         columns = from_arrow(batch)
@@ -60,6 +72,7 @@ def encode_table(batches: list[pa.RecordBatch], records_a_batch: int, out: bytea
 
 def reading_jobs(scale: float) -> list[Job]:
     d1, d2, d4 = D1.path(scale), D2.path(scale), D4.path(scale)
+    logs = log_directory(scale, D1)
     checksum, copying = "readinto + crc32c", "readinto + crc32c + memcpy"
 
     def job(name: str, data: DataSet, path: Path, work: Callable[[Path], object], copies: bool, gate: float) -> Job:
@@ -73,7 +86,8 @@ def reading_jobs(scale: float) -> list[Job]:
     return [
         job("walk + CRC, 16 KB batches, d1", D1, d1, walk_file, False, 0.85),
         job("walk + CRC, one-record batches, d4", D4, d4, walk_file, False, 0.0),
-        job("verify: walk, CRC, records checked, d1", D1, d1, lambda path: decode_file(path, Column(0)), True, 0.50),
+        job("walk, CRC, records checked, d1", D1, d1, lambda path: decode_file(path, Column(0)), True, 0.0),
+        job("verify: the job, one thread, d1", D1, d1, lambda _: verify(logs / "d1-0", 1), True, 0.50),
         job("decode to Arrow, 1 KB, d2", D2, d2, lambda path: decode_file(path, everything), True, 0.70),
         job("decode to Arrow, 100 B, d1", D1, d1, lambda path: decode_file(path, everything), True, 0.55),
     ]
@@ -165,7 +179,26 @@ def thread_jobs(scale: float) -> list[Job]:
         for _ in range(2):
             decode_file(path, Column.ALL)
 
-    size = 2 * path.stat().st_size
+    twice, records, size = two_partitions(scale), 2 * D1.rows(scale), 2 * path.stat().st_size
     return [
-        Job("two threads, two segments, d1", both, "one thread", one_after_the_other, 1.5, 2 * D1.rows(scale), size)
+        Job("two threads, two segments, d1", both, "one thread", one_after_the_other, 1.5, records, size),
+        Job(
+            "verify: two threads, two segments, d1",
+            lambda: verify(twice, 2),
+            "one thread",
+            lambda: verify(twice, 1),
+            1.5,
+            records,
+            size,
+        ),
     ]
+
+
+def two_partitions(scale: float) -> Path:
+    """A log directory that holds d1 twice: a task of a job is a segment."""
+    root = FOLDER / f"twice-{scale:g}"
+    for partition in range(2):
+        folder = root / f"d1-{partition}"
+        folder.mkdir(parents=True, exist_ok=True)
+        put_segment(folder, D1.path(scale))
+    return root

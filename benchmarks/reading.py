@@ -19,8 +19,9 @@ from typing import Literal
 
 import octavo
 from benchmarks import clocks, kafka
-from benchmarks.data import D1, D2
+from benchmarks.data import D1, D2, D4
 from benchmarks.directory import log_directory
+from benchmarks.jobs import walk_file
 from benchmarks.measure import Contender, measure
 from benchmarks.reading_peers import Peers, nothing, tool
 from octavo.jobs import export
@@ -79,6 +80,24 @@ def dump_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
         if name == "deep":
             verify = command("verify", root / "d1-0")
             yield Versus("verify, d1", verify, tool("kafka-dump-log deep", java), 15.0, "cpu", quoted, starts)
+
+
+def walk_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
+    """Batches and their CRCs without the records, beside what dump-log does unless it is asked for more."""
+    tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
+    start = cache(partial(best_cpu, tool("start", kafka.dump_log("--files", tiny))))
+    bytes_a_second, batches_a_second = 0.98e9, 0.31e6  # of the peer, as quoted
+    for data, gate in ((D1, 4.0), (D4, 40.0)):
+        log = root / f"{data.name}-0" / f"{0:020}.log"
+        quoted = log.stat().st_size / bytes_a_second if data is D1 else data.rows(scale) / batches_a_second
+        java = tool("kafka-dump-log shallow", kafka.dump_log("--files", log))
+        ours = Contender("walk", partial(walk_file, log))
+        yield Versus(f"walk + CRC, {data.name}", ours, java, gate, "cpu", quoted, lambda: (0.0, start()))
+
+
+def best_cpu(contender: Contender) -> float:
+    measure([contender], 2)
+    return contender.best_cpu
 
 
 def best_cpus(ours: Contender, peer: Contender) -> tuple[float, float]:
@@ -155,11 +174,11 @@ def main() -> None:
     words.add_argument("--only", default="", help="jobs whose name contains this")
     words.add_argument("--json", action="store_true", help="one object a line")
     options = words.parse_args()
-    root = log_directory(options.scale, D1, D2)
+    root = log_directory(options.scale, D1, D2, D4)
     if not options.json:
         print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
     with closing(Peers(options.scale, D1, D2)) as peers:
-        for group in (start_jobs, dump_jobs, consumer_jobs, export_jobs):
+        for group in (start_jobs, walk_jobs, dump_jobs, consumer_jobs, export_jobs):
             for job in group(root, options.scale, peers):
                 if options.only in job.name:
                     run(job, options.rounds, options.json)

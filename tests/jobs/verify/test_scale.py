@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -63,3 +64,18 @@ def test_segments_with_a_problem_do_not_list_the_folder_each(tmp_path: Path, ask
         path(folder, base_offset, FileKind.OFFSET_INDEX).unlink()
     assert len(findings_of(tmp_path)) == COUNT - 1
     assert asked["orders-0"] <= 3
+
+
+def test_two_segments_are_verified_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A segment is a task: of each the log is opened only when another's is, too."""
+    for number in range(2):
+        write_segment(tmp_path / f"orders-{number}", 0, batch(0))
+    opened, meeting = LocalFileSystem.open, Barrier(2, timeout=60)
+
+    def open_together(self: LocalFileSystem, path: str, /) -> LocalFile:
+        if path.endswith(".log"):
+            meeting.wait()
+        return opened(self, path)
+
+    monkeypatch.setattr(LocalFileSystem, "open", open_together)
+    assert findings_of(tmp_path) == []
