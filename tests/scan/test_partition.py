@@ -142,7 +142,7 @@ def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(
     half = TEN[9][:200] + bytes(len(TEN[9]) - 200 + 900)
     log = write_segment(folder, 0, *TEN[:9], closed=False, tail=half)
     whole = b"".join(TEN) + bytes(900)
-    monkeypatch.setattr("octavo.scan.tail.pause", lambda: log.write_bytes(whole))
+    monkeypatch.setattr("octavo.scan.second_look.Patience.pause", lambda _: log.write_bytes(whole))
     found = snapshot(folder)
     assert (found.log_end_offset, found.notes) == (100, ())
 

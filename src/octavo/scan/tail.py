@@ -14,11 +14,9 @@ from octavo.scan.files import PartitionFiles, SegmentFiles
 from octavo.scan.index_files import are_untrimmed, last_sound_entry
 from octavo.scan.location import ReadableFile
 from octavo.scan.salvage import walk_past
-from octavo.scan.second_look import is_recent, pause
+from octavo.scan.second_look import LOOKS, Patience
 from octavo.scan.segment_log import follow, last_offsets
 from octavo.scan.zeros import are_zeros
-
-_LOOKS = 5
 
 
 class Tail(NamedTuple):
@@ -57,11 +55,11 @@ def read_tail(files: PartitionFiles, segment: SegmentFiles) -> Tail:
 
     Damage counts when it is still there at a second look: into a preallocated file a broker may be writing.
     """
-    tail = _look(files, segment)
-    for _ in range(_LOOKS - 1):
-        if not tail.is_damaged or not is_recent(files.path(segment).entry()):
+    patience, tail = Patience(), _look(files, segment)
+    for _ in range(LOOKS - 1):
+        if not tail.is_damaged or not patience.is_recent(files.path(segment).entry()):
             break
-        pause()
+        patience.pause()
         before, tail = tail, _look(files, segment)
         if tail == before:
             break

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from octavo.clock import ManualClock
 from octavo.format import producer_snapshot
 from octavo.format.names import FileKind
 from octavo.format.producer_snapshot import ProducerEntry
 from octavo.jobs.runner import ThreadRunner
-from octavo.jobs.verify import job, segment
+from octavo.jobs.verify import job
 from octavo.jobs.verify.finding import Finding, Problem
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
-from octavo.scan import second_look
+from octavo.scan.second_look import Patience
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -30,56 +32,57 @@ def findings(plans: list[DirectoryPlan]) -> list[Finding]:
     return list(Verification(plans, ThreadRunner(1)).findings())
 
 
-def once(monkeypatch: pytest.MonkeyPatch, module: object, name: str, step: object) -> list[str]:
-    """Do the step where a pause would be."""
-    done: list[str] = []
+class Meanwhile:
+    """What happens while a writer is waited for, the first time. All files count as recent: the clock stands at 0."""
 
-    def pause(*_: object) -> None:
-        if not done:
-            step()  # type: ignore[operator]
-        done.append(name)
+    def __init__(self, step: Callable[[], object]) -> None:
+        self.pauses = 0
+        self.patience = Patience(ManualClock(0), self._sleep)
+        self._step = step
 
-    monkeypatch.setattr(module, name, pause)
-    return done
+    def _sleep(self, _: float) -> None:
+        self.pauses += 1
+        if self.pauses == 1:
+            self._step()
 
 
-def test_a_snapshot_that_is_being_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_that_is_being_written(folder: Path) -> None:
     content = producer_snapshot.encode([])
     file = path(folder, 4, FileKind.PRODUCER_SNAPSHOT)
     file.write_bytes(content[:5])
-    done = once(monkeypatch, second_look.time, "sleep", lambda: file.write_bytes(content))
-    assert findings(plan([folder.parent])) == []
-    assert done
+    meanwhile = Meanwhile(lambda: file.write_bytes(content))
+    assert findings(plan([folder.parent], patience=meanwhile.patience)) == []
+    assert meanwhile.pauses
 
 
-def test_a_damaged_one_is_told_after_a_second_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_one_is_told_after_a_second_look(folder: Path) -> None:
     path(folder, 4, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"short")
-    done = once(monkeypatch, second_look.time, "sleep", lambda: None)
-    assert [found.problem for found in findings(plan([folder.parent]))] == [Problem.DAMAGED_FILE]
-    assert len(done) == 1
+    meanwhile = Meanwhile(lambda: None)
+    plans = plan([folder.parent], patience=meanwhile.patience)
+    assert [found.problem for found in findings(plans)] == [Problem.DAMAGED_FILE]
+    assert meanwhile.pauses == 1
 
 
-def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path) -> None:
     log = path(folder, 0, FileKind.LOG)
     whole = log.read_bytes()
     log.write_bytes(whole[:-20] + bytes(20))
-    once(monkeypatch, segment, "pause", lambda: log.write_bytes(whole))
-    assert findings(plan([folder.parent])) == []
+    meanwhile = Meanwhile(lambda: log.write_bytes(whole))
+    assert findings(plan([folder.parent], patience=meanwhile.patience)) == []
 
 
-def test_a_segment_that_compaction_replaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_segment_that_compaction_replaces(folder: Path) -> None:
     """The log is the new one already, the indexes and the segment behind are still the old ones."""
     write_segment(folder, 4, batch(4), batch(5))
-    plans = plan([folder.parent])
     merged = [batch(0), batch(5)]
-    path(folder, 0, FileKind.LOG).write_bytes(b"".join(merged))
 
     def finish() -> None:
         write_segment(folder, 0, *merged)
         for file in folder.glob(f"{4:020}.*"):
             file.unlink()
 
-    once(monkeypatch, segment, "pause", finish)
+    plans = plan([folder.parent], patience=Meanwhile(finish).patience)
+    path(folder, 0, FileKind.LOG).write_bytes(b"".join(merged))
     assert findings(plans) == []
 
 

@@ -26,6 +26,7 @@ from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
 from octavo.scan.files import PartitionFiles, from_entries
+from octavo.scan.second_look import Patience
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
 _LEAVING = {
@@ -50,6 +51,7 @@ class FolderTask:
     """Verify the names and small files of a partition's folder. Picklable."""
 
     files: PartitionFiles
+    patience: Patience
     is_read: bool = True
 
     @property
@@ -57,7 +59,7 @@ class FolderTask:
         return sum(stat.size for stat in self.files.snapshots.values())
 
     def run(self) -> FolderResult:
-        check = _FolderCheck(self.files)
+        check = _FolderCheck(self.files, self.patience)
         leaving = _LEAVING.get(self.files.folder.state)
         if leaving is not None:
             check.findings.add(self.files.location, None, Problem.ON_ITS_WAY_OUT, leaving, Severity.INFO)
@@ -69,11 +71,12 @@ class FolderTask:
 class _FolderCheck:
     """The checks of one folder, and what they learn."""
 
-    def __init__(self, files: PartitionFiles) -> None:
+    def __init__(self, files: PartitionFiles, patience: Patience) -> None:
         self.findings = Findings()
         self.topic_id: str | None = None
         self.last_epoch: EpochEntry | None = None
         self._files = files
+        self._patience = patience
         self._alone: list[str] = []  # segment files without their log
 
     def run(self) -> None:
@@ -88,7 +91,7 @@ class _FolderCheck:
             self._check_small(QUORUM_STATE, self._check_quorum_state)
         for offset in self._files.snapshots:
             path = self._files.snapshot_path(offset)
-            settled(path, partial(producers.check_entries, path, offset), self.findings)
+            settled(self._patience, path, partial(producers.check_entries, path, offset), self.findings)
 
     def _check_folder_name(self) -> None:
         folder = self._files.folder
@@ -131,7 +134,7 @@ class _FolderCheck:
 
     def _check_small(self, name: str, check: Callable[[bytes, Findings], None]) -> None:
         if name in self._files.others:
-            settled(self._files.location.child(name), check, self.findings)
+            settled(self._patience, self._files.location.child(name), check, self.findings)
 
     def _check_metadata(self, content: bytes, findings: Findings) -> None:
         path = self._files.location.child(PARTITION_METADATA)

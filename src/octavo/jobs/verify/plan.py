@@ -18,6 +18,7 @@ from octavo.scan.files import PartitionFiles, SegmentFiles
 from octavo.scan.location import Location, locate
 from octavo.scan.log_dirs import Place
 from octavo.scan.partition import effective_segments, relisted, retrying
+from octavo.scan.second_look import Patience
 
 VerifyTask = RootTask | FolderTask | SegmentTask
 
@@ -50,20 +51,23 @@ class DirectoryPlan:
         return root + [task for partition in self.partitions for task in partition.tasks()]
 
 
-def plan(places: Iterable[Place], wanted: Wanted | None = None) -> list[DirectoryPlan]:
+def plan(
+    places: Iterable[Place], wanted: Wanted | None = None, patience: Patience | None = None
+) -> list[DirectoryPlan]:
     """List the places; every folder in them is verified, also where two hold the same partition.
 
     With `wanted` only these partitions are, but always the files in the root.
     """
-    return [_plan(read_directory(locate(place), wanted)) for place in places]
+    patience = patience or Patience()
+    return [_plan(read_directory(locate(place), wanted), patience) for place in places]
 
 
-def _plan(directory: Directory) -> DirectoryPlan:
+def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     root = None
     findings = Findings()
     if not directory.single:
-        root = RootTask(directory.place, tuple(directory.files), tuple(directory.unknown))
+        root = RootTask(directory.place, tuple(directory.files), tuple(directory.unknown), patience)
         for note in directory.notes:
             findings.add(note.path, None, Problem.UNREADABLE_FILE, note.sentence)
     partitions = []
@@ -71,16 +75,16 @@ def _plan(directory: Directory) -> DirectoryPlan:
         try:
             # A node recovers its metadata log at each start: the mark does not speak of it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
-            partitions.append(_partition(files, is_marked, directory.single))
+            partitions.append(_partition(files, patience, is_marked, directory.single))
         except ScanError:
             continue  # deleted since it was listed
     return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topics)
 
 
-def _partition(files: PartitionFiles, clean: bool, is_given: bool) -> PartitionPlan:
+def _partition(files: PartitionFiles, patience: Patience, clean: bool, is_given: bool) -> PartitionPlan:
     """What is being deleted is read only where it was asked for by name; its logs are left as they were then."""
     is_leaving = files.folder.state is FolderState.DELETE
-    folder = FolderTask(files, is_read=is_given or not is_leaving) if files.whole else None
+    folder = FolderTask(files, patience, is_read=is_given or not is_leaving) if files.whole else None
     if is_leaving and not is_given:
         return PartitionPlan(files, clean, folder, [])
     clean = clean and not is_leaving
@@ -90,7 +94,7 @@ def _partition(files: PartitionFiles, clean: bool, is_given: bool) -> PartitionP
     for segment in segments:
         slot = bisect_right(bases, segment.base_offset)
         behind = bases[slot] if slot < len(bases) else None
-        tasks.append(SegmentTask(SegmentView(files.location, segment, behind, clean)))
+        tasks.append(SegmentTask(SegmentView(files.location, segment, behind, clean), patience))
     return PartitionPlan(files, clean, folder, tasks)
 
 

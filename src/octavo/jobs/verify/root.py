@@ -13,6 +13,7 @@ from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
 from octavo.scan.location import Location
+from octavo.scan.second_look import Patience
 
 # What Java's Properties writes: anything else it escapes.
 _WRITTEN = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
@@ -33,6 +34,7 @@ class RootTask:
     location: Location
     names: tuple[str, ...]  # of its files
     unknown_folders: tuple[str, ...]
+    patience: Patience
 
     @property
     def size(self) -> int:
@@ -45,10 +47,15 @@ class RootTask:
             detail = "no partition's name: Kafka does not start on a log directory that holds such a folder"
             findings.add(self.location.child(name), None, Problem.NAME, detail)
         if META_PROPERTIES in self.names:
-            settled(self.location.child(META_PROPERTIES), partial(self._check_meta_properties, metas), findings)
+            settled(
+                self.patience,
+                self.location.child(META_PROPERTIES),
+                partial(self._check_meta_properties, metas),
+                findings,
+            )
         for name in OFFSET_CHECKPOINTS:
             if name in self.names:
-                settled(self.location.child(name), partial(self._check_offsets, name), findings)
+                settled(self.patience, self.location.child(name), partial(self._check_offsets, name), findings)
         if BOOTSTRAP_CHECKPOINT in self.names:
             check_kraft_snapshot(self.location.child(BOOTSTRAP_CHECKPOINT), findings)
         return RootResult(findings.all(), metas[-1] if metas else None)

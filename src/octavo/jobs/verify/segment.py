@@ -24,11 +24,10 @@ from octavo.jobs.verify.view import SegmentView
 from octavo.scan.files import FileStat, SegmentFiles, read_partition
 from octavo.scan.location import Location
 from octavo.scan.root import Root
-from octavo.scan.second_look import is_recent, pause
+from octavo.scan.second_look import LOOKS, Patience
 from octavo.scan.segment_log import follow, walk_file
 from octavo.scan.small_files import read_small
 
-_LOOKS = 5
 _SEGMENT_KINDS = (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 
 
@@ -49,6 +48,7 @@ class SegmentTask:
     """Verify one segment. Picklable."""
 
     view: SegmentView
+    patience: Patience
 
     @property
     def size(self) -> int:
@@ -58,7 +58,7 @@ class SegmentTask:
         """What is found counts only if the files stay as they are; what has gone away meanwhile is no finding."""
         view: SegmentView | None = self.view
         result = SegmentResult([])
-        for look in range(_LOOKS):
+        for look in range(LOOKS):
             assert view is not None
             findings = Findings()
             try:
@@ -72,11 +72,11 @@ class SegmentTask:
             if result.next_offset is not None and not findings.has_problem():
                 return result
             if look:
-                pause()
+                self.patience.pause()
             fresh = _relisted(view)
             if fresh is None:
                 return SegmentResult([])
-            if fresh == view and not is_recent(view.path().entry()):
+            if fresh == view and not self.patience.is_recent(view.path().entry()):
                 return result
             view = fresh
         return result

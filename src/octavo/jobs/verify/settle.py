@@ -1,4 +1,4 @@
-"""Second looks: on the disk of a running broker a file may be half written, or replaced, when it is first looked at."""
+"""Checks of small files that count only once the files stay as they are."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from octavo.jobs.verify.finding import Findings
 from octavo.scan.location import Location
-from octavo.scan.second_look import is_recent, pause
-
-_LOOKS = 5
+from octavo.scan.second_look import LOOKS, Patience
 
 
-def settled(location: Location, check: Callable[[bytes, Findings], None], findings: Findings) -> None:
+def settled(
+    patience: Patience, location: Location, check: Callable[[bytes, Findings], None], findings: Findings
+) -> None:
     """Check a small file; what is found counts only if the file stays as it is. A file that goes away is no finding."""
     previous: bytes | None = None
-    for _ in range(_LOOKS):
+    for _ in range(LOOKS):
         found = Findings()
         try:
             content, entry = location.read(), location.entry()
@@ -24,8 +24,8 @@ def settled(location: Location, check: Callable[[bytes, Findings], None], findin
             findings.add_failure(location, error)
             return
         check(content, found)
-        if not found.has_problem() or (content == previous) or not is_recent(entry):
+        if not found.has_problem() or (content == previous) or not patience.is_recent(entry):
             break
         previous = content
-        pause()
+        patience.pause()
     findings.extend(found.all())
