@@ -46,7 +46,7 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
     with owned([target], Terms(only=topics, create=True)) as logs:
         say_recoveries(logs)
         for topic in topics:
-            own = {} if topic in logs.topics or known is None else known.overrides(topic)
+            own = {} if topic in logs.topics or known is None else known.inherited(topic)
             of_topic = [task for task in tasks if task.topic_partition.topic == topic]
             job.prepare(logs, topic, of_topic, {**own, **configs})
         with progress_bar("copying", sum(task.size for task in tasks)) as progress:

@@ -33,9 +33,10 @@ from octavo.storage.topic_configs import TopicConfigs
 class LogDir:
     """One or several log directories, locked, recovered and loaded. Thread-safe; to be closed, or used with `with`.
 
-    `configs` are a broker's, which give topics their defaults; `topic_configs` hold for a topic as long as this object
-    lives, over what is stored for it. `only` names the partitions to open, a topic standing for all of its own: others
-    are left as they are, so that a job on few of them does not wait for all; topics can be created all the same.
+    `configs` are a broker's, which give topics their defaults, over those in its metadata; `topic_configs` hold for a
+    topic as long as this object lives, over what is stored for it. `only` names the partitions to open, a topic
+    standing for all of its own: others are left as they are, so that a job on few of them does not wait for all;
+    topics can be created all the same.
     A commit of several partitions that a crash interrupted is brought to its end before anything else.
     A partition that cannot be loaded is an error, or with `skip_unreadable` left as it is and listed.
     Without `background` nothing happens but what its owner calls for, and files that are to be deleted later are
@@ -69,6 +70,7 @@ class LogDir:
             ledger = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
             selection.include(ledger.pending_partitions())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
+            self.broker_config = BrokerConfig.of(self._configs.broker)
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)

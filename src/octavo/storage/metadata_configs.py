@@ -1,16 +1,26 @@
-"""The configs of topics that a KRaft node's own metadata log, `__cluster_metadata-0`, holds: read, never changed."""
+"""The configs of topics and brokers in a KRaft node's own metadata log, `__cluster_metadata-0`: read, never changed."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from octavo.config import BROKER_CONFIGS, SYNONYMS
 from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
+from octavo.format import meta_properties
 from octavo.format.decoder import Decoder
-from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, KRaftSnapshot, SegmentFile, TopicPartition, Transient
+from octavo.format.names import (
+    CLUSTER_METADATA_TOPIC,
+    META_PROPERTIES,
+    FileKind,
+    KRaftSnapshot,
+    SegmentFile,
+    TopicPartition,
+    Transient,
+)
 from octavo.format.row_columns import to_records
 from octavo.format.walker import walk
 from octavo.kernels.layout import CONTROL, Column
@@ -21,29 +31,49 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
-_TOPIC_RESOURCE = 2
+_TOPIC_RESOURCE, _BROKER_RESOURCE = 2, 4
+_CLUSTER_DEFAULT = ""  # the name under which all brokers find theirs
 
 
-def read_metadata_configs(filesystem: FileSystem, root: Path) -> dict[str, dict[str, str]]:
-    """The configs of each topic that has some, after the latest snapshot and all that the log says behind it."""
+class MetadataConfigs(NamedTuple):
+    """What was set while the cluster ran: the configs of each topic that has some, and those of this broker."""
+
+    topics: dict[str, dict[str, str]]
+    broker: dict[str, str]  # the node's own over the cluster's default; only those that this version knows
+
+
+def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
+    """The configs after the latest snapshot and all that the log says behind it."""
     folder = root / str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
     if not filesystem.exists(folder):
-        return {}
-    configs: dict[str, dict[str, str]] = {}
+        return MetadataConfigs({}, {})
+    topics: dict[str, dict[str, str]] = {}
+    brokers: dict[str, dict[str, str]] = {}
+    of_kind = {_TOPIC_RESOURCE: topics, _BROKER_RESOURCE: brokers}
     names: dict[object, str] = {}
     for record in _records(filesystem, folder):
         data = record.data
         if record.type.id == _TOPIC_RECORD:
             names[data["topicId"]] = data["name"]
         elif record.type.id == _REMOVE_TOPIC_RECORD:
-            configs.pop(names.pop(data["topicId"], ""), None)
-        elif record.type.id == _CONFIG_RECORD and data["resourceType"] == _TOPIC_RESOURCE:
-            of_topic = configs.setdefault(data["resourceName"], {})
+            topics.pop(names.pop(data["topicId"], ""), None)
+        elif record.type.id == _CONFIG_RECORD and data["resourceType"] in of_kind:
+            configs = of_kind[data["resourceType"]].setdefault(data["resourceName"], {})
             if data["value"] is None:
-                of_topic.pop(data["name"], None)
+                configs.pop(data["name"], None)
             else:
-                of_topic[data["name"]] = data["value"]
-    return configs
+                configs[data["name"]] = data["value"]
+    in_force = {**brokers.get(_CLUSTER_DEFAULT, {}), **brokers.get(_node_id(filesystem, root), {})}
+    known = {name: value for name, value in in_force.items() if name in BROKER_CONFIGS or name in SYNONYMS}
+    return MetadataConfigs(topics, known)
+
+
+def _node_id(filesystem: FileSystem, root: Path) -> str:
+    """By which name the metadata knows the broker that the directory is of."""
+    try:
+        return str(meta_properties.decode(filesystem.read_bytes(root / META_PROPERTIES)).node_id)
+    except (FileNotFoundError, CorruptionError):
+        return str(None)
 
 
 def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:

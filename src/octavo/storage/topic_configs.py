@@ -1,4 +1,8 @@
-"""The configs in force for each topic: Octavo's own file over the cluster's metadata over the broker's defaults."""
+"""The configs in force for each topic: Octavo's own file over the cluster's metadata over the broker's defaults.
+
+A broker's are those that its owner gives, over those that were set while the cluster ran: the node's own, then the
+cluster's defaults.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +31,9 @@ class TopicConfigs:
     ) -> None:
         self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
+        self.dynamic: dict[str, str] = {}  # of the broker, from the cluster's metadata
         self._metadata: dict[str, dict[str, str]] = {}
-        self._broker = broker
+        self._given = broker
         self._explicit = explicit or {}
         self._known: dict[str, LogConfig] = {}  # made once a topic, since directories may have thousands of logs
         for root in roots:
@@ -38,8 +43,15 @@ class TopicConfigs:
         """Take what a directory's files say; of two that differ the first one's stands."""
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
         self.stored = {**stored, **self.stored}
-        self._metadata = {**metadata, **self._metadata}
+        self._metadata = {**metadata.topics, **self._metadata}
+        self.dynamic = {**metadata.broker, **self.dynamic}
+        self.defaults = LogConfig.of({}, self.broker)
         self._known.clear()
+
+    @property
+    def broker(self) -> dict[str, Given]:
+        """The broker's configs in force."""
+        return {**self.dynamic, **self._given}
 
     def check_explicit(self) -> None:
         """Raise ConfigError on explicit configs that are not valid."""
@@ -52,13 +64,25 @@ class TopicConfigs:
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
+    def inherited(self, topic: str) -> dict[str, Given]:
+        """What a replica elsewhere takes over: the topic's own configs over those that the cluster's brokers have."""
+        of_brokers, usual = LogConfig.of({}, self.dynamic), LogConfig.of()
+        values = {
+            key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))
+            for key in TOPIC_CONFIGS.values()
+        }
+        changed: dict[str, Given] = {
+            name: as_text(value) for name, (value, default) in values.items() if value != default
+        }
+        return {**changed, **self.overrides(topic)}
+
     def of(self, topic: str, changes: Mapping[str, Given] | None = None) -> LogConfig:
         """The topic's configs in force, or with changes to them."""
         if changes:
-            return LogConfig.of({**self.overrides(topic), **self._explicit.get(topic, {}), **changes}, self._broker)
+            return LogConfig.of({**self.overrides(topic), **self._explicit.get(topic, {}), **changes}, self.broker)
         if (config := self._known.get(topic)) is None:
             own = {**self.overrides(topic), **self._explicit.get(topic, {})}
-            config = self._known[topic] = LogConfig.of(own, self._broker) if own else self.defaults
+            config = self._known[topic] = LogConfig.of(own, self.broker) if own else self.defaults
         return config
 
     def store(self, topic: str, stored: StoredTopic) -> None:
@@ -86,5 +110,5 @@ class TopicConfigs:
             stored.pop(name, None)
             if name in self._metadata.get(topic, {}):
                 stored[name] = None
-        LogConfig.of(effective, self._broker)
+        LogConfig.of(effective, self.broker)
         return stored

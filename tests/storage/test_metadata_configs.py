@@ -1,0 +1,94 @@
+"""Configs that were set while a cluster ran, as its metadata log holds them: whose they are, and which one stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.format.batch import build_batch
+from octavo.format.messages.cluster_metadata import METADATA_TYPES
+from octavo.format.messages.records import encode_metadata
+from octavo.format.record import Record
+from octavo.storage.log_dir import LogDir
+from tests.cli.runs import octavo
+from tests.storage.batches import batch
+from tests.storage.worlds import World
+
+TOPIC, BROKER = 2, 4
+CONFIG_RECORD = METADATA_TYPES[4]
+Set = tuple[int, str, str, str | None]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Of node 1, which is the one that directories without a broker get."""
+    with LogDir(tmp_path / "logs", environment=World().environment) as logs:
+        logs.create_topic("t", 1)
+    return tmp_path / "logs"
+
+
+def write_metadata(root: Path, *given: Set) -> None:
+    records = [
+        Record(
+            number,
+            0,
+            None,
+            encode_metadata(CONFIG_RECORD, 0, {"resourceType": kind, "resourceName": of, "name": name, "value": value}),
+        )
+        for number, (kind, of, name, value) in enumerate(given)
+    ]
+    folder = root / "__cluster_metadata-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(build_batch(records))
+
+
+def opened(root: Path, **configs: int) -> LogDir:
+    given = {name.replace("_", "."): value for name, value in configs.items()}
+    return LogDir(root, only=["t"], configs=given, environment=World().environment)
+
+
+def test_those_of_the_node_stand_over_those_of_the_cluster(root: Path) -> None:
+    write_metadata(
+        root,
+        (BROKER, "", "log.index.interval.bytes", "100"),
+        (BROKER, "", "log.segment.bytes", "2000000"),
+        (BROKER, "1", "log.index.interval.bytes", "200"),
+        (BROKER, "2", "log.index.interval.bytes", "300"),
+        (BROKER, "", "producer.id.expiration.ms", "5000"),
+        (BROKER, "", "num.io.threads", "9"),
+        (BROKER, "", "log.retention.ms", "7"),
+        (BROKER, "", "log.retention.ms", None),
+    )
+    with opened(root) as logs:
+        config = logs.log("t", 0).config
+        assert (config.index_interval_bytes, config.segment_bytes, config.retention_ms) == (200, 2000000, 604800000)
+        assert logs.broker_config.producer_id_expiration_ms == 5000
+
+
+def test_what_a_topic_has_and_what_is_given_stands_over_them(root: Path) -> None:
+    write_metadata(
+        root,
+        (BROKER, "1", "log.index.interval.bytes", "200"),
+        (BROKER, "1", "log.segment.bytes", "2000000"),
+        (BROKER, "1", "log.retention.ms", "7"),
+        (TOPIC, "t", "retention.ms", "8"),
+    )
+    with opened(root, log_segment_bytes=3000000) as logs:
+        logs.alter_configs("t", {"index.interval.bytes": 500})
+        config = logs.config("t")
+        assert (config.index_interval_bytes, config.segment_bytes, config.retention_ms) == (500, 3000000, 8)
+
+
+def test_a_copy_is_made_by_them(root: Path, tmp_path: Path) -> None:
+    """Else the same batches would give other indexes than the source has."""
+    write_metadata(root, (BROKER, "", "log.index.interval.bytes", "200"), (BROKER, "", "log.roll.hours", "2"))
+    with opened(root) as logs:
+        for _ in range(10):
+            logs.log("t", 0).append_as_leader(bytearray(batch(0)), leader_epoch=0)
+    target = tmp_path / "copy"
+    assert octavo("copy", str(root), str(target), "--topic", "t").exit == 0
+    for name in (f"{0:020}.index", f"{0:020}.timeindex"):
+        assert (target / "t-0" / name).read_bytes() == (root / "t-0" / name).read_bytes() != b""
+    with LogDir(target, environment=World().environment) as logs:
+        assert (logs.config("t").index_interval_bytes, logs.config("t").segment_ms) == (200, 7_200_000)
