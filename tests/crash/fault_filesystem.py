@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
+# As small beside the logs of tests as a disk's pages are beside real ones.
+PAGE_BYTES = 64
+
+
 class Crash(BaseException):
     """The machine stops here. No `except Exception` may swallow it."""
 
@@ -292,11 +296,13 @@ def _surviving(inode: Inode, loss: Loss, chance: random.Random) -> bytes:
     if loss is Loss.POWER:
         return inode.synced
     # The length may be the old or the new one; a page may be written or not, and where it is not there are zeros
-    # or what was there before; one may be torn.
+    # or what was there before. Either pages were written in order, and the last is torn, or in any order.
     content, synced = bytes(inode.content), inode.synced
     length = chance.choice([len(content), len(synced), chance.randint(0, max(len(content), len(synced)))])
     length = max(length, min(len(content), len(synced)))
-    before = synced.ljust(length, b"\0")[:length]
-    cut = chance.randint(0, length)
-    mixed = content[:cut].ljust(cut, b"\0") + before[cut:]
-    return bytes(mixed[:length])
+    before, after = synced.ljust(length, b"\0")[:length], content.ljust(length, b"\0")[:length]
+    if chance.random() < 0.5:
+        cut = chance.randint(0, length)
+        return after[:cut] + before[cut:]
+    pages = [slice(start, start + PAGE_BYTES) for start in range(0, length, PAGE_BYTES)]
+    return b"".join((after if chance.random() < 0.5 else before)[page] for page in pages)

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.kafka
 # Written elsewhere and copied in: the whole folder, or the log files alone, which the broker indexes anew.
 COPIES = "copied", "bare"
 HOUR_MS = 3_600_000
+LOOKS = 20_000  # at what the broker says; each is a request
 SPECIAL = LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
 
@@ -119,8 +120,11 @@ class Story:
     def _await_markers(self, topic: str) -> None:
         """A commit returns before its marker is written."""
         admin = Admin(self.jvm, self.servers)
-        while any(known.transaction_start >= 0 for known in admin.producers(topic)):
-            pass
+        for _ in range(LOOKS):
+            if all(known.transaction_start < 0 for known in admin.producers(topic)):
+                break
+        else:
+            pytest.fail(f"{topic} has open transactions after {LOOKS} looks")
         admin.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ from octavo.format.batch import Origin
 from octavo.format.names import StagedFile, TopicPartition
 from octavo.scheduler import EndScheduler
 from octavo.storage.log_dir import LogDir
+from octavo.storage.log_root import LogRoot, Logs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
 T0 = TopicPartition("t", 0)
+PATIENCE_SECONDS = 60
 
 
 def opened(root: Path, world: World, **configs: Given) -> LogDir:
@@ -152,15 +155,21 @@ def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -
     assert not list(tmp_path.glob("u-0.*-delete"))
 
 
-def test_it_runs_on_threads_of_its_own(tmp_path: Path) -> None:
+def test_it_runs_on_threads_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real scheduler: the watermark of a record comes to the disk without a call."""
     configs: dict[str, Given] = {
         "log.initial.task.delay.ms": 0,
         "replica.high.watermark.checkpoint.interval.ms": 1,
     }
+    write, is_written = LogRoot.write_high_watermarks, threading.Event()
+
+    def write_and_tell(root: LogRoot, logs: Logs) -> None:
+        write(root, logs)
+        if offsets(tmp_path, "replication") == {T0: 1}:
+            is_written.set()
+
+    monkeypatch.setattr(LogRoot, "write_high_watermarks", write_and_tell)
     with LogDir(tmp_path, configs=configs) as logs:
         logs.create_topic("t", 1)
         append(logs.log("t", 0))
-        path = tmp_path / "replication-offset-checkpoint"
-        while not path.exists() or offsets(tmp_path, "replication") != {T0: 1}:
-            pass
+        assert is_written.wait(PATIENCE_SECONDS)

@@ -11,6 +11,7 @@ from octavo.errors import (
     InvalidTxnStateError,
     OutOfOrderSequenceError,
     TransactionCoordinatorFencedError,
+    UnforeseenBatchError,
 )
 from octavo.format.batch import Origin, build_batch
 from octavo.format.record import Record
@@ -138,7 +139,7 @@ def test_rules_of_markers(rule: str) -> None:
 
 
 def test_a_marker_needs_its_transaction_version() -> None:
-    with pytest.raises(ValueError, match="transaction version"):
+    with pytest.raises(UnforeseenBatchError, match="transaction version"):
         append(manager_after(*ONGOING), marker(20, epoch=5), origin=COORDINATOR)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from octavo.errors import IllegalStateError
 from octavo.format.txn_index import AbortedTxn
 from octavo.storage.transactions import CompletedTxn, Transactions
 
@@ -59,5 +60,5 @@ def test_transactions_are_in_the_order_of_their_offsets() -> None:
 
 
 def test_only_a_transaction_that_began_is_completed() -> None:
-    with pytest.raises(ValueError, match="no transaction began there"):
+    with pytest.raises(IllegalStateError, match="no transaction began there"):
         started((7, 3)).complete(CompletedTxn(7, 4, 9, is_aborted=True))

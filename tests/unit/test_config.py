@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import octavo
 from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, LogConfig, as_text, find, parse
 from octavo.errors import ConfigError, OctavoError
 
@@ -22,6 +23,15 @@ INTERNAL = {
     "log.initial.task.delay.ms",
     "producer.id.expiration.check.interval.ms",
 }
+
+
+def test_a_broker_config_that_nothing_reads_says_so() -> None:
+    source = Path(octavo.__file__).parent
+    texts = [path.read_text("utf-8") for path in source.rglob("*.py") if path.parent.name != "config"]
+    for key in BROKER_CONFIGS.values():
+        is_read = any(f".{key.attribute}" in text for text in texts)
+        is_refused = key.name in ("log.dirs", "log.dir")
+        assert is_read != ("does not use it" in key.doc) or is_refused, key.name
 
 
 class TestTheTableIsABrokers:

@@ -18,15 +18,16 @@ class BrokerTable:
     # Directories
     log_dirs: tuple[str, ...] | None = config(
         LIST, None, Elements(1),
-        doc="The log directories. Where it is not set, log.dir is used.",
+        doc="The log directories. Where it is not set, log.dir is used. "
+        "A LogDir gets them as its first argument and refuses the config.",
     )  # fmt: skip
     log_dir: tuple[str, ...] = config(
         LIST, ("/tmp/kafka-logs",), Elements(1),
-        doc="The log directory where log.dirs is not set.",
+        doc="The log directory where log.dirs is not set. A LogDir refuses it too.",
     )  # fmt: skip
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
-        doc="The log directories that get no new partitions. * means all.",
+        doc="The log directories that get no new partitions. * means all; others must be log directories.",
     )  # fmt: skip
     log_dir_failure_timeout_ms: int = config(
         LONG, 30_000, Between(1),
@@ -88,7 +89,8 @@ class BrokerTable:
     )  # fmt: skip
     log_cleaner_io_buffer_size: int = config(
         INT, 512 << 10, Between(0),
-        doc="The memory of the read and write buffers of all cleaner threads.",
+        doc="The memory of the read and write buffers of all cleaner threads. "
+        "Octavo's buffers grow with the batches, and it does not use it.",
     )  # fmt: skip
     log_cleaner_io_buffer_load_factor: float = config(
         DOUBLE, 0.9,
@@ -114,15 +116,18 @@ class BrokerTable:
     )  # fmt: skip
     transaction_partition_verification_enable: bool = config(
         BOOLEAN, True,
-        doc="Whether a transactional append is checked against the coordinator's list of partitions first.",
+        doc="Whether a transactional append is checked against the coordinator's list of partitions first. "
+        "Octavo's coordinator is in the same process, and it does not use it.",
     )  # fmt: skip
     transaction_two_phase_commit_enable: bool = config(
         BOOLEAN, False,
-        doc="Whether a producer may take part in a two-phase commit, whose transactions never time out.",
+        doc="Whether a producer may take part in a two-phase commit, whose transactions never time out. "
+        "Octavo's producers cannot, and it does not use it.",
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),
-        doc="How long a transactional id is remembered after its last transaction.",
+        doc="How long a transactional id is remembered after its last transaction. "
+        "Octavo remembers it for ever and does not use it; a broker that takes the directory over does.",
     )  # fmt: skip
 
     # Internal topics
@@ -140,11 +145,12 @@ class BrokerTable:
     )  # fmt: skip
     offsets_retention_minutes: int = config(
         INT, 10_080, Between(1),
-        doc="How long the offsets of a group without members are kept.",
+        doc="How long the offsets of a group without members are kept. "
+        "Octavo keeps them for ever and does not use it; a broker that takes the directory over does.",
     )  # fmt: skip
     offsets_retention_check_interval_ms: int = config(
         LONG, 600_000, Between(1),
-        doc="How often offsets to forget are looked for.",
+        doc="How often offsets to forget are looked for. Octavo keeps them for ever and does not use it.",
     )  # fmt: skip
     transaction_state_log_num_partitions: int = config(
         INT, 50, Between(1),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import InvalidBatchError
+from octavo.errors import InvalidBatchError, UnforeseenBatchError
 from octavo.format.control import ControlType
 from octavo.format.marker_table import decode_markers
 from octavo.format.sequence import MAX_SEQUENCE
@@ -105,7 +105,7 @@ def _markers(data: Buffer, table: NDArray[np.void], transaction_version: int | N
             yield None
             continue
         if transaction_version is None:
-            raise ValueError("a marker that is not replicated needs the transaction version that came with it")
+            raise UnforeseenBatchError("a marker without the transaction version that came with it, expected one")
         offset, timestamp = int(marker["offset"]), int(marker["timestamp"])
         is_abort = bool(marker["type"] == ControlType.ABORT)
         yield TxnMarker(offset, timestamp, int(marker["coordinator_epoch"]), is_abort, transaction_version)

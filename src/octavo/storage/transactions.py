@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from octavo.errors import IllegalStateError
 from octavo.format.txn_index import AbortedTxn
 
 
@@ -65,7 +66,7 @@ class Transactions:
     def complete(self, completed: CompletedTxn) -> None:
         """The transaction has its marker, and its entry in the index; it stays unstable until the marker is safe."""
         if self._ongoing.pop(completed.first_offset, None) is None:
-            raise ValueError(f"{completed} is complete, but no transaction began there")
+            raise IllegalStateError(f"{completed} is complete, but no transaction began there")
         self._unreplicated[completed.first_offset] = completed.last_offset
 
     def replace(self, ongoing: Iterable[tuple[int, int]], completed: Iterable[tuple[int, int]]) -> None:

@@ -29,7 +29,8 @@ class TxnIndexFile:
         last = txn_index.decode(file.pread(txn_index.ENTRY.size, end - txn_index.ENTRY.size)).aborted if end else []
         if last and last[0].last_offset >= aborted.last_offset:
             found = f"aborted transaction ends at offset {aborted.last_offset}"
-            raise ValueError(f"{found}, expected more than {last[0].last_offset}")
+            expected = f"expected more than {last[0].last_offset}, where the last one in the file does"
+            raise CorruptionError(f"{found}, {expected}", path=str(self.path))
         file.pwrite(txn_index.encode([aborted]), end)
 
     def aborted(self) -> list[AbortedTxn]:
