@@ -68,6 +68,11 @@ class Admin:
         changes = jvm.java.util.Map.of(resource, jvm.java.util.List.of(change))
         self._admin.incrementalAlterConfigs(changes).all().get()
 
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Let a topic have so many."""
+        total = self._jvm.JClass(f"{_CLIENTS}.admin.NewPartitions").increaseTo(self._jvm.JInt(partitions))
+        self._admin.createPartitions(self._jvm.java.util.Map.of(self._jvm.JString(topic), total)).all().get()
+
     def delete(self, topic: str) -> None:
         self._admin.deleteTopics(self._jvm.java.util.List.of(self._jvm.JString(topic))).all().get()
 
@@ -119,11 +124,13 @@ class Producer:
         if "transactional.id" in given:
             self._producer.initTransactions()
 
-    def send(self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> list[Acknowledged]:
-        """Keys and values to a topic's first partition, as few batches as the configs make of them."""
+    def send(
+        self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]], partition: int = 0
+    ) -> list[Acknowledged]:
+        """Keys and values to a partition, as few batches as the configs make of them."""
         sent = []
         for key, value in records:
-            record = self._record(topic, self._jvm.JInt(0), self._bytes(key), self._bytes(value))
+            record = self._record(topic, self._jvm.JInt(partition), self._bytes(key), self._bytes(value))
             sent.append((key, value, self._producer.send(record)))
         self._producer.flush()
         acknowledged = []

@@ -10,6 +10,8 @@ from types import ModuleType
 from tests.interop.clients import Acknowledged, Admin, Producer
 
 SEGMENT_BYTES = "20000"
+SMALL = {"internal_segment_bytes": SEGMENT_BYTES, "index_interval_bytes": "500"}
+COMPACTED = {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "0.01", "delete_retention_ms": "2000"}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -33,12 +35,10 @@ class Workload:
 
     def start(self) -> None:
         admin = Admin(self._jvm, self._servers)
-        small = {"internal_segment_bytes": SEGMENT_BYTES, "index_interval_bytes": "500"}
-        cleaned = {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "0.01", "delete_retention_ms": "2000"}
-        admin.create(self.plain, **small)
-        admin.create(self.transactional, **small)
-        admin.create(self.compacted, **small, **cleaned)
-        admin.create(self.retained, **small, retention_bytes="60000")
+        admin.create(self.plain, **SMALL)
+        admin.create(self.transactional, **SMALL)
+        admin.create(self.compacted, **SMALL, **COMPACTED)
+        admin.create(self.retained, **SMALL, retention_bytes="60000")
         admin.close()
         for thread in self._threads:
             thread.start()
@@ -72,20 +72,20 @@ class Workload:
     def _write_plain(self, draw: random.Random) -> None:
         producers = [Producer(self._jvm, self._servers, compression_type=codec) for codec in CODECS]
         while not self._stopped.is_set():
-            self._note(draw.choice(producers).send(self.plain, _records(draw)))
+            self._note(draw.choice(producers).send(self.plain, drawn_records(draw)))
         for producer in producers:
             producer.close()
 
     def _write_compacted(self, draw: random.Random) -> None:
         producer = Producer(self._jvm, self._servers)
         while not self._stopped.is_set():
-            self._note(producer.send(self.compacted, _records(draw, tombstones=True)))
+            self._note(producer.send(self.compacted, drawn_records(draw, tombstones=True)))
         producer.close()
 
     def _write_retained(self, draw: random.Random) -> None:
         producer, admin = Producer(self._jvm, self._servers), Admin(self._jvm, self._servers)
         while not self._stopped.is_set():
-            records = self._note(producer.send(self.retained, _records(draw)))
+            records = self._note(producer.send(self.retained, drawn_records(draw)))
             if draw.random() < 0.02:
                 admin.delete_records(self.retained, 0, records[-1].offset)
         producer.close()
@@ -97,7 +97,7 @@ class Workload:
         committing: list[Acknowledged] = []
         while not self._stopped.is_set():
             producer.begin()
-            records = self._note(producer.send(self.transactional, _records(draw)))
+            records = self._note(producer.send(self.transactional, drawn_records(draw)))
             with self._lock:
                 self._committed += committing
             if draw.random() < 0.5:
@@ -115,13 +115,13 @@ class Workload:
             topic, number = f"{self._prefix}.churn-{number}", number + 1
             admin.create(topic, internal_segment_bytes=SEGMENT_BYTES)
             for _ in range(draw.randrange(1, 5)):
-                self._note(producer.send(topic, _records(draw)))
+                self._note(producer.send(topic, drawn_records(draw)))
             admin.delete(topic)
         producer.close()
         admin.close()
 
 
-def _records(draw: random.Random, *, tombstones: bool = False) -> list[tuple[bytes | None, bytes | None]]:
+def drawn_records(draw: random.Random, *, tombstones: bool = False) -> list[tuple[bytes | None, bytes | None]]:
     count = draw.choice((1, 1, 3, 20, 100))
     made: list[tuple[bytes | None, bytes | None]] = []
     for _ in range(count):

@@ -158,7 +158,7 @@ def test_several_directories_are_one_source(spark: SparkSession, logs: Path, tmp
 def test_the_format_can_be_registered_by_hand(spark: SparkSession, logs: Path) -> None:
     session = spark.newSession()
     octavo.spark.register(session)
-    manager = session._jsparkSession.sessionState().dataSourceManager()  # type: ignore[attr-defined]
+    manager = session._jsparkSession.sessionState().dataSourceManager()
     by_hand = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
     by_hand.setAccessible(True)
     assert by_hand.get(manager).containsKey("octavo"), "not only found by itself"
