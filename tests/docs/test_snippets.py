@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# What needs Spark runs in tests/spark, with the session that is there.
+# What needs Spark runs in tests/spark.
 ON_SPARK = ("spark-guide.md", "orders_pipeline.py")
 EXAMPLES = [example for example in sorted((ROOT / "examples").glob("*.py")) if example.name not in ON_SPARK]
 # Where no compiler was, a process says so on stderr; the pages show what the others see.

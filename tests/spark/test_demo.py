@@ -12,7 +12,7 @@ from tests.docs.test_snippets import QUIET, ROOT, blocks
 PIPELINE = ROOT / "examples" / "orders_pipeline.py"
 
 
-def test_the_pipeline_prints_what_the_readme_shows(java: None, tmp_path: Path) -> None:
+def test_the_pipeline_prints_what_the_readme_shows(java: None, tmp_path: Path) -> None:  # T6
     done = subprocess.run(
         [sys.executable, PIPELINE], cwd=tmp_path, env=QUIET, capture_output=True, text=True, check=False
     )

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import doctest
+import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.docs.test_snippets import ROOT, blocks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-GUIDE = ROOT / "docs" / "spark-guide.md"
+import pytest
 
 
-def test_the_guide_runs(spark: SparkSession, tmp_path: Path) -> None:
-    # The JVM has a working directory of its own: paths are made absolute.
-    text = "\n".join(blocks(GUIDE, "pycon")).replace("build/guide", str(tmp_path / "guide"))
-    text = text.replace("tests/data", str(ROOT / "tests" / "data"))
-    session = doctest.DocTestParser().get_doctest(text, {}, GUIDE.name, str(GUIDE), 0)
-    assert len(session.examples) > 25
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    assert doctest.DocTestRunner(optionflags=flags).run(session).failed == 0
+@pytest.mark.usefixtures("java")
+def test_the_guide_runs(tmp_path: Path) -> None:  # T6
+    command = [sys.executable, "-m", "tests.spark.guide_driver", str(tmp_path)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-3000:]}"
