@@ -178,6 +178,13 @@ def test_what_is_read_is_not_written_to(logs: Path, form: str, place: str) -> No
     assert {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.parametrize("spelling", ["file:{}", "file://{}"])
+def test_what_is_read_by_its_url_is_not_written_to(logs: Path, spelling: str) -> None:
+    run = octavo("cat", spelling.format(logs), "--output", str(logs / "new"))
+    assert run.exit == 2
+    assert "which is read, expected a place outside of it" in run.stderr
+
+
 def test_an_output_that_cannot_be_made_is_told_by_its_name(logs: Path, tmp_path: Path) -> None:
     run = octavo("cat", str(logs), "--output", str(tmp_path / "no" / "file"))
     assert run == Run(1, "", f"octavo: {tmp_path}/no/file: No such file or directory\n")

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from octavo.scan.location import local_path
+
 
 def is_replaceable(output: str) -> bool:
     """Whether a new file can take the place; not that of a device or a pipe, which are written to."""
@@ -25,8 +27,9 @@ def place_around(output: str, logdirs: Sequence[str]) -> str | None:
     """The one of the places that are read in which the output lies: it could take the place of what is read."""
     path = Path(output).resolve()
     for place in logdirs:
-        root = Path(place).resolve()
-        if "://" not in place and (root if root.is_dir() else root.parent) in (path, *path.parents):
+        local = local_path(place)
+        root = None if local is None else Path(local).resolve()
+        if root is not None and (root if root.is_dir() else root.parent) in (path, *path.parents):
             return place
     return None
 
