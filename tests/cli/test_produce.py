@@ -1,10 +1,8 @@
-"""`octavo produce`: every form of input, where records go, what is refused; and `octavo consume` beside it."""
+"""`octavo produce`: every form of input, where records go, what is refused."""
 
 from __future__ import annotations
 
 import io
-import json
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,12 +14,11 @@ import pytest
 
 import octavo as library
 from octavo.format.record import Header
-from octavo.scan.api import IsolationLevel
-from octavo.scan.records import ConsumerRecord
 from octavo.storage.append import AppendResult
 from octavo.storage.partition_log import PartitionLog
 from tests.cli.owners import locked, rows, state
-from tests.cli.runs import Run, octavo
+from tests.cli.producing import produce, records
+from tests.cli.runs import octavo
 
 LINES = b"k1\tv1\nk2\tv2\r\n\tempty key\n"
 JSON = """{"topic":"x","partition":1,"offset":9,"timestamp":7,"timestampType":"CreateTime","key":"k","value":"é",\
@@ -30,24 +27,6 @@ JSON = """{"topic":"x","partition":1,"offset":9,"timestamp":7,"timestampType":"C
 {"key":null,"value":{"base64":"/wA="},"timestamp":-1,"headers":[]}
 {"partition":0}
 """
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    assert octavo("create", str(tmp_path / "logs"), "--topic", "t", "--partitions", "2").exit == 0
-    return tmp_path / "logs"
-
-
-def produce(store: Path, given: bytes, *options: str, topic: str = "t") -> Run:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        return octavo("produce", str(store), "--topic", topic, *options)
-
-
-def records(
-    store: Path, topic: str = "t", isolation_level: IsolationLevel = "read_uncommitted"
-) -> list[ConsumerRecord]:
-    return list(library.scan(store, topics=[topic], isolation_level=isolation_level).records())
 
 
 def test_lines_are_values(store: Path) -> None:
@@ -184,8 +163,17 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b'{"value":1}', ["--format", "json"], "line 1: the value is a number, expected a text, null or"),
         (b'{"value":{"base64":"?"}}', ["--format", "json"], "line 1: the value cannot be read"),
         (b'{"headers":{}}', ["--format", "json", "--bytes", "hex"], ""),
-        (b'{"headers":[1]}', ["--format", "json"], "line 1: headers are a list, expected a list of"),
-        (b'{"timestamp":"now"}', ["--format", "json"], "line 1: timestamp is a text, expected a number"),
+        (b'{"headers":"h"}', ["--format", "json"], "line 1: headers are a text, expected a list of"),
+        (b'{"headers":[{"key":"h"},1]}', ["--format", "json"], "line 1: header 2 is a number, expected an object"),
+        (b'{"headers":[{"key":null}]}', ["--format", "json"], "line 1: header 1 has null as its key, expected a text"),
+        (b'{"timestamp":"now"}', ["--format", "json"], "line 1: timestamp is a text, expected a whole number"),
+        (b'{"timestamp":1.5}', ["--format", "json"], "line 1: timestamp is 1.5, expected a whole number"),
+        (b'{"timestamp":1%s}' % (b"0" * 19), ["--format", "json"], "line 1: timestamp 10000000000000000000, expected"),
+        (b'\n{"timestamp":-5}', ["--format", "json"], "line 2: timestamp -5, expected 0 or more"),
+        (b'{}\n{"partition":9}', ["--format", "json"], "line 2: there is no partition t-9, expected 0 to 1"),
+        (b"", ["--key-separator", ""], "key.separator is '', expected at least one character"),
+        (b"", ["--property", "headers.separator="], "headers.separator is '', expected at least one character"),
+        (b"", ["--producer-property", "zz=1"], "zz is no producer config (expected one of acks, batch.size,"),
         (b"garbage!", ["--format", "arrow"], "no Arrow data"),
         (b"garbage!", ["--format", "parquet"], "no Parquet file"),
         (b"", ["--producer-property", "linger=5"], "linger is no producer config (nearest: linger.ms)"),
@@ -198,6 +186,51 @@ def test_what_is_refused(store: Path, given: bytes, options: list[str], words: s
         assert run.exit == 1 and words in run.stderr and "Traceback" not in run.stderr
     else:
         assert run.exit == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"value": [1]}, "column 'value' is of type int64, expected binary"),
+        ({"key": [1.5]}, "column 'key' is of type double, expected binary"),
+        ({"timestamp": ["now"]}, "column 'timestamp' is of type string, expected timestamp[ms]"),
+        ({"timestamp": pa.array([1], pa.timestamp("ns"))}, "column 'timestamp' is of type timestamp[ns], expected"),
+        ({"timestamp": [5, -5]}, "row 1: timestamp -5, expected 0 or more"),
+        ({"partition": ["x"]}, "column 'partition' is of type string, expected int32"),
+        ({"partition": [0, None, 9]}, "row 2: there is no partition t-9, expected 0 to 1"),
+        ({"headers": ["h"]}, "column 'headers' is of type string, expected list<item"),
+        ({"headers": [[{"key": 1, "value": b""}]]}, "column 'headers.key' is of type int64, expected binary"),
+        ({"headers": [[{"name": "h"}]]}, "column 'headers' is of type list<"),
+    ],
+)
+def test_columns_that_are_refused(store: Path, tmp_path: Path, columns: dict[str, object], words: str) -> None:
+    file = tmp_path / "records.parquet"
+    pq.write_table(pa.table(columns), file)
+    run = octavo("produce", str(store), "--topic", "t", "--file", str(file))
+    assert (run.exit, run.stdout) == (1, "") and run.stderr.startswith(f"octavo: {file}: {words}")
+
+
+def test_an_error_names_the_file_and_says_what_was_appended(store: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
+    files[0].write_text('{"partition":0}\n{"partition":0}\n')
+    files[1].write_text('{"partition":1}\n{"partition":2}\n')
+    run = octavo("produce", str(store), "--topic", "t", "--file", str(files[0]), "--file", str(files[1]))
+    assert run.exit == 1 and run.stdout == "t-0: 2 offsets, 0 to 1\nt-1: 1 offset, 0 to 0\n"
+    assert run.stderr == f"octavo: {files[1]}: line 2: there is no partition t-2, expected 0 to 1\n"
+
+
+def test_what_the_log_refuses_names_line_and_partition(store: Path) -> None:
+    configs = ["--config", "cleanup.policy=compact", "--config", "segment.bytes=1000"]
+    octavo("create", str(store), "--topic", "u", "--partitions", "1", *configs)
+    lines = b'{"key":"k"}\n\n{"value":"no key"}\n'
+    run = produce(store, lines, "--format", "json", "--producer-property", "linger.ms=60000", topic="u")
+    assert run.stderr.startswith("octavo: line 3: u-0: 1 of the batch's records are refused; the first is record 1: no")
+    run = produce(store, b"k\t" + b"v" * 1000, "--key-separator", "\\t", topic="u")
+    assert run.stderr == "octavo: line 1: u-0: a set of 1071 bytes, expected at most segment.bytes, 1000\n"
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"key": ["k"], "value": ["v" * 1000]}), sink)
+    run = produce(store, sink.getvalue(), "--format", "parquet", topic="u")
+    assert run.stderr == "octavo: u-0: a set of 1071 bytes, expected at most segment.bytes, 1000\n"
 
 
 def test_an_unknown_topic(store: Path) -> None:
@@ -222,80 +255,3 @@ def test_a_locked_directory_is_refused(store: Path) -> None:
             run = octavo(command, str(store), "--topic", "t")
             assert run.exit == 1 and "lock" in run.stderr
         assert state(store) == before
-
-
-def consume(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "octavo", "consume", str(store), *options]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
-
-
-def test_a_group_goes_on_where_it_was(store: Path) -> None:  # L5
-    produce(store, b"k\t1\nk\t2\nk\t3\n", "--key-separator", "\\t")
-    first = consume(store, "--topic", "t", "--group", "g", "--max-messages", "2", "--format", "raw")
-    assert (first.returncode, first.stdout, first.stderr) == (0, "1\n2\n", "")
-    produce(store, b"k\t4\n", "--key-separator", "\\t")
-    second = consume(store, "--topic", "t", "--group", "g")
-    assert [json.loads(line)["value"] for line in second.stdout.splitlines()] == ["3", "4"]
-    assert consume(store, "--include", "t.*", "--group", "g").stdout == ""
-    whole = ("--topic", "t", "--format", "csv", "--from-beginning", "--timeout-ms", "1")
-    assert len(consume(store, *whole).stdout.splitlines()) == 5
-    dumped = octavo("dump-log", "--offsets-decoder", "--files", str(next(store.glob("__consumer_offsets-*/*.log"))))
-    assert dumped.exit == 0
-
-
-def test_consumer_properties(store: Path) -> None:
-    produce(store, b"k\t1\nk\t2\n", "--key-separator", "\\t")
-    (partition,) = {record.partition for record in records(store)}
-    latest = ("--topic", "t", "--group", "g", "--consumer-property", "auto.offset.reset=latest")
-    assert consume(store, *latest).stdout == ""
-    uncommitted = ("--topic", "t", "--group", "h", "--consumer-property", "enable.auto.commit=false", "--format", "raw")
-    assert consume(store, *uncommitted).stdout == consume(store, *uncommitted).stdout == "1\n2\n"
-    one = ("--topic", "t", "--partition", str(1 - partition), "--isolation-level", "read_committed", "--bytes", "hex")
-    assert consume(store, *one).stdout == ""
-    unknown = consume(store, "--topic", "u")
-    assert unknown.returncode == 1 and "there is no topic u" in unknown.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ([], "which topics?"),
-        (["--include", "t", "--partition", "0"], "give one --topic"),
-        (["--include", "("], "--include is '(', expected a regular expression"),
-        (["--topic", "t", "--offset", "0"], "give --partition"),
-        (["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"], "no --from-beginning"),
-        (["--topic", "t", "--partition", "0", "--offset", "-1"], "'-1' is no offset, expected a number, earliest or"),
-        (["--topic", "t", "--group", "a", "--consumer-property", "group.id=b"], "--group is 'a', group.id is 'b'"),
-    ],
-)
-def test_lines_that_consume_refuses(store: Path, options: list[str], words: str) -> None:
-    run = octavo("consume", str(store), *options)
-    assert run.exit == 2 and words in run.stderr
-
-
-def test_a_partition_from_an_offset_on(store: Path) -> None:
-    """Whatever the group has committed; it goes on from there."""
-    produce(store, b"k\t1\nk\t2\nk\t3\n", "--key-separator", "\\t")
-    (partition,) = {record.partition for record in records(store)}
-    one = ("--topic", "t", "--partition", str(partition), "--format", "raw", "--group", "g")
-    assert consume(store, *one, "--offset", "latest").stdout == ""
-    assert consume(store, *one, "--offset", "1", "--max-messages", "1").stdout == "2\n"
-    assert consume(store, *one, "--consumer-property", "group.id=g").stdout == "3\n"
-    assert consume(store, *one, "--offset", "earliest").stdout == "1\n2\n3\n"
-
-
-def test_records_are_printed_before_the_wait_for_more(store: Path) -> None:
-    produce(store, b"value\n")
-    line = [sys.executable, "-m", "octavo", "consume", str(store), "--topic", "t", "--format", "raw"]
-    with subprocess.Popen([*line, "--timeout-ms", "1000000"], stdout=subprocess.PIPE) as waiting:
-        assert waiting.stdout is not None
-        assert waiting.stdout.readline() == b"value\n"
-        waiting.kill()
-
-
-def test_records_are_printed_before_the_error_of_others(store: Path) -> None:
-    produce(store, b'{"partition":0,"value":"sound"}\n{"partition":1,"value":"damaged"}', "--format", "json")
-    (path,) = store.glob("t-1/*.log")
-    path.write_bytes(path.read_bytes().replace(b"damaged", b"Damaged"))
-    run = consume(store, "--topic", "t", "--format", "raw", "--group", "g")
-    assert (run.returncode, run.stdout) == (1, "sound\n") and "t-1: the batch at offset 0 is damaged" in run.stderr

@@ -63,7 +63,7 @@ def _report(arguments: list[str]) -> int:
     except UsageError as error:
         return _fail(str(error), settings, code=2)
     except OctavoError as error:
-        return _fail(str(error), settings)
+        return _fail(_placed(error), settings)
     except OSError as error:
         problem = str(error.strerror or error)
         return _fail(f"{error.filename}: {problem}" if error.filename else problem, settings)
@@ -122,6 +122,11 @@ def _flush() -> None:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at its exit
         raise
+
+
+def _placed(error: OctavoError) -> str:
+    """What went wrong, behind where: who passed the error on has noted the places, the outermost last."""
+    return ": ".join([*reversed(getattr(error, "__notes__", [])), str(error)])
 
 
 def _fail(sentence: str, settings: Settings, code: int = 1) -> int:

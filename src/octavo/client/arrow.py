@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError
-from octavo.format.arrow import from_arrow
+from octavo.format.arrow import cast_column, from_arrow, milliseconds
 from octavo.kernels.columns import RecordColumns
 
 # What a record has of its own; a scan gives more, which the log decides.
@@ -43,8 +43,8 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
         raise EncodingError(f"{type(data).__name__} is no Arrow data, {expected}")
 
 
-def columns_of(batch: pa.RecordBatch, now_ms: int) -> RecordColumns:
-    """The columns to encode; a timestamp that is missing, null or -1 is now."""
+def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColumns:
+    """The columns to encode; a timestamp that is missing, null or -1 is now. Errors count rows from the first one."""
     unknown = set(batch.schema.names) - set(KNOWN)
     if unknown:
         raise EncodingError(f"column {min(unknown)!r} is not one of a record: {', '.join(KNOWN)}")
@@ -52,29 +52,25 @@ def columns_of(batch: pa.RecordBatch, now_ms: int) -> RecordColumns:
     chosen = batch.select(taken)
     if "timestamp" in taken and chosen.column("timestamp").null_count:
         slot = taken.index("timestamp")
-        times = pc.fill_null(_milliseconds(chosen.column(slot)), -1)
+        times = pc.fill_null(milliseconds(chosen.column(slot)), -1)
         chosen = chosen.set_column(slot, "timestamp", times)
     columns = from_arrow(chosen)
     columns.timestamp = columns.timestamp[: columns.rows]
     missing = columns.timestamp == -1
     if missing.any():
         columns.timestamp = np.where(missing, now_ms, columns.timestamp)
-    if columns.rows and columns.timestamp.min() < 0:
-        raise EncodingError(f"timestamp {columns.timestamp.min()}, expected 0 or more")
+    negative = np.flatnonzero(columns.timestamp < 0)
+    if len(negative):
+        found = f"row {first_row + negative[0]}: timestamp {columns.timestamp[negative[0]]}"
+        raise EncodingError(f"{found}, expected 0 or more")
     return columns
-
-
-def _milliseconds(times: pa.Array) -> pa.Array:
-    return (
-        times.cast(pa.int64()) if pa.types.is_integer(times.type) else times.cast(pa.timestamp("ms")).cast(pa.int64())
-    )
 
 
 def named_partitions(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
     """The partition that each row names, -1 where it names none; None without such a column."""
     if "partition" not in batch.schema.names:
         return None
-    column = pc.fill_null(batch.column("partition").cast(pa.int32()), NO_PARTITION)
+    column = pc.fill_null(cast_column("partition", batch.column("partition"), pa.int32()), NO_PARTITION)
     return np.asarray(column.to_numpy(zero_copy_only=False), np.int32)
 
 

@@ -30,6 +30,7 @@ from octavo.errors import (
     TransactionAbortedError,
     UnknownTopicOrPartitionError,
 )
+from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
@@ -84,8 +85,9 @@ class Producer:
             raise IllegalStateError(self._refusal)
         if timestamp is None:
             timestamp = self._time_ms()
-        elif timestamp < 0:
-            raise InvalidTimestampError(f"timestamp {timestamp}, expected 0 or more")
+        elif not 0 <= timestamp <= INT64_MAX:
+            expected = "0 or more" if timestamp < 0 else f"at most {INT64_MAX}"
+            raise InvalidTimestampError(f"timestamp {timestamp}, expected {expected}")
         encoded_headers = encode_headers(headers) if headers else NO_HEADERS
         queues = self._topics.get(topic) or self._queues(topic)
         if partition is not None:

@@ -70,7 +70,7 @@ class Sender:
             data = batch.encoded.restore() if batch.attempts else batch.encoded.view
             result = log.append_as_leader(data, leader_epoch=log.leader_epoch, trusted=True)
         except (RecordTooLargeError, RecordBatchTooLargeError) as error:
-            return self._split(queue, batch) if count > 1 else batch.fail(error)
+            return self._split(queue, batch) if count > 1 else _fail(batch, error)
         except OutOfOrderSequenceError as error:
             return self._begin_epoch(queue, batch, error)
         except InvalidProducerEpochError as error:
@@ -78,7 +78,7 @@ class Sender:
         except KafkaStorageError as error:  # the log may have the batch or not: it is tried again with its sequence
             return self._retry(queue, batch, error)
         except AppendRejected as error:
-            return batch.fail(error)
+            return _fail(batch, error)
         if self._identity.is_idempotent:
             queue.advance_sequence(count)
         return batch.complete(result.first_offset, result.log_append_time)
@@ -132,3 +132,9 @@ class Sender:
                 DeliveryTimeoutError(f"{batch.topic}-{batch.partition}: {waited}; the last error: {error}")
             )
         return batch.fail(error)
+
+
+def _fail(batch: ProducerBatch, error: AppendRejected) -> list[Callback]:
+    """Refuse a batch; the log does not say which partition it is."""
+    error.add_note(f"{batch.topic}-{batch.partition}")
+    return batch.fail(error)

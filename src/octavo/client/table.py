@@ -50,6 +50,14 @@ class BatchForm(NamedTuple):
     ratio: float
 
 
+class RowSource(NamedTuple):
+    """A record batch, the number of its first row in all of the data, and the time of rows without one."""
+
+    batch: pa.RecordBatch
+    first_row: int
+    now_ms: int
+
+
 class RowRange(NamedTuple):
     """Rows of columns, from `first` up to, not including, `end`."""
 
@@ -59,15 +67,18 @@ class RowRange(NamedTuple):
 
 
 def rows_by_partition(
-    batch: pa.RecordBatch, queues: TopicQueues, now_ms: int, *, ignore_keys: bool
+    source: RowSource, queues: TopicQueues, *, ignore_keys: bool
 ) -> Iterator[tuple[PartitionQueue, RowRange]]:
     """The rows of a record batch, each partition's behind one another and in their order."""
     from octavo.client import arrow  # pyarrow takes long to import
 
-    columns = arrow.columns_of(batch, now_ms)
+    batch, first_row, now_ms = source
+    columns = arrow.columns_of(batch, now_ms, first_row)
     named = arrow.named_partitions(batch)
     if not columns.rows:
         return
+    if named is not None:
+        _check_partitions(named, queues, first_row)
     if named is None and queues.count == 1:
         yield queues.queue(0), RowRange(columns, 0, columns.rows)
         return
@@ -76,11 +87,18 @@ def rows_by_partition(
         chosen = chosen.astype(np.uint16)  # which numpy sorts by radix
     counts = np.bincount(chosen)
     if counts.max() < columns.rows:
-        columns = arrow.columns_of(arrow.in_order(batch, np.argsort(chosen, kind="stable")), now_ms)
+        columns = arrow.columns_of(arrow.in_order(batch, np.argsort(chosen, kind="stable")), now_ms, first_row)
     ends = np.cumsum(counts)
     for number in np.flatnonzero(counts).tolist():
         end = int(ends[number])
         yield queues.queue(number), RowRange(columns, end - int(counts[number]), end)
+
+
+def _check_partitions(named: NDArray[np.int32], queues: TopicQueues, first_row: int) -> None:
+    wrong = np.flatnonzero((named < -1) | (named >= queues.count))
+    if len(wrong):
+        found = f"row {first_row + wrong[0]}: there is no partition {queues.topic}-{named[wrong[0]]}"
+        raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {queues.count - 1}")
 
 
 def _partitions(
@@ -89,9 +107,6 @@ def _partitions(
     """The partition of each row: the one that it names, else its key's, else the sticky one."""
     rows = columns.rows
     chosen = np.full(rows, -1, np.int32) if named is None else named.copy()
-    if named is not None and len(wrong := named[(named < -1) | (named >= queues.count)]):
-        expected = f"expected 0 to {queues.count - 1}"
-        raise UnknownTopicOrPartitionError(f"there is no partition {queues.topic}-{wrong[0]}, {expected}")
     open_rows = chosen < 0
     if columns.key is not None and not ignore_keys and open_rows.any():
         keyed = open_rows & _valid(columns.key, rows)

@@ -16,6 +16,7 @@ from octavo.client.table import (
     BatchForm,
     EncodeBuffer,
     RowRange,
+    RowSource,
     cut,
     encode,
     rows_by_partition,
@@ -44,8 +45,11 @@ class TableSender:
         buffer, clock = EncodeBuffer(), self._parts.environment.clock
         ignore_keys = self._parts.config.partitioner_ignore_keys
         queues.refresh()
+        first_row = 0
         for batch in arrow.record_batches(data):
-            for queue, rows in rows_by_partition(batch, queues, clock.time_ms(), ignore_keys=ignore_keys):
+            source = RowSource(batch, first_row, clock.time_ms())
+            first_row += batch.num_rows
+            for queue, rows in rows_by_partition(source, queues, ignore_keys=ignore_keys):
                 self._accumulator.flush(queue)
                 for part, table in cut(rows, form := self._form(queue)):
                     yield self._append_set(queue, part, table, form, buffer)
@@ -66,6 +70,7 @@ class TableSender:
             try:
                 result = queue.log.append_as_leader(view, leader_epoch=queue.log.leader_epoch, trusted=True)
             except KafkaError as error:
+                error.add_note(str(queue.name))
                 if not isinstance(error, AppendRejected):
                     self._parts.lose_track()
                 if self._parts.transaction is not None:

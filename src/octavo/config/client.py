@@ -21,5 +21,5 @@ def parse_client(
     given |= {name.replace("_", "."): value for name, value in named.items() if value is not None}
     for name in given:
         if name not in keys:
-            raise unknown(what, name, keys)
+            raise unknown(what, name, keys, f"expected one of {', '.join(keys)}")
     return {keys[name].attribute: keys[name].parse(value) for name, value in given.items()}

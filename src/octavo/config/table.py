@@ -71,12 +71,12 @@ def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dic
     return topic, broker
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> ConfigError:
-    """The error for a name that is not known as such, with the name that was probably meant."""
+def unknown(what: str, name: str, known: Iterable[str], listed: str = "`octavo config` lists them") -> ConfigError:
+    """The error for a name that is not known as such, with the name that was probably meant, or where all are."""
     if name in REMOVED:
         return ConfigError(f"{name} is no {what}: Kafka 4.0 removed it")
     if name in SYNONYMS and what == "topic config":
         return ConfigError(f"{name} is a broker config, expected a topic config: {SYNONYMS[name][0].name}")
     nearest = get_close_matches(name, list(known), n=1)
-    hint = f"nearest: {nearest[0]}" if nearest else "`octavo config` lists them"
+    hint = f"nearest: {nearest[0]}" if nearest else listed
     return ConfigError(f"{name} is no {what} ({hint})")

@@ -50,13 +50,13 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
         known = ", ".join(field.name for field in FIELDS.values())
         raise EncodingError(f"column {min(unknown)!r} is not one of a record: {known}")
     columns = RecordColumns(
-        _int64(given["offset"], pa.int64()) if "offset" in given else np.arange(rows, dtype=np.int64),
-        _int64(given["timestamp"], pa.timestamp("ms")) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
-        _column(given.get("key")),
-        _column(given.get("value")),
+        _offsets(given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
+        _timestamps(given["timestamp"]) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
+        _column("key", given.get("key")),
+        _column("value", given.get("value")),
         rows=rows,
     )
-    if "headers" in given:
+    if "headers" in given and not pa.types.is_null(given["headers"].type):
         _add_headers(columns, given["headers"])
     return columns
 
@@ -98,18 +98,40 @@ def _text(keys: pa.Array) -> pa.Array:
     return keys
 
 
-def _int64(array: pa.Array, kind: pa.DataType) -> NDArray[np.int64]:
-    if array.null_count:
-        raise EncodingError(f"{array.null_count} nulls in a column of offsets or timestamps, expected none")
-    plain = array.cast(pa.int64()) if pa.types.is_integer(array.type) else array.cast(kind).cast(pa.int64())
+def cast_column(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as another type; EncodingError where it cannot be."""
+    try:
+        return array.cast(kind)
+    except pa.ArrowException as error:
+        raise EncodingError(f"column {name!r} is of type {array.type}, expected {kind}: {error}") from None
+
+
+def milliseconds(times: pa.Array) -> pa.Array:
+    """Timestamps as numbers; a column of integers has them already."""
+    if not pa.types.is_integer(times.type):
+        times = cast_column("timestamp", times, pa.timestamp("ms"))
+    return cast_column("timestamp", times, pa.int64())
+
+
+def _offsets(array: pa.Array) -> NDArray[np.int64]:
+    return _int64(cast_column("offset", array, pa.int64()))
+
+
+def _timestamps(array: pa.Array) -> NDArray[np.int64]:
+    return _int64(milliseconds(array))
+
+
+def _int64(plain: pa.Array) -> NDArray[np.int64]:
+    if plain.null_count:
+        raise EncodingError(f"{plain.null_count} nulls in a column of offsets or timestamps, expected none")
     return np.frombuffer(plain.buffers()[1], np.int64)[plain.offset : plain.offset + len(plain)]
 
 
-def _column(array: pa.Array | None) -> BinaryColumn | None:
+def _column(name: str, array: pa.Array | None) -> BinaryColumn | None:
     if array is None or pa.types.is_null(array.type):
         return None
     if not pa.types.is_binary(array.type) and not pa.types.is_string(array.type):
-        array = array.cast(pa.binary())
+        array = cast_column(name, array, pa.binary())
     if array.offset % 8 and array.null_count:
         array = pa.concat_arrays([array])  # a bitmap must begin at a byte
     validity, offsets, data = array.buffers()
@@ -121,6 +143,7 @@ def _column(array: pa.Array | None) -> BinaryColumn | None:
 
 
 def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
+    _check_headers(headers.type)
     if headers.null_count:
         headers = headers.fill_null([])
     if headers.offset % 8:
@@ -131,8 +154,23 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
         raise EncodingError(f"{keys.null_count} headers without a key, expected none")
     ends = headers.offsets.cast(pa.int32())
     columns.header_offsets = np.frombuffer(ends.buffers()[1], np.int32)[ends.offset : ends.offset + len(headers) + 1]
-    columns.header_key, columns.header_value = _column(keys), _column(entries.field("value"))
+    columns.header_key = _column("headers.key", keys)
+    columns.header_value = _column("headers.value", entries.field("value"))
     columns.header_rows = len(entries)
+
+
+def _check_headers(kind: pa.DataType) -> None:
+    """Refuse what is neither a list of structs with key and value nor a map, which is laid out as such a list."""
+    if pa.types.is_map(kind):
+        return
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if (
+        is_list
+        and pa.types.is_struct(kind.value_type)
+        and {"key", "value"} <= {field.name for field in kind.value_type}
+    ):
+        return
+    raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS[Column.HEADERS].type}")
 
 
 _MAKERS: dict[Column, Callable[[RecordColumns], pa.Array]] = {

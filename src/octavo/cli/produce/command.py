@@ -14,11 +14,12 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, many, print_json, topic_option
 from octavo.cli.owner import Terms, owned_as
 from octavo.cli.produce.json_lines import read_json
-from octavo.cli.produce.lines import Input, LineForm, read_lines
+from octavo.cli.produce.lines import LineForm, read_lines
 from octavo.cli.produce.options import produce_options
+from octavo.cli.produce.send import send_records, send_table
 from octavo.client.log_dir import LogDir
 from octavo.client.producer import Producer
-from octavo.errors import UnknownTopicOrPartitionError
+from octavo.errors import OctavoError, UnknownTopicOrPartitionError
 
 _BY_SUFFIX = {
     ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow",
@@ -61,57 +62,54 @@ def command(
             raise UnknownTopicOrPartitionError(
                 f"there is no topic {topic} in {', '.join(logdirs)}; make it with create"
             )
-        before = _ends(logs, topic)
-        with _sending(logs.producer(configs)) as producer:
+        producer = logs.producer(configs)
+        with _reporting(logs, topic, as_json=as_json, is_transaction=only is None), _sending(producer):
             for path in files or ("-",):
                 kind = form or _BY_SUFFIX.get(Path(path).suffix.lower(), "lines")
                 with _opened(path) as source:
                     if kind in ("arrow", "parquet"):
-                        _send_table(producer, topic, source, kind, repartition)
+                        send_table(producer, topic, source, kind, repartition=repartition)
                     else:
                         records = read_json(source, shown) if kind == "json" else read_lines(source, line_form)
-                        _send(producer, topic, records, repartition)
-        _report(topic, before, _ends(logs, topic), as_json)
+                        send_records(producer, topic, records, repartition=repartition)
 
 
 @contextmanager
-def _sending(producer: Producer) -> Iterator[Producer]:
+def _reporting(logs: LogDir, topic: str, *, as_json: bool, is_transaction: bool) -> Iterator[None]:
+    """Say which offsets were appended within the block, also where an error ends it, unless that aborts them all."""
+    before = _ends(logs, topic)
+    try:
+        yield
+    except Exception:
+        if not is_transaction:
+            _report(topic, before, _ends(logs, topic), as_json)
+        raise
+    _report(topic, before, _ends(logs, topic), as_json)
+
+
+@contextmanager
+def _sending(producer: Producer) -> Iterator[None]:
     """Within the block records are sent; at its end all of them are appended, or the error is raised."""
     with producer:
         if producer.config.transactional_id is None:
-            yield producer
+            yield
             return
         with producer.transaction():
-            yield producer
-
-
-def _send(producer: Producer, topic: str, records: Iterator[Input], repartition: bool) -> None:
-    errors: list[Exception] = []
-    for record in records:
-        partition = None if repartition else record.partition
-        future = producer.send(topic, record.value, record.key, record.headers, partition, record.timestamp)
-        future.add_errback(errors.append)
-        if errors:
-            break
-    producer.flush()
-    if errors:
-        raise errors[0]
-
-
-def _send_table(producer: Producer, topic: str, source: BinaryIO, kind: str, repartition: bool) -> None:
-    from octavo.client.arrow import read_arrow, read_parquet, without_partitions  # pyarrow takes long to import
-
-    batches = read_arrow(source) if kind == "arrow" else read_parquet(source)
-    producer.send_table(topic, without_partitions(batches) if repartition else batches)
+            yield
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
+    """A source to read; an error within the block says which one it was."""
     if path == "-":
         yield sys.stdin.buffer
         return
     with Path(path).open("rb") as file:
-        yield file
+        try:
+            yield file
+        except OctavoError as error:
+            error.add_note(path)
+            raise
 
 
 def _ends(logs: LogDir, topic: str) -> dict[int, int]:

@@ -40,19 +40,28 @@ def read_json(lines: Iterable[bytes], shown: str) -> Iterator[Input]:
 
 
 def _record(fields: dict[str, Any], read: Read, number: int) -> Input:
-    headers = fields.get("headers") or []
-    if not isinstance(headers, list) or not all(
-        isinstance(header, dict) and isinstance(header.get("key"), str) for header in headers
-    ):
-        raise InputError(f'line {number}: headers are {_kind(headers)}, expected a list of {{"key", "value"}}')
     timestamp = _integer(fields, "timestamp", number)
     return Input(
         _content(fields.get("key"), read, number, "the key"),
         _content(fields.get("value"), read, number, "the value"),
-        tuple((header["key"], _content(header.get("value"), read, number, "a header")) for header in headers),
+        tuple(_headers(fields.get("headers") or [], read, number)),
         _integer(fields, "partition", number),
         None if timestamp == _NO_TIMESTAMP else timestamp,
+        number,
     )
+
+
+def _headers(found: object, read: Read, number: int) -> Iterator[tuple[str, bytes | None]]:
+    if not isinstance(found, list):
+        raise InputError(f'line {number}: headers are {_kind(found)}, expected a list of {{"key", "value"}}')
+    for place, header in enumerate(found, 1):
+        if not isinstance(header, dict):
+            raise InputError(f'line {number}: header {place} is {_kind(header)}, expected an object {{"key", "value"}}')
+        if not isinstance(header.get("key"), str):
+            raise InputError(
+                f"line {number}: header {place} has {_kind(header.get('key'))} as its key, expected a text"
+            )
+        yield header["key"], _content(header.get("value"), read, number, f"header {place}")
 
 
 def _content(found: object, read: Read, number: int, what: str) -> bytes | None:
@@ -72,7 +81,8 @@ def _integer(fields: dict[str, Any], name: str, number: int) -> int | None:
     found = fields.get(name)
     if found is None or (isinstance(found, int) and not isinstance(found, bool)):
         return found
-    raise InputError(f"line {number}: {name} is {_kind(found)}, expected a number")
+    shown = found if isinstance(found, float) else _kind(found)
+    raise InputError(f"line {number}: {name} is {shown}, expected a whole number")
 
 
 def _kind(found: object) -> str:

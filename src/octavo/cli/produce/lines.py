@@ -22,6 +22,7 @@ class Input(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...] = ()
     partition: int | None = None
     timestamp: int | None = None
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,9 @@ class LineForm:
                 raise InputError(f"{name} is {text!r}, expected true or false") from None
         if key_separator is not None:
             values |= {"parse_key": True, "key_separator": key_separator}
+        for name, attribute in known.items():
+            if values.get(attribute) == "" and name != "null.marker":
+                raise InputError(f"{name} is '', expected at least one character")
         return cls(**values)  # type: ignore[arg-type]
 
 
@@ -72,7 +76,7 @@ def read_lines(lines: Iterable[bytes], form: LineForm) -> Iterator[Input]:
         if form.parse_key:
             text, rest = _cut(rest, separator, number, "a key")
             key = content(text)
-        yield Input(key, content(rest), headers)
+        yield Input(key, content(rest), headers, line=number)
 
 
 def _cut(text: bytes, at: bytes, number: int, what: str) -> tuple[bytes, bytes]:

@@ -1,0 +1,58 @@
+"""The records of one source, sent: an error says in which line it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO, NamedTuple
+
+from octavo.cli.produce.lines import Input
+from octavo.client.producer import Producer
+from octavo.errors import OctavoError, RecordsRejected
+
+
+class Failure(NamedTuple):
+    """A record that is not in the log."""
+
+    line: int
+    error: Exception
+
+
+def send_records(producer: Producer, topic: str, records: Iterator[Input], *, repartition: bool) -> None:
+    """Send records and wait for them; the first error ends it."""
+    failures: list[Failure] = []
+    for record in records:
+        partition = None if repartition else record.partition
+        try:
+            future = producer.send(topic, record.value, record.key, record.headers, partition, record.timestamp)
+        except OctavoError as error:
+            error.add_note(f"line {record.line}")
+            raise
+        future.add_errback(partial(_note, failures, record.line))
+        if failures:
+            break
+    producer.flush()
+    if failures:
+        raise _first_error(failures)
+
+
+def send_table(producer: Producer, topic: str, source: BinaryIO, kind: str, *, repartition: bool) -> None:
+    """Send the rows of an Arrow or Parquet source."""
+    from octavo.client.arrow import read_arrow, read_parquet, without_partitions  # pyarrow takes long to import
+
+    batches = read_arrow(source) if kind == "arrow" else read_parquet(source)
+    producer.send_table(topic, without_partitions(batches) if repartition else batches)
+
+
+def _note(failures: list[Failure], line: int, error: Exception) -> None:
+    failures.append(Failure(line, error))
+
+
+def _first_error(failures: list[Failure]) -> Exception:
+    """With the line of the record that is to blame, where it is known: a batch is refused as a whole."""
+    line, error = failures[0]
+    lines = [failure.line for failure in failures if failure.error is error]
+    if isinstance(error, RecordsRejected) and error.record_errors:
+        line = lines[min(error.record_errors[0].batch_index, len(lines) - 1)]
+    error.add_note(f"line {line}")
+    return error

@@ -1,0 +1,15 @@
+"""A store for each test that sends or reads records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runs import octavo
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    assert octavo("create", str(tmp_path / "logs"), "--topic", "t", "--partitions", "2").exit == 0
+    return tmp_path / "logs"
