@@ -238,14 +238,28 @@ def test_an_unknown_topic(store: Path) -> None:
     assert (run.exit, run.stdout) == (1, "") and "there is no topic orders" in run.stderr
 
 
-def test_one_disk_of_several_gets_no_records(tmp_path: Path) -> None:
-    """Keys would go to other partitions than those that Kafka chooses."""
+@pytest.mark.parametrize(("partitions", "missing"), [(2, (1, 0)), (4, (1, 0))])
+def test_one_disk_of_several_gets_no_records(tmp_path: Path, partitions: int, missing: tuple[int, int]) -> None:
+    """Keys would go to other partitions than those that Kafka chooses, also where only later ones are missing."""
     disks = tmp_path / "1", tmp_path / "2"
-    octavo("create", *map(str, disks), "--topic", "t", "--partitions", "4")
-    for disk, missing in zip(disks, (1, 0), strict=True):
+    octavo("create", *map(str, disks), "--topic", "t", "--partitions", str(partitions))
+    for disk, number in zip(disks, missing, strict=True):
         run = produce(disk, b"v")
-        assert run.exit == 1 and f"partition {missing} of topic t is in none of the log directories" in run.stderr
+        assert run.exit == 1 and f"partition {number} of topic t is in none of the log directories" in run.stderr
     assert all(not path.stat().st_size for path in tmp_path.glob("*/t-*/*.log"))
+
+
+def test_all_disks_of_a_topic_that_got_more_partitions(tmp_path: Path) -> None:
+    disks = str(tmp_path / "1"), str(tmp_path / "2")
+    octavo("create", *disks, "--topic", "t", "--partitions", "1")
+    assert produce(tmp_path / "1", b"v").exit == 0
+    assert octavo("alter", *disks, "--topic", "t", "--partitions", "2", "--config", "flush.ms=7").exit == 0
+    assert "partition 1 of topic t is in none" in produce(tmp_path / "1", b"v").stderr
+    with library.LogDir(disks) as logs:
+        logs.alter_configs("t", {"flush.ms": None})
+        with logs.producer() as producer:
+            producer.send("t", b"v", partition=1)
+    assert "partition 1 of topic t is in none" in produce(tmp_path / "1", b"v").stderr
 
 
 def test_a_locked_directory_is_refused(store: Path) -> None:

@@ -13,7 +13,6 @@ from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
 from octavo.errors import InvalidPartitionsError
 from octavo.jobs.listing import check_topics
-from octavo.storage.topic_admin import check_complete
 
 
 def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,6 +54,7 @@ def command(
     with owned(logdirs, Terms(only=[topic])) as logs:
         say_recoveries(logs)
         if partitions is not None:
+            logs.check_complete(topic)
             _check_total(partitions, topic, logs.topics[topic])
         before = _values(names, logs.config(topic))
         after = _values(names, logs.alter_configs(topic, {**configs, **dict.fromkeys(deleted)})) if names else {}
@@ -71,7 +71,6 @@ def command(
 
 
 def _check_total(total: int, topic: str, known: list[int]) -> None:
-    check_complete(topic, known)
     if total <= len(known):
         raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions, expected a larger total")
 

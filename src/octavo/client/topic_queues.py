@@ -11,7 +11,6 @@ from octavo.client.queue import PartitionQueue
 from octavo.errors import UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.storage.log_dir import LogDir
-from octavo.storage.topic_admin import check_complete
 
 
 class TopicQueues:
@@ -22,10 +21,9 @@ class TopicQueues:
         self._logs = logs
         self.lock = threading.Lock()
         self.queues: list[PartitionQueue] = []
-        known = logs.topics.get(topic)
-        if known is None:
+        if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}, expected one of the directory's")
-        check_complete(topic, known)
+        logs.check_complete(topic)
         self.refresh()
         self.sticky = StickyPartition(len(self.queues), batch_size, chooser)
 

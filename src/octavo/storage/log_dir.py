@@ -158,6 +158,10 @@ class LogDir:
         """Give a topic more partitions, up to a total, or those with the given numbers."""
         self._admin.grow(topic, partitions)
 
+    def check_complete(self, topic: str) -> None:
+        """Raise InvalidPartitionsError if partitions of a topic are known to be missing, on another disk, say."""
+        self._admin.check_complete(topic)
+
     def alter_configs(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
         """Change configs of a topic, None being the default; its logs take them at once."""
         return self._admin.alter(topic, changes)

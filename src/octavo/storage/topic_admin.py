@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import InvalidPartitionsError, InvalidTopicError, KafkaStorageError, TopicExistsError
@@ -45,7 +46,8 @@ class TopicAdmin:
         """Make a topic, each partition in the directory that holds the fewest; returns its id."""
         with self._logs.usable():
             new = self.prepare(topic, partitions, configs, topic_id)
-            self.make(new)
+            is_whole = partitions is None or isinstance(partitions, int)
+            self.make(new, len(new.partitions) if is_whole else None)
             return new.topic_id
 
     def prepare(
@@ -66,22 +68,28 @@ class TopicAdmin:
         """The configs that a topic will have."""
         return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
 
-    def make(self, new: PendingTopic) -> None:
+    def make(self, new: PendingTopic, total: int | None) -> None:
         """Make a topic, or what a crash has left out of it. One of that name with another id is left alone.
 
-        1. Store id and configs. 2. Make the folders. 3. Sync their names. After a crash the topic has the partitions
-        that were made, unless it is made again from the same value.
+        `total` partitions it has on all disks, where that is known.
+
+        1. Store id, configs and total. 2. Make the folders. 3. Sync their names. After a crash the topic has the
+        partitions that were made, and `check_complete` says that it lacks some, unless it is made again from the same
+        value.
         """
         with self._logs.usable():
             names, there = new.names(), self._logs.logs
             if any(there[name].topic_id not in (None, new.topic_id) for name in names if name in there):
                 return
-            self._configs.store(new.topic, StoredTopic(new.topic_id, dict(new.configs)))
+            self._configs.store(new.topic, StoredTopic(new.topic_id, dict(new.configs), total))
             self._write_topics()
             self._create_partitions([name for name in names if name not in there], new.topic_id)
 
     def grow(self, topic: str, partitions: Partitions) -> None:
-        """Give a topic more partitions, up to a total, or those with the given numbers."""
+        """Give a topic more partitions, up to a total, or those with the given numbers.
+
+        1. Make the folders. 2. Sync their names. 3. Store the total. After a crash it can be done again.
+        """
         with self._logs.usable():
             known = self._logs.partitions(topic)
             if isinstance(partitions, int) and partitions <= len(known):
@@ -91,6 +99,10 @@ class TopicAdmin:
             numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
             wanted = (TopicPartition(topic, partition) for partition in numbers)
             self._create_partitions([name for name in wanted if name not in known], topic_id)
+            if isinstance(partitions, int):
+                stored = self._configs.stored.get(topic) or StoredTopic(topic_id)
+                self._configs.store(topic, replace(stored, partitions=partitions))
+                self._write_topics()
 
     def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
         """Change configs of a topic, None being the default; its logs take them at once."""
@@ -100,7 +112,7 @@ class TopicAdmin:
             stored = self._configs.stored.get(topic)
             topic_id = next((log.topic_id for log in known if log.topic_id), None)
             topic_id = topic_id or (stored.topic_id if stored else random_uuid())
-            self._configs.store(topic, StoredTopic(topic_id, configs))
+            self._configs.store(topic, StoredTopic(topic_id, configs, stored.partitions if stored else None))
             self._write_topics()
             config = self._configs.of(topic)
             for log in known:
@@ -128,6 +140,19 @@ class TopicAdmin:
                 with root.using():
                     root.forget_cleaner_offsets(names)
                     root.write_checkpoints(self._logs.of(root))
+
+    def check_complete(self, topic: str) -> None:
+        """Refuse a topic of which not all partitions are open: keys would go to others than those of Kafka.
+
+        Of a topic that Octavo did not make, only gaps between its partitions can be seen.
+        """
+        stored = self._configs.stored.get(topic)
+        known = self._logs.topics()[topic]
+        total = max(known[-1] + 1, (stored and stored.partitions) or 0)
+        missing = min(set(range(total)) - set(known), default=None)
+        if missing is not None:
+            problem = f"partition {missing} of topic {topic} is in none of the log directories"
+            raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
 
     def _check_name(self, topic: str) -> None:
         check_topic_name(topic)
@@ -165,14 +190,3 @@ def check_topic_name(topic: str) -> None:
     problem = topic_problem(topic)
     if problem is not None:
         raise InvalidTopicError(f"topic name is invalid: {problem}")
-
-
-def check_complete(topic: str, known: Sequence[int]) -> None:
-    """Refuse partitions, in order, of which some are missing between: keys would go to others than those of Kafka.
-
-    That there are more behind the last one cannot be seen.
-    """
-    missing = next((number for number, other in enumerate(known) if number != other), None)
-    if missing is not None:
-        problem = f"partition {missing} of topic {topic} is in none of the log directories"
-        raise InvalidPartitionsError(f"{problem}, expected all that the topic has")

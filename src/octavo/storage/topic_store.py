@@ -1,4 +1,7 @@
-"""Octavo's own file in a log dir's root: the ids and the configs of topics, which brokers keep in their metadata."""
+"""Octavo's own file in a log dir's root: what brokers keep in their metadata of topics.
+
+Ids, configs, and how many partitions a topic has in all directories together.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,14 @@ VERSION = 0
 
 @dataclass(slots=True)
 class StoredTopic:
-    """What is known of a topic. A config of None is one that was set back to its default."""
+    """What is known of a topic. A config of None is one that was set back to its default.
+
+    `partitions` is None where nobody said how many there are: another broker's disks may have the others.
+    """
 
     topic_id: bytes
     configs: dict[str, str | None] = field(default_factory=dict)
+    partitions: int | None = None
 
 
 def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
@@ -56,11 +63,17 @@ def decode(data: bytes) -> dict[str, StoredTopic]:
 
 def encode(topics: Mapping[str, StoredTopic]) -> bytes:
     """The file's bytes, topics in order."""
-    rows = {
-        name: {"topicId": kafka_uuid.to_text(topic.topic_id), "configs": dict(sorted(topic.configs.items()))}
-        for name, topic in sorted(topics.items())
-    }
+    rows = {name: _fields(topic) for name, topic in sorted(topics.items())}
     return (json.dumps({"version": VERSION, "topics": rows}, indent=1) + "\n").encode("utf-8")
+
+
+def _fields(topic: StoredTopic) -> dict[str, object]:
+    total = {} if topic.partitions is None else {"partitions": topic.partitions}
+    return {
+        "topicId": kafka_uuid.to_text(topic.topic_id),
+        **total,
+        "configs": dict(sorted(topic.configs.items())),
+    }
 
 
 def _topic(name: str, fields: object) -> StoredTopic:
@@ -71,4 +84,7 @@ def _topic(name: str, fields: object) -> StoredTopic:
         raise CorruptionError(f'topic {name}: expected a text under "topicId" and an object under "configs"')
     if not all(value is None or isinstance(value, str) for value in configs.values()):
         raise CorruptionError(f"topic {name}: expected configs that are text or null")
-    return StoredTopic(kafka_uuid.from_text(topic_id), configs)
+    partitions = fields.get("partitions")
+    if partitions is not None and (type(partitions) is not int or partitions < 1):
+        raise CorruptionError(f'topic {name}: expected a number of at least 1 under "partitions"')
+    return StoredTopic(kafka_uuid.from_text(topic_id), configs, partitions)

@@ -165,7 +165,7 @@ def _checked(
 def _complete(commits: Commits, on_step: OnStep) -> None:
     ledger, filesystem = commits.ledger, commits.environment.filesystem
     for topic in ledger.pending_topics():
-        commits.topics.make(topic)
+        commits.topics.make(topic, len(topic.partitions))
     on_step(CommitStep.MADE)
     parts = [(commits.logs[part.topic_partition], part) for part in _parts(commits)]
     for log, part in parts:
