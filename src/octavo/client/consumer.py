@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Self
 
+from octavo.client.collect import Collector
+from octavo.client.commits import Commits
 from octavo.client.consumer_config import ConsumerConfig
 from octavo.client.fetch import FetchForm
 from octavo.client.groups import Groups
@@ -41,14 +43,12 @@ class Consumer:
         self._logs = logs
         self._clock = logs.environment.clock
         self._group = None if config.group_id is None else groups.group(config.group_id)
-        self._offsets = offsets
+        self._commits = Commits(logs, config, offsets)
         self._form = FetchForm(config.isolation, config.max_partition_fetch_bytes, config.check_crcs)
         self._membership: Membership | None = None
         self._listeners: tuple[Listener | None, Listener | None] = (None, None)
-        self._states: dict[TopicPartition, PartitionState] = {}
-        self._turn = 0
-        self._committed: dict[TopicPartition, int] = {}
-        self._last_commit_ms = self._clock.time_ms()
+        self._collector = Collector()
+        self._states = self._collector.states
         self._loop: Iterator[ConsumerRecord] | None = None
         self._idle = threading.Event()  # never set but to end a wait
         self.is_closed = False
@@ -99,7 +99,7 @@ class Consumer:
     def unsubscribe(self) -> None:
         """Read nothing any more; what was handed out is committed."""
         try:
-            self._commit_automatically(set(self._states))
+            self._commits.write_changed(self._states.values(), self._membership)
         finally:  # whatever becomes of the commit, the others get the partitions
             if self._membership is not None:
                 self._membership.leave()
@@ -119,31 +119,9 @@ class Consumer:
         end = _end(timeout_ms)
         while True:
             self._refresh()
-            found = self._collect(limit)
+            found = self._collector.collect(limit)
             if found or not self._wait(end):
                 return found
-
-    def _collect(self, limit: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """What the partitions have at once; positions move only with records that are handed out."""
-        found: dict[TopicPartition, list[ConsumerRecord]] = {}
-        ends: list[tuple[PartitionState, int]] = []
-        for state in self._in_turn():
-            if not limit:
-                break
-            try:
-                records, position = state.take(limit)
-            except Exception:
-                if not found:
-                    raise
-                self._turn = self._readable().index(state)  # it comes first next time
-                break
-            if records:
-                found[state.name] = records
-                ends.append((state, position))
-                limit -= len(records)
-        for state, position in ends:
-            state.advance(position)
-        return found
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends when there has been none for consumer.timeout.ms, and commits then."""
@@ -151,7 +129,7 @@ class Consumer:
         while True:
             self._refresh()
             found = False
-            for state in self._in_turn():
+            for state in self._collector.in_turn():
                 records, position = state.take(self.config.max_poll_records)
                 seeks = state.seeks
                 for record in records:
@@ -166,7 +144,7 @@ class Consumer:
                     found, end = True, _end(self.config.consumer_timeout_ms)
                     break
             if not found and not self._wait(end):
-                self._commit_automatically(set(self._states))
+                self._commits.write_changed(self._states.values(), self._membership)
                 return
 
     def __next__(self) -> ConsumerRecord:
@@ -222,12 +200,13 @@ class Consumer:
             TopicPartition(*name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
             for name, offset in (offsets or {}).items()
         }
-        self._commit(self._positions(set(self._states)) if offsets is None else given)
+        positions = self._commits.positions(self._states.values()) if offsets is None else given
+        self._commits.write(positions, self._membership)
 
     def committed(self, partition: Partition) -> OffsetAndMetadata | None:
         """What the group has committed for a partition; None if nothing."""
         name = TopicPartition(*partition)
-        return self._offsets.committed(self._group_id(), [name]).get(name)
+        return self._commits.committed([name]).get(name)
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
         """The offset of the first record of a time (milliseconds) or later; None where there is none."""
@@ -261,41 +240,29 @@ class Consumer:
             raise IllegalStateError("the consumer is closed")
         if self._membership is None:
             raise IllegalStateError("the consumer reads nothing yet, expected a call of subscribe() or assign() before")
-        now_ms = self._clock.time_ms()
-        revoked, assigned = self._membership.refresh(now_ms, self._revoke)
+        revoked, assigned = self._membership.refresh(self._clock.time_ms(), self._revoke)
         for name in revoked:
             self._states.pop(name, None)
         if assigned:
             self._begin(assigned)
-        if now_ms - self._last_commit_ms >= self.config.auto_commit_interval_ms:
-            self._commit_automatically(set(self._states))
+        if self._commits.is_due:
+            self._commits.write_changed(self._states.values(), self._membership)
 
     def _begin(self, names: Collection[TopicPartition]) -> None:
-        committed = {} if self.config.group_id is None else self._offsets.committed(self.config.group_id, names)
+        committed = self._commits.begin(names)
         for name in sorted(names):
             state = PartitionState(name, self._logs.log(*name), self._form, self.config.reset, self._clock)
             if name in committed:
-                state.seek(committed[name].offset)
-                self._committed[name] = committed[name].offset
+                state.seek(committed[name])
             self._states[name] = state
         if self._listeners[0] is not None:
             self._listeners[0](set(names))
 
     def _revoke(self, names: set[TopicPartition]) -> None:
-        self._commit_automatically(names)
+        going = [state for name, state in self._states.items() if name in names]
+        self._commits.write_changed(going, self._membership)
         if self._listeners[1] is not None and names:
             self._listeners[1](names)
-
-    def _in_turn(self) -> list[PartitionState]:
-        """The partitions to read, another one first each time."""
-        states = self._readable()
-        if not states:
-            return []
-        first, self._turn = self._turn % len(states), self._turn + 1
-        return states[first:] + states[:first]
-
-    def _readable(self) -> list[PartitionState]:
-        return [state for state in self._states.values() if not state.is_paused]
 
     def _wait(self, end: float | None) -> bool:
         """Whether there is time to look once more; sleeps a little then."""
@@ -304,32 +271,6 @@ class Consumer:
             return True
         self._idle.clear()
         return False
-
-    def _positions(self, names: set[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Where these partitions were read up to; of a topic that was deleted there is nothing to commit."""
-        states = [state for name, state in self._states.items() if name in names]
-        there = [state for state in states if self._logs.logs.get(state.name) is state.log]
-        return {state.name: OffsetAndMetadata(state.position) for state in there if state.position is not None}
-
-    def _commit_automatically(self, names: set[TopicPartition]) -> None:
-        self._last_commit_ms = self._clock.time_ms()
-        if self.config.group_id is not None and self.config.enable_auto_commit and self._membership is not None:
-            positions = self._positions(names)
-            changed = {name: at for name, at in positions.items() if self._committed.get(name) != at.offset}
-            if changed and self._membership.is_alive:
-                self._commit(changed)
-
-    def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        if self._membership is not None and not self._membership.is_alive:
-            raise IllegalStateError("the group has given this consumer's partitions to others: it did not poll in time")
-        topic_ids = {name.topic: self._logs.log(*name).topic_id for name in offsets}
-        self._offsets.commit(self._group_id(), offsets, topic_ids)
-        self._committed.update({name: at.offset for name, at in offsets.items()})
-
-    def _group_id(self) -> str:
-        if self.config.group_id is None:
-            raise IllegalStateError("offsets are those of a group, expected a group.id")
-        return self.config.group_id
 
     def _state(self, partition: Partition) -> PartitionState:
         name = TopicPartition(*partition)
