@@ -174,8 +174,8 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b"", ["--key-separator", ""], "key.separator is '', expected at least one character"),
         (b"", ["--property", "headers.separator="], "headers.separator is '', expected at least one character"),
         (b"", ["--producer-property", "zz=1"], "zz is no producer config (expected one of acks, batch.size,"),
-        (b"garbage!", ["--format", "arrow"], "no Arrow data"),
-        (b"garbage!", ["--format", "parquet"], "no Parquet file"),
+        (b"garbage!", ["--format", "arrow"], "no Arrow data, or a damaged one: "),
+        (b"garbage!", ["--format", "parquet"], "no Parquet file, or a damaged one: "),
         (b"", ["--producer-property", "linger=5"], "linger is no producer config (nearest: linger.ms)"),
         (b"x" * (1 << 20), [], "expected at most max.request.size, 1048576"),
     ],
@@ -208,6 +208,21 @@ def test_columns_that_are_refused(store: Path, tmp_path: Path, columns: dict[str
     pq.write_table(pa.table(columns), file)
     run = octavo("produce", str(store), "--topic", "t", "--file", str(file))
     assert (run.exit, run.stdout) == (1, "") and run.stderr.startswith(f"octavo: {file}: {words}")
+
+
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_a_damaged_file_is_named(store: Path, tmp_path: Path, form: str) -> None:
+    file, table = tmp_path / f"records.{form}", pa.table({"value": ["x" * 1000] * 100})
+    if form == "parquet":
+        pq.write_table(table, file)
+        content = file.read_bytes()
+        file.write_bytes(content[:20] + b"\xff" * 40 + content[60:])  # inside the first compressed page
+    else:
+        with pa.ipc.new_stream(str(file), table.schema) as stream:
+            stream.write_table(table)
+        file.write_bytes(file.read_bytes()[:5000])
+    run = octavo("produce", str(store), "--topic", "t", "--file", str(file))
+    assert run.exit == 1 and run.stderr.startswith(f"octavo: {file}: no ")
 
 
 def test_an_error_names_the_file_and_says_what_was_appended(store: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -84,7 +85,7 @@ def without_partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
 def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
     """The record batches of an IPC stream, or of a file, which is read as a whole if it comes through a pipe."""
     data = pa.BufferReader(source.read()) if not source.seekable() else source
-    try:
+    with _reading("Arrow data"):
         try:
             reader = pa.ipc.open_file(data)
         except pa.ArrowInvalid:
@@ -93,18 +94,25 @@ def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
         else:
             for slot in range(reader.num_record_batches):
                 yield reader.get_batch(slot)
-    except pa.ArrowInvalid as error:
-        raise EncodingError(f"no Arrow data: {error}") from None
 
 
 def read_parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
     """The record batches of a Parquet file, which is read as a whole if it comes through a pipe."""
     from pyarrow import parquet
 
-    try:
+    with _reading("Parquet file"):
         yield from parquet.ParquetFile(source if source.seekable() else pa.BufferReader(source.read())).iter_batches()
-    except pa.ArrowInvalid as error:
-        raise EncodingError(f"no Parquet file: {error}") from None
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Say of bytes that pyarrow cannot read what they should be; an error of the system has a number and stays one."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise EncodingError(f"no {what}, or a damaged one: {error}") from None
 
 
 def in_order(batch: pa.RecordBatch, order: NDArray[np.int64]) -> pa.RecordBatch:
