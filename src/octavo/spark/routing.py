@@ -72,7 +72,8 @@ class Router:
             return
         topics = batch.column("topic")
         if topics.null_count:
-            raise EncodingError("null topic present in the data. Use the topic option for setting a default topic.")
+            found = "The Kafka message data sent to the producer contains a null topic."
+            raise EncodingError(f"{found} Use the `topic` option for setting a default topic.")
         names = pc.unique(topics).to_pylist()
         for name in names:
             yield name, batch if len(names) == 1 else batch.filter(pc.equal(topics, name))

@@ -24,7 +24,7 @@ _USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
     name for name in PRODUCER_CONFIGS if name.startswith("compression.")
 }
 _TOPIC_CONFIG = "topicconfig."
-_REFUSED = {"key.serializer": "keys", "value.serializer": "values"}
+_REFUSED = {"key.serializer": "keys", "value.serializer": "value"}
 # Spark's own, or of another part of the query.
 _SPARKS = frozenset({"queryname", "outputmode"})
 
