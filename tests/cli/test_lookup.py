@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from octavo.format.names import FileKind
 from tests.cli.runs import octavo
+from tests.golden.archives import unpack
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -38,9 +40,9 @@ def test_an_answer_is_one_json_object(logs: Path) -> None:
 def test_any_place_will_do(logs: Path, place: str) -> None:
     run = octavo("lookup", place, "--topic", "orders", "--partition", "0", "--offset", "3", folder=logs)
     assert run.exit == 0
-    assert run.stdout.splitlines()[-2:] == ["offset            3", "timestamp         1003"]
-    assert "offsetIndexEntry  offset 2, position " in run.stdout
-    assert "timeIndexEntry    -" in run.stdout
+    answer = json.loads(run.stdout)
+    assert (answer["offset"], answer["timestamp"], answer["timeIndexEntry"]) == (3, 1003, None)
+    assert answer["offsetIndexEntry"]["offset"] == 2
 
 
 def test_none_is_minus_one(logs: Path) -> None:
@@ -55,6 +57,52 @@ def test_a_damaged_index_is_told_on_stderr(logs: Path) -> None:
     run = octavo("lookup", str(logs), "--topic", "orders", "--partition", "0", "--offset", "9", "--json")
     assert (run.exit, json.loads(run.stdout)["offset"]) == (0, 9)
     assert run.stderr.startswith(f"octavo: {index}: no sound batch at position ")
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "offset", "code"),
+    [
+        ("length-too-large", ("--offset", "32"), 32, 0),
+        ("length-too-large", ("--offset", "21"), 22, 1),
+        ("length-too-large", ("--offset", "20"), 20, 0),
+        ("flip-crc", ("--offset", "1"), 3, 1),
+        ("flip-crc", ("--offset", "3"), 3, 0),
+        ("log-garbage-tail", ("--timestamp", "-1"), 230, 1),
+        ("log-garbage-tail", ("--timestamp", "-3"), 229, 1),
+        ("log-garbage-tail", ("--offset", "230"), -1, 1),
+        ("log-garbage-tail", ("--offset", "229"), 229, 0),
+    ],
+)
+def test_damage_that_the_answer_depends_on_is_1(name: str, question: tuple[str, str], offset: int, code: int) -> None:
+    run = octavo("lookup", str(unpack("v431-corrupt") / name), "--topic", name, "--partition", "0", *question)
+    assert (run.exit, json.loads(run.stdout)["offset"]) == (code, offset)
+    if code:
+        assert f"{name}/{0:020}.log: " in run.stderr
+
+
+def test_a_damaged_time_is_1_too(logs: Path) -> None:
+    log = path(logs / "orders-0", 0, FileKind.LOG)
+    content = bytearray(log.read_bytes())
+    content[4 * len(batch(0)) + 70] ^= 1
+    log.write_bytes(content)
+    question = "lookup", str(logs), "--topic", "orders", "--partition", "0", "--timestamp"
+    found = [octavo(*question, str(timestamp)) for timestamp in (1003, 1004, 1007)]
+    assert [(run.exit, json.loads(run.stdout)["offset"]) for run in found] == [(0, 3), (1, 5), (0, 7)]
+    told = f"octavo: {log}: position {4 * len(batch(0))}: a damaged batch; passed over, though it may hold "
+    assert told in found[1].stderr
+
+
+def test_a_damaged_checkpoint_is_1_where_the_start_matters(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean") / "trimmed.topic-0", logs / "trimmed.topic-0")
+    shutil.copy(unpack("v431-clean") / "log-start-offset-checkpoint", logs)
+    question = "lookup", str(logs), "--topic", "trimmed.topic", "--partition", "0", "--timestamp"
+    assert [octavo(*question, "-2").exit, octavo(*question, "-1").exit] == [0, 0]
+    (logs / "log-start-offset-checkpoint").write_text("0\nmany\n")
+    run = octavo(*question, "-2")
+    assert run.exit == 1
+    assert "log-start-offset-checkpoint: not read: " in run.stderr
+    assert octavo(*question, "-1").exit == 0
 
 
 @pytest.mark.parametrize(

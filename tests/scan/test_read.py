@@ -183,6 +183,15 @@ class TestDamage:
         assert scan.damages == 1
         assert offsets(folder, from_offset=40) == list(range(40, 105))
 
+    def test_damage_before_the_first_record_of_a_time_is_told(self, folder: Path) -> None:
+        damaged = bytearray(TEN[5])
+        damaged[70] ^= 1
+        log = write_segment(folder, 0, *TEN[:5], bytes(damaged), *TEN[6:])
+        scan = octavo.scan(folder, from_timestamp=5000, on_damage="skip")
+        assert [record.offset for record in scan] == list(range(60, 100))
+        assert [note.path for note in scan.notes if note.is_damage] == [str(log)]
+        assert offsets(folder, from_timestamp=7000) == list(range(70, 100))
+
     @pytest.mark.parametrize("batches", [1.0, 1.01, 2.0, 2.5, 6.9, 7.0])
     @pytest.mark.parametrize("is_last", [False, True])
     def test_batches_within_the_claimed_length_of_a_damaged_one_are_read(

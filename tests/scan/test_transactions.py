@@ -72,6 +72,18 @@ def test_an_open_transaction_holds_the_last_stable_offset_back(folder: Path) -> 
     assert [record.offset for record in octavo.scan(folder)] == list(range(20))
 
 
+def test_a_transaction_that_may_have_ended_in_damage_is_told(folder: Path) -> None:
+    damaged = bytearray(commit(10, 1))
+    damaged[-1] ^= 1
+    write_segment(folder, 0, batch(0, 5), data(5, 1), bytes(damaged), batch(11, 5))
+    (note,) = transactions(folder).notes
+    assert note.is_damage
+    assert note.sentence == "a transaction that seems open at offset 5 may have ended where the log is damaged"
+    scan = octavo.scan(folder, isolation_level="read_committed", on_damage="skip")
+    assert [record.offset for record in scan] == list(range(5))
+    assert scan.damages == 1
+
+
 def test_records_of_aborted_transactions_are_left_out(folder: Path) -> None:
     # F5 T4
     first = data(0, 1), data(5, 2), abort(10, 1)

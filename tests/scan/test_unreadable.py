@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -113,6 +114,74 @@ def test_an_index_is_not_needed(logs: Path, kind: FileKind, monkeypatch: pytest.
     unlisted(monkeypatch, path(logs / "orders-0", 0, kind).name)
     scan = octavo.scan(logs, from_timestamp=0, from_offset=30)
     assert [record.offset for record in scan.records()] == list(range(30, 40))
+
+
+@pytest.fixture
+def two_segments(tmp_path: Path) -> Path:
+    """A partition whose last segment begins at offset 20."""
+    write_segment(tmp_path / "orders-0", 0, *BATCHES[:20])
+    write_segment(tmp_path / "orders-0", 20, *BATCHES[20:], closed=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("base", [0, 20])
+def test_the_other_segments_are_read(two_segments: Path, base: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = path(two_segments / "orders-0", base, FileKind.LOG)
+    unlisted(monkeypatch, log.name)
+    told = f"octavo: {log}: Permission denied; not read\n"
+    for isolation in ("read_uncommitted", "read_committed"):
+        run = printed("cat", str(two_segments), "--isolation-level", isolation)
+        assert (run.exit, run.stderr) == (1, told)
+        assert [json.loads(line)["offset"] for line in run.stdout.splitlines()] == list(range(20 - base, 40 - base))
+    topics = printed("topics", "--json", str(two_segments))
+    assert (topics.exit, topics.stderr, json.loads(topics.stdout)["records"]) == (1, told, 20)
+    with pytest.raises(PermissionError):
+        octavo.scan(two_segments).to_table()
+    place = "--topic", "orders", "--partition", "0"
+    found = [printed("lookup", str(two_segments), *place, "--offset", str(number)) for number in (3, 23)]
+    answers = [json.loads(run.stdout)["offset"] for run in found]
+    assert ([run.exit for run in found], answers) == (([1, 0], [20, 23]) if base == 0 else ([0, 1], [3, -1]))
+    assert [run.stderr for run in found if run.exit] == [told]
+
+
+def test_who_does_not_read_so_far_is_not_told_of_an_unreadable_end(
+    two_segments: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlisted(monkeypatch, f"{20:020}.log")
+    assert [record.offset for record in octavo.scan(two_segments, to_offset=7)] == list(range(7))
+
+
+def test_of_two_copies_the_readable_one_is_read(two_segments: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = two_segments / "other"
+    write_segment(other / "orders-0", 0, *BATCHES[:30])
+    write_segment(other / "orders-0", 30, batch(30))
+    unlisted(monkeypatch, f"{20:020}.log")
+    run = printed("topics", "--json", str(two_segments), str(other))
+    assert (run.exit, json.loads(run.stdout)["records"]) == (0, 31)
+    unlisted(monkeypatch, f"{0:020}.log", f"{30:020}.log")
+    assert printed("topics", "--json", str(two_segments), str(other)).exit == 1
+
+
+@pytest.mark.parametrize("kind", [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX])
+@pytest.mark.parametrize("timestamp", [-3, 0, 1_000_000])
+def test_a_lookup_needs_no_index(
+    two_segments: Path, kind: FileKind, timestamp: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = "lookup", str(two_segments), "--topic", "orders", "--partition", "0", "--timestamp", str(timestamp)
+    expected = json.loads(printed(*question).stdout)["offset"]
+    unlisted(monkeypatch, *(path(two_segments, base, kind).name for base in (0, 20)))
+    run = printed(*question)
+    assert (run.exit, json.loads(run.stdout)["offset"]) == (0, expected)
+
+
+@pytest.mark.parametrize("name", ["orders-7", "links", f"orders-1/{7:020}.log", f"orders-1/{0:020}.log"])
+def test_a_link_to_itself_hides_nothing_else(logs: Path, name: str) -> None:
+    (logs / name).symlink_to(Path(name).name)
+    run = printed("cat", str(logs))
+    partitions = [json.loads(line)["partition"] for line in run.stdout.splitlines()]
+    assert partitions == [0] * 40 + [1]
+    assert run.exit == int(name != "links")
+    assert run.stderr.count("Too many levels of symbolic links") == run.exit
 
 
 @pytest.mark.parametrize("name", ["orders-0", f"{0:020}.log"])

@@ -13,8 +13,10 @@ from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scan.files import PartitionFiles
 from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.lookup import Lookup, find_offset, find_timestamp
+from octavo.scan.lookup import NOT_FOUND, Lookup, SpecialTimestamp, find_offset, find_timestamp
+from octavo.scan.notes import Note
 from octavo.scan.partition import look_at, retrying
+from octavo.scan.passed import not_read
 from octavo.scan.selection import Selection
 
 
@@ -43,12 +45,13 @@ def command(
     timestamp: int | None,
     isolation_level: str,
     as_json: bool,
-) -> None:
-    """Show where an offset or a time is found in a partition of LOGDIR, and the way there.
+) -> int:
+    """Show where an offset or a time is found in a partition of LOGDIR, and the way there, as one JSON object.
 
     The segment, the entries of the time index and the offset index, the position where the reading begins, the
     position of the batch, offset and timestamp of the record. The answer to a time is a broker's (ListOffsets). With
-    read_committed it ends at the last stable offset. Offset -1: no record fits.
+    read_committed it ends at the last stable offset. Offset -1: no record fits. Damage is told on stderr; the exit code
+    is 1 where the answer might be another without it.
     """
     if (offset is None) == (timestamp is None):
         raise UsageError("expected either --offset or --timestamp; see `octavo lookup --help`")
@@ -61,27 +64,32 @@ def command(
         Selection.of(topic, partition).check((), log_dirs.topics(), log_dirs.shown())
         raise ScanError(f"{log_dirs.shown()}: there is no partition {partition} of topic {topic!r}")
     question = _Question(offset, timestamp, isolation_level == "read_committed")
-    found = retrying(files, lambda listed: _look_up(listed, question))
-    say_notes((*log_dirs.notes, *found.notes))
-    fields = _fields(found)
-    if as_json:
-        print_json(fields)
-    else:
-        for name, value in fields.items():
-            click.echo(f"{name:<17} {_text(value)}")
+    found, end_notes = retrying(files, lambda listed: _look_up(listed, question))
+    say_notes((*log_dirs.notes, *files.root.notes, *end_notes, *found.notes))
+    print_json(_fields(found))
+    decisive = list(found.notes)
+    if found.offset == NOT_FOUND or question.timestamp in (SpecialTimestamp.LATEST, SpecialTimestamp.MAX_TIMESTAMP):
+        decisive += end_notes
+    if question.timestamp != SpecialTimestamp.LATEST:
+        decisive += files.root.notes
+    return int(any(note.is_damage for note in decisive))
 
 
-def _look_up(files: PartitionFiles, question: _Question) -> Lookup:
+def _look_up(files: PartitionFiles, question: _Question) -> tuple[Lookup, list[Note]]:
+    """The answer, and what is to be said of the log's end."""
     snapshot = look_at(files)
-    end = snapshot.log_end_offset
+    end, notes = snapshot.log_end_offset, list(snapshot.notes)
+    if snapshot.failure is not None:
+        notes.append(not_read(snapshot.failure.filename or files.location, snapshot.failure))
     if question.committed:
         from octavo.scan.transactions import read_transactions  # what markers take to decode is imported with it
 
-        end = read_transactions(snapshot).last_stable_offset
+        transactions = read_transactions(snapshot)
+        end, notes = transactions.last_stable_offset, [*notes, *transactions.notes]
     if question.offset is not None:
-        return find_offset(snapshot, question.offset, end)
+        return find_offset(snapshot, question.offset, end), notes
     assert question.timestamp is not None
-    return find_timestamp(snapshot, question.timestamp, end)
+    return find_timestamp(snapshot, question.timestamp, end), notes
 
 
 def _fields(found: Lookup) -> dict[str, object]:
@@ -95,9 +103,3 @@ def _fields(found: Lookup) -> dict[str, object]:
         "offset": found.offset,
         "timestamp": found.timestamp,
     }
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {number}" for name, number in value.items())
-    return "-" if value is None else str(value)

@@ -96,6 +96,8 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     """
     source, findings = task.snapshot, Findings("skip")
     findings.take(source.notes)
+    if source.failure is not None:
+        findings.unreadable(source.files.location, source.failure)
     start = begin(source, log)
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)

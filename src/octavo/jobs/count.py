@@ -54,7 +54,10 @@ def plan(
     plans: list[PartitionPlan] = []
     for files in partitions:
         try:
-            plans.append(retrying(files, lambda listed: _plan(listed, split_bytes)))
+            planned = retrying(files, lambda listed: _plan(listed, split_bytes))
+            plans.append(planned)
+            if planned.snapshot.failure is not None:
+                findings.unreadable(files.location, planned.snapshot.failure)
         except ScanError:
             continue  # deleted since it was listed
         except OSError as error:

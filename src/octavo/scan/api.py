@@ -41,7 +41,7 @@ class Request:
 
 
 class _Planned(NamedTuple):
-    """A partition's tasks and notes, or why it cannot be read."""
+    """A partition's tasks and notes, and why it, or its end, cannot be read."""
 
     tasks: list[ReadTask]
     notes: list[Note]
@@ -143,18 +143,18 @@ class Scan:
 
     def _planned(self, files: PartitionFiles) -> _Planned:
         try:
-            return _Planned(*retrying(files, self._plan))
+            return retrying(files, self._plan)
         except OSError as error:
             return _Planned([], [], error)
 
-    def _plan(self, files: PartitionFiles) -> tuple[list[ReadTask], list[Note]]:
+    def _plan(self, files: PartitionFiles) -> _Planned:
         request = self._request
         snapshot = look_at(files)
         transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
         offsets = resolve(request.bounds, snapshot, transactions)
         tasks = plan_partition(snapshot, offsets, transactions, request.columns, request.split_bytes)
         notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
-        return tasks, notes
+        return _Planned(tasks, notes, snapshot.failure if offsets.end >= snapshot.log_end_offset else None)
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
         """Arrow record batches, read as they are asked for: memory stays flat. They are the caller's to keep."""

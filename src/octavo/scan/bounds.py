@@ -49,17 +49,17 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Transacti
     asked = _asked(bounds.from_offset, snapshot, limit, "earliest")
     start = max(asked, snapshot.log_start_offset)
     end = min(_asked(bounds.to_offset, snapshot, limit, "latest"), limit)
+    notes: list[Note] = []
     if bounds.from_timestamp is not None:
-        found = first_offset_from(snapshot, bounds.from_timestamp)
+        found = first_offset_from(snapshot, bounds.from_timestamp, notes)
         start = max(start, limit if found is None else found)
     if bounds.to_timestamp is not None and start < end:
-        found = first_offset_from(snapshot, bounds.to_timestamp)
+        found = first_offset_from(snapshot, bounds.to_timestamp, [])  # who reads up to it tells of the same damage
         end = end if found is None else min(end, found)
-    notes: tuple[Note, ...] = ()
     if asked < snapshot.log_start_offset:
         sentence = f"offset {asked} is below the log start offset, read from {snapshot.log_start_offset} on"
-        notes = (Note(str(snapshot.files.location), sentence),)
-    return OffsetRange(start, end, notes)
+        notes.append(Note(str(snapshot.files.location), sentence))
+    return OffsetRange(start, end, tuple(notes))
 
 
 def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise: Offset) -> int:

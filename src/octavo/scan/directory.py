@@ -15,7 +15,7 @@ from octavo.format.names import (
     TopicPartition,
 )
 from octavo.scan.files import FileStat, PartitionFiles, from_entries, read_partition, read_segments
-from octavo.scan.location import Entry, Location
+from octavo.scan.location import UNKNOWN_SIZE, Entry, Location
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
 
@@ -74,7 +74,7 @@ def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | No
     directory = Directory(location, Root(location), {})
     for entry in sorted(entries):
         folder = _parsed(entry.name)
-        if not entry.is_folder:
+        if not entry.is_folder and (folder is None or entry.size != UNKNOWN_SIZE):
             directory.files[entry.name] = FileStat(entry.size, entry.mtime_ms)
         elif folder is not None:
             if folder.state is FolderState.CURRENT:

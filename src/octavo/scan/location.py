@@ -15,8 +15,14 @@ from octavo.errors import ScanError
 _SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 
 
+UNKNOWN_SIZE = -1
+
+
 class Entry(NamedTuple):
-    """A file or folder as a listing shows it. A folder's size and time are not asked for: 0."""
+    """A file or folder as a listing shows it. A folder's size and time are not asked for: 0.
+
+    What the system cannot look at (a link to itself, a bad disk) has `UNKNOWN_SIZE`: who opens it learns why.
+    """
 
     name: str
     size: int
@@ -168,12 +174,15 @@ class LocalFileSystem:
         found = []
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_dir():
-                    found.append(Entry(entry.name, 0, 0, True))
-                    continue
                 try:
+                    if entry.is_dir():
+                        found.append(Entry(entry.name, 0, 0, True))
+                        continue
                     status = entry.stat()
                 except FileNotFoundError:
+                    continue
+                except OSError:
+                    found.append(Entry(entry.name, UNKNOWN_SIZE, 0, False))
                     continue
                 found.append(Entry(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, False))
         return found

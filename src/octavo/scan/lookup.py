@@ -6,7 +6,7 @@ A timestamp leads to the first segment whose largest one is not smaller, and to 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -23,7 +23,10 @@ from octavo.scan.index_files import is_sound, read_offset_index, read_time_index
 from octavo.scan.location import ReadableFile, read_fully
 from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot
-from octavo.scan.segment_log import follow, last_offsets, walk_file
+from octavo.scan.passed import Passed, not_read
+from octavo.scan.salvage import walk_past
+from octavo.scan.segment_log import follow, last_offsets
+from octavo.scan.tail import largest_in_log
 
 NOT_FOUND = -1
 _ANY = -(1 << 63)  # every timestamp is as late
@@ -56,12 +59,13 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
     if not snapshot.log_start_offset <= offset < end_offset:
         return Lookup()
     first = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
-    found = Lookup()
+    found, notes = Lookup(), tuple[Note, ...]()
     for slot in range(max(first, 0), len(snapshot.segments)):
         found = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
+        notes += found.notes
         if found.offset != NOT_FOUND:
             break
-    return found
+    return replace(found, notes=notes)
 
 
 def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> Lookup:
@@ -106,11 +110,19 @@ def _segment_of(snapshot: PartitionSnapshot, offset: int) -> SegmentFiles | None
 
 
 def _last_time_entry(snapshot: PartitionSnapshot, segment: SegmentFiles) -> TimestampOffset:
-    """Of a file without a zero tail, as all but the last segment's are, only the last entry is read."""
+    """Of a file without a zero tail, as all but the last segment's are, only the last entry is read.
+
+    A file that cannot be read is no loss: the log has what it holds.
+    """
     if segment.time_index is not None and segment.time_index.size >= TIME_ENTRY.size:
-        with follow(snapshot.files.path(segment, FileKind.TIME_INDEX)) as file:
-            content = memoryview(bytearray(TIME_ENTRY.size))
-            filled = read_fully(file, content, file.size() // TIME_ENTRY.size * TIME_ENTRY.size - TIME_ENTRY.size)
+        content = memoryview(bytearray(TIME_ENTRY.size))
+        try:
+            with follow(snapshot.files.path(segment, FileKind.TIME_INDEX)) as file:
+                filled = read_fully(file, content, file.size() // TIME_ENTRY.size * TIME_ENTRY.size - TIME_ENTRY.size)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return largest_in_log(snapshot.files, segment)
         if filled == TIME_ENTRY.size and any(content):
             timestamp, relative = TIME_ENTRY.view(content)[0].item()
             return TimestampOffset(timestamp, segment.base_offset + relative)
@@ -122,6 +134,7 @@ class _Search:
 
     def __init__(self, snapshot: PartitionSnapshot, slot: int, start_offset: int, end_offset: int) -> None:
         self._snapshot = snapshot
+        self._slot = slot
         self._segment = snapshot.segments[slot]
         self._start_offset = start_offset
         self._end_offset = end_offset
@@ -142,10 +155,18 @@ class _Search:
         self, time_entry: TimestampOffset | None, from_offset: int, timestamp: int, *, exactly: bool = False
     ) -> Lookup:
         """Read from the offset index's entry on, to the first record that fits."""
-        with follow(self._snapshot.files.path(self._segment)) as log:
-            entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
-            start = self._trusted(entry, log)
-            found = next(self._matches(log, start, timestamp, exactly), None)
+        entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
+        location = self._snapshot.files.path(self._segment)
+        passed, start, found = Passed(location, from_offset), None, None
+        try:
+            with follow(location) as log:
+                start = self._trusted(entry, log)
+                found = next(self._matches(log, start, timestamp, exactly, passed), None)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            self._notes.append(not_read(location, error))
+        self._notes += passed.notes()
         position, offset, at = found if found is not None else (None, NOT_FOUND, NO_TIMESTAMP)
         if offset >= self._end_offset:  # it is there, but not yet for this reader
             position, offset, at = None, NOT_FOUND, NO_TIMESTAMP
@@ -162,9 +183,12 @@ class _Search:
         self._notes.append(Note(str(index), sentence))
         return 0
 
-    def _matches(self, log: ReadableFile, start: int, timestamp: int, exactly: bool) -> Iterator[tuple[int, int, int]]:
+    def _matches(
+        self, log: ReadableFile, start: int, timestamp: int, exactly: bool, passed: Passed
+    ) -> Iterator[tuple[int, int, int]]:
         """Position of the batch, offset and timestamp of the first matching record of each batch that has one."""
-        for chunk in walk_file(log, start, log.size()):
+        end = self._snapshot.end_position(self._slot, log)
+        for chunk in walk_past(log, start, end, self._segment.base_offset, passed.see_gap):
             table = chunk.table
             times = table["max_timestamp"]
             wanted = (table["flaws"] == 0) & (last_offsets(table) >= self._start_offset)
@@ -177,10 +201,12 @@ class _Search:
                     columns = self._decoder.decode_one(chunk.data, row)
                 except CorruptionError as error:
                     path = str(self._snapshot.files.path(self._segment))
-                    self._notes.append(Note(path, f"a batch was passed over: {error}"))
+                    self._notes.append(Note(path, f"a batch was passed over: {error}", is_damage=True))
                     continue
                 offsets, stamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
                 fits = (stamps == timestamp) if exactly else (stamps >= timestamp)
                 rows = np.flatnonzero(fits & (offsets >= self._start_offset))
                 if len(rows):
+                    passed.see(chunk, int(number) + 1)
                     yield chunk.file_position + int(row["position"]), int(offsets[rows[0]]), int(stamps[rows[0]])
+            passed.see(chunk, len(table))

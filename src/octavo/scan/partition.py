@@ -9,6 +9,7 @@ from typing import TypeVar
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segments
+from octavo.scan.location import ReadableFile
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
 from octavo.scan.tail import Tail, read_tail
@@ -30,6 +31,7 @@ class PartitionSnapshot:
     high_watermark: int | None  # from its checkpoint, between the two; None where that does not name the partition
     tail: Tail | None  # of the last segment; None without a segment
     notes: tuple[Note, ...] = ()
+    failure: OSError | None = None  # why the last segment, which is none of `segments`, cannot be read
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -45,6 +47,12 @@ class PartitionSnapshot:
         if slot + 1 < len(self.segments):
             return min(self.segments[slot + 1].base_offset, self.log_end_offset)
         return self.log_end_offset
+
+    def end_position(self, slot: int, log: ReadableFile) -> int:
+        """Where the batches of the segment in this slot end in its open file."""
+        if self.tail is not None and slot + 1 == len(self.segments):
+            return self.tail.position
+        return log.size()
 
     def first_slot(self) -> int:
         """The slot of the segment that holds the log start offset."""
@@ -102,7 +110,7 @@ def look_at(files: PartitionFiles) -> PartitionSnapshot:
     checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
-    segments, tail, notes = _readable(files, listed)
+    segments, tail, failure = _readable(files, listed)
     # A log reaches to its last segment, even if that cannot be read. One that ends below its checkpointed start has
     # nothing to read: a broker would begin it anew there.
     log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
@@ -111,8 +119,8 @@ def look_at(files: PartitionFiles) -> PartitionSnapshot:
     high_watermark = files.root.high_watermarks().get(files.topic_partition)
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)
-    notes += _tail_note(files, segments, tail)
-    return PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, tuple(notes))
+    notes = _tail_note(files, segments, tail)
+    return PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
 
 
 def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
@@ -138,21 +146,20 @@ def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
 
 def _readable(
     files: PartitionFiles, segments: tuple[SegmentFiles, ...]
-) -> tuple[tuple[SegmentFiles, ...], Tail | None, list[Note]]:
-    """The segments up to the last one that can be read, where that ends, and what is said of those behind it."""
-    notes: list[Note] = []
+) -> tuple[tuple[SegmentFiles, ...], Tail | None, OSError | None]:
+    """The segments up to the last one that can be read, where that ends, and why those behind it cannot be read."""
+    failure: OSError | None = None
     while segments:
         try:
-            return segments, read_tail(files, segments[-1]), notes
+            return segments, read_tail(files, segments[-1]), failure
         except FileNotFoundError:
             raise
         except OSError as error:
             if len(segments) == 1:
                 raise  # nothing of the partition can be read
-            sentence = f"{error.strerror or error}; not read, nor what was appended behind it"
-            notes.append(Note(str(files.path(segments[-1])), sentence, is_damage=True))
+            failure = failure or error
             segments = segments[:-1]
-    return segments, None, notes
+    return segments, None, failure
 
 
 def _tail_note(files: PartitionFiles, segments: tuple[SegmentFiles, ...], tail: Tail | None) -> tuple[Note, ...]:

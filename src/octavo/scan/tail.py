@@ -97,6 +97,17 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
     return Tail(next_offset, position, size, stop, damaged, zeros, largest)
 
 
+def largest_in_log(files: PartitionFiles, segment: SegmentFiles) -> TimestampOffset:
+    """The largest timestamp of a segment by its log alone; -1 where that cannot be read."""
+    try:
+        with follow(files.path(segment)) as log:
+            return _walk_tail(log, segment.base_offset, 0).largest
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return TimestampOffset(NO_TIMESTAMP, segment.base_offset)
+
+
 def _larger(largest: TimestampOffset, sound: NDArray[np.void]) -> TimestampOffset:
     row = int(sound["max_timestamp"].argmax())  # the first of several, as in Kafka
     timestamp = int(sound["max_timestamp"][row])

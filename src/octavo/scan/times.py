@@ -8,47 +8,63 @@ from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import CONTROL, Column
-from octavo.scan.files import SegmentFiles
 from octavo.scan.index_files import hint_for, read_time_index
+from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot
-from octavo.scan.segment_log import follow, last_offsets, walk_file
+from octavo.scan.passed import Passed, not_read
+from octavo.scan.salvage import walk_past
+from octavo.scan.segment_log import follow, last_offsets
 
 
-def first_offset_from(snapshot: PartitionSnapshot, timestamp: int) -> int | None:
+def first_offset_from(snapshot: PartitionSnapshot, timestamp: int, notes: list[Note]) -> int | None:
     """The offset of the first record with this timestamp or a later one; None where there is none.
 
     Markers of transactions, which carry the broker's time, are no records here (a broker's lookup would count them).
+    The notes get what was passed over and may have held such a record.
     """
     for slot in range(snapshot.first_slot(), len(snapshot.segments)):
-        found = _in_segment(snapshot, snapshot.segments[slot], snapshot.end_of(slot), timestamp)
+        try:
+            found = _in_segment(snapshot, slot, timestamp, notes)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            notes.append(not_read(snapshot.files.path(snapshot.segments[slot]), error))
+            continue
         if found is not None:
             return found
     return None
 
 
-def _in_segment(snapshot: PartitionSnapshot, segment: SegmentFiles, end: int, timestamp: int) -> int | None:
+def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: list[Note]) -> int | None:
+    segment, end = snapshot.segments[slot], snapshot.end_of(slot)
     index = read_time_index(snapshot.files, segment)
     sealed = segment is not snapshot.segments[-1]
     if sealed and len(index) and index.last().timestamp < timestamp:
         return None  # a segment's last entry, written when it was rolled, holds its largest timestamp
     start = max(index.lookup(timestamp).offset, snapshot.log_start_offset)
     decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
+    passed = Passed(snapshot.files.path(segment), start)
     with follow(snapshot.files.path(segment)) as log:
-        position = hint_for(snapshot.files, segment, log, start)
-        for chunk in walk_file(log, position, log.size()):
-            found = _in_chunk(chunk, decoder, snapshot.log_start_offset, end, timestamp)
+        position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
+        for chunk in walk_past(log, position, stop, segment.base_offset, passed.see_gap):
+            rows, found = _in_chunk(chunk, decoder, snapshot.log_start_offset, end, timestamp)
+            passed.see(chunk, rows)
             if found is not None:
-                return found
-    return None
+                break
+        else:
+            found = None
+    notes += passed.notes()
+    return found
 
 
-def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: int) -> int | None:
+def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: int) -> tuple[int, int | None]:
+    """How many batches were looked at, and the offset of the record in the last of them; None: it is in none."""
     table = chunk.table
     late = (table["flaws"] == 0) & (table["max_timestamp"] >= timestamp) & (last_offsets(table) >= start)
     late &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)
-    for row in table[late]:
+    for row in np.flatnonzero(late).tolist():
         try:
-            columns = decoder.decode_one(chunk.data, row)
+            columns = decoder.decode_one(chunk.data, table[row])
         except CorruptionError:
             continue
         offsets = columns.offset[: columns.rows]
@@ -56,5 +72,5 @@ def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: i
             (columns.timestamp[: columns.rows] >= timestamp) & (offsets >= start) & (offsets < end)
         )
         if len(matching):
-            return int(offsets[matching[0]])
-    return None
+            return row + 1, int(offsets[matching[0]])
+    return len(table), None

@@ -15,10 +15,13 @@ from octavo.format.txn_index import AbortedTxn, TxnIndex
 from octavo.format.walker import Chunk
 from octavo.scan.files import PartitionFiles, SegmentFiles
 from octavo.scan.index_files import hint_for
+from octavo.scan.location import Location
 from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot, look_at, retrying
+from octavo.scan.passed import Passed
 from octavo.scan.replay import Replay, transactional
-from octavo.scan.segment_log import follow, last_offsets, walk_file
+from octavo.scan.salvage import walk_past
+from octavo.scan.segment_log import follow, last_offsets
 from octavo.scan.small_files import read_small
 
 
@@ -41,10 +44,16 @@ def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
     notes: list[Note] = []
     start, open_transactions = _newest_state(snapshot, notes)
     replay = Replay(open_transactions)
-    for chunk, rows in _transactional(snapshot, start):
+    passed: list[Location] = []
+    for chunk, rows in _transactional(snapshot, start, passed):
         replay.take(chunk.data, rows)
     last_stable_offset = min(replay.open.values(), default=snapshot.log_end_offset)
     last_stable_offset = min(max(last_stable_offset, snapshot.log_start_offset), snapshot.log_end_offset)
+    if passed and last_stable_offset < snapshot.log_end_offset:
+        sentence = (
+            f"a transaction that seems open at offset {last_stable_offset} may have ended where the log is damaged"
+        )
+        notes.append(Note(str(passed[0]), sentence, is_damage=True))
     aborted = {(txn.last_offset, txn.producer_id): txn for txn in replay.aborted}
     unindexed_below = snapshot.log_start_offset
     for slot in range(snapshot.first_slot(), len(snapshot.segments)):
@@ -87,17 +96,28 @@ def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, 
     return snapshot.log_start_offset, {}
 
 
-def _transactional(snapshot: PartitionSnapshot, start: int) -> Iterator[tuple[Chunk, NDArray[np.void]]]:
-    """The sound transactional batches from an offset on."""
+def _transactional(
+    snapshot: PartitionSnapshot, start: int, passed: list[Location]
+) -> Iterator[tuple[Chunk, NDArray[np.void]]]:
+    """The sound transactional batches from an offset on; `passed` gets the files in which damage was passed over."""
     for slot, segment in enumerate(snapshot.segments):
         end = snapshot.end_of(slot)
         if end <= start:
             continue
-        with follow(snapshot.files.path(segment)) as log:
-            position = hint_for(snapshot.files, segment, log, start)
-            for chunk in walk_file(log, position, log.size()):
-                rows = transactional(chunk.table)
-                yield chunk, rows[(last_offsets(rows) >= start) & (rows["base_offset"] < end)]
+        location = snapshot.files.path(segment)
+        damage = Passed(location, start)
+        try:
+            with follow(location) as log:
+                position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
+                for chunk in walk_past(log, position, stop, segment.base_offset, damage.see_gap):
+                    rows = transactional(chunk.table)
+                    yield chunk, rows[(last_offsets(rows) >= start) & (rows["base_offset"] < end)]
+                    damage.see(chunk, len(chunk.table))
+        except FileNotFoundError:
+            raise
+        except OSError:  # the reader of the segment tells the reason
+            passed.append(location)
+        passed += [location] if damage.notes() else []
 
 
 def _read_index(snapshot: PartitionSnapshot, segment: SegmentFiles, notes: list[Note]) -> TxnIndex | None:

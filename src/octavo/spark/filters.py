@@ -24,6 +24,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
+from octavo.scan.notes import Note
 from octavo.scan.times import first_offset_from
 from octavo.spark.offset_ranges import PartitionRange
 
@@ -97,10 +98,13 @@ class Pushed:
         lows = [low for low, _ in map(_bounds, self.timestamp) if low is not None]
         if not lows:
             return 0
+        passed: list[Note] = []
         try:
-            found = first_offset_from(snapshot, -(-max(lows) // 1000))
+            found = first_offset_from(snapshot, -(-max(lows) // 1000), passed)
         except FileNotFoundError:
             return 0  # deleted since it was listed: whoever reads it will find out
+        if passed:
+            return 0  # damage: as well
         return end if found is None else found
 
     def filter_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -79,6 +79,8 @@ class LogView:
 
     def _look_at(self, files: PartitionFiles) -> PartitionView:
         snapshot = look_at(files)
+        if snapshot.failure is not None:
+            raise snapshot.failure
         committed = self._options.isolation_level == "read_committed"
         return PartitionView(snapshot, read_transactions(snapshot) if committed else None)
 

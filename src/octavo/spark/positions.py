@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from octavo.errors import ConfigError, ScanError
 from octavo.format.names import TopicPartition
+from octavo.scan.findings import Findings
 from octavo.scan.lookup import NOT_FOUND, find_timestamp
 from octavo.scan.partition import look_at, retrying
 from octavo.spark.limits import EARLIEST_OFFSET, LATEST_OFFSET, AtOffsets, AtTimestamp, AtTimestamps, Limit, Named
@@ -55,12 +56,12 @@ def _timestamps(
 def _offset_at(view: PartitionView, timestamp: int) -> int:
     """What a broker would answer; files that went away since are looked for in a new listing."""
     listed_first = view.snapshot.files
-    return retrying(
+    found = retrying(
         listed_first,
-        lambda files: (
-            find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end).offset
-        ),
+        lambda files: find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end),
     )
+    Findings("raise").take(found.notes)
+    return found.offset
 
 
 def _at_offsets(limit: Named | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
