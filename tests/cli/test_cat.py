@@ -196,6 +196,31 @@ def test_output_goes_to_a_file(logs: Path, tmp_path: Path) -> None:
     assert file.read_bytes() == cat(logs).stdout
 
 
+def test_a_dash_is_stdout_and_a_file_url_a_path(logs: Path, tmp_path: Path) -> None:
+    expected = cat(logs).stdout
+    assert cat(logs, "--output", "-").stdout == expected
+    for url in (f"file://{tmp_path}/a%20b.json", f"file:{tmp_path}/a%20b.json"):
+        assert cat(logs, "--output", url).stdout == b""
+        assert (tmp_path / "a b.json").read_bytes() == expected
+        (tmp_path / "a b.json").unlink()
+
+
+def test_output_to_a_url_is_refused(logs: Path) -> None:
+    run = octavo("cat", str(logs), "--output", "s3://KEY:SECRET@bucket/x")
+    assert run.exit == 2
+    assert "expected a path of this machine" in run.stderr
+    assert "SECRET" not in run.stderr
+
+
+def test_json_is_the_format_json(logs: Path) -> None:
+    assert cat(logs, "--json").stdout == cat(logs, "--format", "json").stdout
+    run = octavo("cat", str(logs), "--json", "--format", "csv")
+    assert (run.exit, run.stderr) == (
+        2,
+        "octavo: --json and --format csv exclude each other; see `octavo cat --help`\n",
+    )
+
+
 def test_what_is_damaged_is_named_and_passed_over() -> None:
     folder = archives.unpack("v431-corrupt") / "flip-record-none"
     done = cat(folder)

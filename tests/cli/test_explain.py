@@ -6,14 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
-from octavo.format import offset_index
+from octavo.format import offset_index, producer_snapshot, txn_index
 from octavo.format.anatomy.text_files import TEXT_FILES
 from octavo.format.batch import build_batch
 from octavo.format.compression import Codec
 from octavo.format.message_set import encode_message, encode_message_set
 from octavo.format.record import Record
+from octavo.format.txn_index import AbortedTxn
 from tests.cli.runs import Run, octavo
 from tests.golden import archives
 
@@ -187,6 +189,39 @@ def test_wrong_usage(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert run.stderr.endswith("see `octavo explain --help`\n")
 
 
+def test_an_offset_before_the_segment_is_said_to_be_so(tmp_path: Path) -> None:
+    later = build_batch([Record(offset, 1, b"k", b"v") for offset in (20, 21)])
+    name = f"{15:020}.log"
+    run = explain(tmp_path, later, "--offset", "2", name=name)
+    assert run == Run(1, "", f"octavo: {name}: the segment begins with offset 15, it cannot hold 2\n")
+    assert explain(tmp_path, later, "--offset", "17", name=name).exit == 0  # compaction took what was there
+
+
+def test_an_aborted_transaction_is_found_by_an_offset_in_it(tmp_path: Path) -> None:
+    name = f"{15:020}.txnindex"
+    index = txn_index.encode([AbortedTxn(7, 31, 38, 39), AbortedTxn(8, 40, 44, 45)])
+    for offset, position in ((31, 0), (38, 0), (41, txn_index.ENTRY.size)):
+        (entry,) = objects(explain(tmp_path, index, "--offset", str(offset), "--json", name=name))
+        assert entry["position"] == position
+    run = explain(tmp_path, index, "--offset", "39", name=name)
+    assert run.exit == 1
+    assert "no entry for offset 39 between the first and the last one of an aborted transaction" in run.stderr
+
+
+@pytest.mark.parametrize("name", [f"{15:020}.snapshot", "recovery-point-offset-checkpoint"])
+def test_what_is_not_searched_by_offset_says_so(tmp_path: Path, name: str) -> None:
+    content = producer_snapshot.encode([]) if name.endswith("snapshot") else b"0\n1\na 0 5\n"
+    run = explain(tmp_path, content, "--offset", "3", name=name)
+    assert run == Run(1, "", f"octavo: {name}: its entries are not found by offset, expected --position\n")
+
+
+def test_a_url_is_explained_too(tmp_path: Path) -> None:
+    by_path = explain(tmp_path, LOG)
+    assert octavo("explain", f"file://{tmp_path}/{0:020}.log") == by_path
+    fsspec.filesystem("memory").pipe("/explained/recovery-point-offset-checkpoint", b"0\n1\na 0 5\n")
+    assert octavo("explain", "memory://explained/recovery-point-offset-checkpoint").exit == 0
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     missing = octavo("explain", "0.log", folder=tmp_path)
     assert missing == Run(1, "", "octavo: 0.log: No such file or directory\n")
@@ -196,7 +231,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     nameless = explain(tmp_path, bytes(8), name="x.index")
     assert nameless.exit == 1
     (tmp_path / "1.log").mkdir()
-    assert octavo("explain", "1.log", folder=tmp_path).exit == 1
+    for line in (("explain", "1.log"), ("dump-log", "--files", "1.log")):
+        assert octavo(*line, folder=tmp_path).stderr == "octavo: 1.log: Is a directory\n"
 
 
 def test_a_checkpoint_is_a_line_an_entry(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,24 @@ def test_of_two_copies_the_one_that_reaches_furthest_is_read(logs: Path, tmp_pat
 def test_of_equal_copies_the_first_is_read(logs: Path) -> None:
     first, second = read(logs), read(logs)
     assert merge([first, second]).partitions[ORDERS] is first.partitions[ORDERS]
+
+
+def test_a_place_that_is_given_twice_is_read_once(logs: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(logs)
+    found = open_log_dirs([logs, f"{logs}/", link, f"file://{logs}"])
+    assert [str(directory.place) for directory in found.directories] == [str(logs)]
+    assert not [note for note in found.notes if "found again" in note.sentence]
+
+
+def test_a_folder_whose_name_is_not_ascii_is_no_partition(logs: Path) -> None:
+    folder = os.fsencode(logs) + b"/b\xffd-0"
+    write_segment(Path(os.fsdecode(folder)), 0, batch(0))
+    found = open_log_dirs(logs)
+    assert found.topics() == {"orders"}
+    assert f"{logs}/b\\xffd-0: not read: no topic has such a name, expected ASCII" in map(str, found.notes)
+    (alone,) = open_log_dirs(os.fsdecode(folder)).partitions
+    assert alone == TopicPartition("b\\xffd-0", 0)
 
 
 def test_segment_files_of_one_folder_make_one_partition(logs: Path) -> None:

@@ -144,6 +144,14 @@ def test_a_file_system_that_cannot_be_had_is_an_error_with_its_url(monkeypatch: 
         locate("hdfs:/logs")
 
 
+def test_credentials_in_a_url_are_not_shown() -> None:
+    place = locate("s3://KEY:SECRET@bucket/logs?region=x")
+    assert str(place.child("orders-0")) == "s3://bucket/logs/orders-0"
+    with pytest.raises(ScanError) as raised:
+        locate("s3://KEY:SECRET@bucket?no_such=1")
+    assert "SECRET" not in str(raised.value)
+
+
 def test_without_fsspec_the_message_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     with pytest.raises(ScanError, match="other file systems need the package fsspec"):

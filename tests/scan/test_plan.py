@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 
@@ -193,3 +193,13 @@ def test_what_is_read_is_fixed_by_the_plan(logs: Path) -> None:
 )
 def test_a_timestamp_has_many_forms(given: int | str | datetime, milliseconds: int) -> None:
     assert to_milliseconds(given) == milliseconds
+
+
+@pytest.mark.parametrize("given", [1.5, None, b"0"])
+def test_what_is_no_timestamp_is_refused(given: object) -> None:
+    with pytest.raises(ScanError, match="expected milliseconds as an integer, ISO 8601 text, a date or a datetime"):
+        to_milliseconds(given)  # type: ignore[arg-type]
+
+
+def test_a_date_is_its_midnight() -> None:
+    assert to_milliseconds(date(1970, 1, 2)) == 86_400_000

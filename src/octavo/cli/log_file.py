@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +18,11 @@ class LogFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self._descriptor = os.open(path, os.O_RDONLY)
-        self.size = os.fstat(self._descriptor).st_size
+        status = os.fstat(self._descriptor)
+        self.size = status.st_size
+        if stat.S_ISDIR(status.st_mode):
+            self.close()
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if self.size > MAX_FILE_BYTES:
             self.close()
             raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed", path=path)

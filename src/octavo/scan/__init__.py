@@ -6,15 +6,7 @@ The package bears the name of its main function: `octavo.scan("logs", …)` is `
 from __future__ import annotations
 
 import sys
-from types import ModuleType
-from typing import Any
 
+from octavo.scan.callable_module import CallableModule
 
-class _CallableModule(ModuleType):
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        from octavo.scan.api import scan
-
-        return scan(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _CallableModule
+sys.modules[__name__].__class__ = CallableModule

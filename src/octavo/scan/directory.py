@@ -15,7 +15,7 @@ from octavo.format.names import (
     TopicPartition,
 )
 from octavo.scan.files import FileStat, PartitionFiles, from_entries, read_partition, read_segments
-from octavo.scan.location import UNKNOWN_SIZE, Entry, Location
+from octavo.scan.location import UNKNOWN_SIZE, Entry, Location, printable
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
 
@@ -108,6 +108,8 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
 
 
 def _parsed(name: str) -> PartitionFolder | None:
+    if not name.isascii():
+        return None  # a topic's name is
     try:
         return PartitionFolder.parse(name)
     except CorruptionError:
@@ -118,8 +120,8 @@ def _folder(location: Location, notes: list[Note]) -> PartitionFolder:
     """Which partition a folder holds. Files that were copied elsewhere are read too: by the folder's name."""
     folder = _parsed(location.name)
     if folder is None:
-        folder = PartitionFolder(location.name, 0)
-        notes.append(Note(str(location), f"no partition's name, read as partition 0 of a topic {location.name!r}"))
+        folder = PartitionFolder(printable(location.name), 0)
+        notes.append(Note(str(location), f"no partition's name, read as partition 0 of a topic '{folder.topic}'"))
     return folder
 
 

@@ -111,6 +111,11 @@ class Location:
         return self.file_system.shown(self.path)
 
 
+def printable(name: str) -> str:
+    """A name of the file system as text: bytes of it that are not UTF-8 are escaped."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
     """Fill the buffer as far as the file goes; returns how many bytes that were."""
     filled = 0

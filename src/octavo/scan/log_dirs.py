@@ -10,7 +10,7 @@ from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scan.directory import Directory, Wanted, read_directory
 from octavo.scan.files import PartitionFiles
-from octavo.scan.location import Location, locate
+from octavo.scan.location import LOCAL, Location, locate, printable
 from octavo.scan.notes import Note
 from octavo.scan.partition import take_snapshot
 
@@ -48,7 +48,13 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
     given: Sequence[Place] = [places] if isinstance(places, str | os.PathLike | Location) else list(places)
     if not given:
         raise ScanError("no place to read from, expected at least one")
-    return merge([read_directory(locate(place), wanted) for place in given])
+    places_by_name = {_identity(location): location for location in map(locate, reversed(given))}
+    return merge([read_directory(location, wanted) for location in reversed(places_by_name.values())])
+
+
+def _identity(location: Location) -> str:
+    """The same for all names of one place, which is to be read once."""
+    return os.path.realpath(location.path) if location.file_system == LOCAL else str(location)
 
 
 def merge(directories: Sequence[Directory]) -> LogDirs:
@@ -57,16 +63,18 @@ def merge(directories: Sequence[Directory]) -> LogDirs:
     for directory in directories:
         for topic_partition, files in directory.partitions.items():
             _add(copies.setdefault(topic_partition, []), files)
-    notes = [note for directory in directories for note in (*directory.notes, *_nothing_there(directory))]
+    notes = [note for directory in directories for note in (*directory.notes, *_not_there(directory))]
     chosen = {topic_partition: _furthest(copies[topic_partition], notes) for topic_partition in sorted(copies)}
     return LogDirs(tuple(directories), chosen, tuple(notes))
 
 
-def _nothing_there(directory: Directory) -> list[Note]:
-    """Who gives the wrong folder is to learn that it is none of Kafka's, or a new one."""
-    if directory.single or directory.topics:
+def _not_there(directory: Directory) -> list[Note]:
+    """Who gives the wrong folder is to learn that it, or what is in it, is none of Kafka's, or a new one."""
+    if directory.single:
         return []
-    return [no_partition(directory.place)]
+    folders = [directory.place.child(name) for name in directory.unknown if not name.isascii()]
+    notes = [Note(printable(str(folder)), "not read: no topic has such a name, expected ASCII") for folder in folders]
+    return notes if directory.topics else [*notes, no_partition(directory.place)]
 
 
 def no_partition(place: Location) -> Note:

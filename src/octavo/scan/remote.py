@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,6 +12,8 @@ from pyarrow import fs
 
 from octavo.errors import ScanError
 from octavo.scan.location import Entry, Location
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 
 
 class RemoteFile:
@@ -77,13 +80,13 @@ def locate_url(url: str) -> Location:
         file_system, path = fs.FileSystem.from_uri(url)
     except pa.ArrowInvalid as error:
         if "Unrecognized filesystem type" not in str(error):
-            raise ScanError(f"{url}: {error}") from error
+            raise _refused(url, error) from error
         file_system, path = _fsspec(url, error)
     except pa.ArrowNotImplementedError as error:  # a build of pyarrow without that file system
         file_system, path = _fsspec(url, error)
     except OSError as error:  # which names no place: Hadoop's library is not there, or a bucket is not reached
-        raise ScanError(f"{url}: {error}") from error
-    plain = url.partition("?")[0].rstrip("/")
+        raise ScanError(f"{_shown(url)}: {error}") from error
+    plain = _shown(url).partition("?")[0].rstrip("/")
     path = path.rstrip("/")
     prefix = plain.removesuffix(path) if plain.endswith(path) else f"{plain.partition('://')[0]}://"
     return Location(RemoteFileSystem(file_system, prefix), path)
@@ -93,12 +96,21 @@ def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise ScanError(f"{url}: {refused}; other file systems need the package fsspec") from None
+        raise _refused(url, refused, "; other file systems need the package fsspec") from None
     try:
         file_system, path = url_to_fs(url)
     except (ValueError, ImportError) as error:
-        raise ScanError(f"{url}: {error}") from error
+        raise _refused(url, error) from error
     return fs.PyFileSystem(fs.FSSpecHandler(file_system)), str(path)
+
+
+def _shown(url: str) -> str:
+    """A URL without the user and password in it."""
+    return _CREDENTIALS.sub("", url)
+
+
+def _refused(url: str, error: Exception, more: str = "") -> ScanError:
+    return ScanError(f"{_shown(url)}: {str(error).replace(url, _shown(url))}{more}")
 
 
 def _entry(info: Any) -> Entry:

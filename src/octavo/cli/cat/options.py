@@ -49,12 +49,13 @@ _OPTIONS = (
     click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after so many records."),
     isolation_option,
     click.option(
-        "--format", "form", type=click.Choice(FORMS), default="json",
+        "--format", "given_form", type=click.Choice(FORMS),
         help="json: an object a line (default); raw: values, each with a line break; arrow: an IPC stream.",
     ),
+    click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option(
         "--output", type=path_type, metavar="FILE|FOLDER/",
-        help="Write here instead of to stdout; arrow and parquet into a folder: several files, written at once.",
+        help="Write here instead of to stdout (-); arrow and parquet into a folder: several files, written at once.",
     ),
     click.option(
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import cast
 
-from octavo.cli.dump_log.options import Options
+from octavo.cli.dump_log.options import STRING_DECODER, Options
 from octavo.errors import InvalidRecordError, OctavoError
 from octavo.format.java_utf8 import decode_utf8
 from octavo.format.message import Message
@@ -18,8 +18,6 @@ PayloadDecoder = Callable[[Record | Message], tuple[str | None, str | None]]
 """From a record to the texts of its key and its payload; None is not printed at all."""
 
 BytesDecoder = Callable[[bytes], str]
-
-STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 def is_plain(options: Options) -> bool:

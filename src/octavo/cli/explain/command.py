@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option
+from octavo.cli.options import json_option, path_type
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.anatomy.text_files import TEXT_FILES
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, Transient
+from octavo.scan.location import Location, locate
 
 _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the format of a log
 
 
 @declare("explain")
-@click.argument("file", type=click.Path(readable=False, path_type=Path))
+@click.argument("file", type=path_type)
 @click.option("--position", type=click.IntRange(min=0), help="Take apart what has this byte of the file.")
 @click.option("--offset", type=click.IntRange(min=0), help="Take apart the batch or index entry for this offset.")
 @json_option
-def command(file: Path, position: int | None, offset: int | None, as_json: bool) -> int:
+def command(file: str, position: int | None, offset: int | None, as_json: bool) -> int:
     """Show what is in FILE, byte by byte: a log, an index, a transaction index, a producer snapshot, a checkpoint.
 
-    With --position or --offset: each field of one batch, message or entry with its position, its bytes in hex, its
-    value and what it means, down to the varints of a batch's records; a compressed batch is unpacked. With neither: a
-    line a batch or entry, and why a log's batches end where they end. Of Kafka's small text files: a line a line. The
-    exit code is 1 when what is shown is damaged.
+    FILE is a path or a URL. With --position or --offset: each field of one batch, message or entry with its position,
+    its bytes in hex, its value and what it means, down to the varints of a batch's records; a compressed batch is
+    unpacked. With neither: a line a batch or entry, and why a log's batches end where they end. Of Kafka's small text
+    files: a line a line. The exit code is 1 when what is shown is damaged.
     """
     if position is not None and offset is not None:
         raise UsageError("--position and --offset exclude each other; see `octavo explain --help`")
-    text_name = file.name.removesuffix(TEMPORARY_SUFFIX)
+    location = locate(file)
+    text_name = location.name.removesuffix(TEMPORARY_SUFFIX)
     if text_name in TEXT_FILES:
         from octavo.cli.explain.entries import explain_text
 
-        return explain_text(file, text_name, position, offset, as_json)
-    kind = _kind(file)
+        return explain_text(location, text_name, position, offset, as_json)
+    kind = _kind(location)
     try:
         if kind is FileKind.LOG:
             from octavo.cli.explain.log import explain_log
 
-            return explain_log(str(file), position, offset, as_json)
+            return explain_log(location, position, offset, as_json)
         from octavo.cli.explain.entries import explain_entries
 
-        return explain_entries(file, kind, position, offset, as_json)
+        return explain_entries(location, kind, position, offset, as_json)
     except CorruptionError as error:
-        raise error.at(path=str(file)) from None
+        raise error.at(path=str(location)) from None
 
 
-def _kind(file: Path) -> FileKind:
+def _kind(file: Location) -> FileKind:
     name = file.name
     for transient in Transient:
         name = name.removesuffix(transient)
@@ -59,6 +59,6 @@ def _kind(file: Path) -> FileKind:
     if name.endswith(_CHECKPOINT):
         return FileKind.LOG
     known = ", ".join([*FileKind, _CHECKPOINT, *TEXT_FILES])
-    if file.is_dir():
+    if file.entry().is_folder:
         raise OctavoError(f"{file}: a folder, expected one of its files: {known}")
     raise OctavoError(f"{file}: not a file that explain can read; it reads {known}")

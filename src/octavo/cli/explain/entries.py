@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from octavo.cli.explain.show import show_anatomy, show_entries
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node
 from octavo.format.anatomy.entries import describe_entries
 from octavo.format.anatomy.text_files import describe_text
-from octavo.format.names import FileKind, base_offset_of
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, base_offset_of
+from octavo.scan.location import Location
+
+_SEARCHED = {FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX}
 
 
-def explain_entries(file: Path, kind: FileKind, position: int | None, offset: int | None, as_json: bool) -> int:
-    nodes = describe_entries(kind, memoryview(file.read_bytes()), base_offset_of(file.name))
+def explain_entries(file: Location, kind: FileKind, position: int | None, offset: int | None, as_json: bool) -> int:
+    nodes = describe_entries(kind, memoryview(file.read()), base_offset_of(file.name))
+    _check_searched(file, kind in _SEARCHED, offset)
     return _show(file, nodes, position, offset, as_json)
 
 
-def explain_text(file: Path, name: str, position: int | None, offset: int | None, as_json: bool) -> int:
+def explain_text(file: Location, name: str, position: int | None, offset: int | None, as_json: bool) -> int:
     """Of a checkpoint or another small file of this name."""
-    return _show(file, describe_text(name, file.read_bytes()), position, offset, as_json)
+    _check_searched(file, name == LEADER_EPOCH_CHECKPOINT, offset)
+    return _show(file, describe_text(name, file.read()), position, offset, as_json)
 
 
-def _show(file: Path, nodes: Iterator[Node], position: int | None, offset: int | None, as_json: bool) -> int:
+def _check_searched(file: Location, is_searched: bool, offset: int | None) -> None:
+    if offset is not None and not is_searched:
+        raise OctavoError(f"{file}: its entries are not found by offset, expected --position")
+
+
+def _show(file: Location, nodes: Iterator[Node], position: int | None, offset: int | None, as_json: bool) -> int:
     if position is not None:
         return show_anatomy(_at_position(file, nodes, position), as_json)
     if offset is not None:
@@ -31,20 +40,27 @@ def _show(file: Path, nodes: Iterator[Node], position: int | None, offset: int |
     return show_entries(nodes, as_json)
 
 
-def _at_position(file: Path, nodes: Iterator[Node], position: int) -> Node:
+def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
     for node in nodes:
         if node.position <= position < node.position + node.length:
             return node
-    size = file.stat().st_size
+    size = file.entry().size
     raise OctavoError(f"{file}: position {position} lies behind the end of the file of {size} bytes")
 
 
-def _at_offset(file: Path, nodes: Iterator[Node], offset: int) -> Node:
-    """The entry that a search for this offset begins with: the last one up to it."""
-    found = None
+def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:
+    """The entry that a search for this offset begins with: the last one up to it; of a transaction index the first
+    aborted transaction around it."""
+    found, expected = None, "or one before it"
     for node in nodes:
-        if node.offset is not None and node.offset <= offset:
+        fields = {child.name: child.value for child in node.children}
+        first, last = fields.get("firstOffset"), fields.get("lastOffset")
+        if isinstance(first, int) and isinstance(last, int):
+            if first <= offset <= last:
+                return node
+            expected = "between the first and the last one of an aborted transaction"
+        elif node.offset is not None and node.offset <= offset:
             found = node
     if found is None:
-        raise OctavoError(f"{file}: no entry for offset {offset} or one before it")
+        raise OctavoError(f"{file}: no entry for offset {offset} {expected}")
     return found

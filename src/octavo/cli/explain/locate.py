@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.cli.log_file import LogFile
-from octavo.format.walker import walk_chunks
+from octavo.cli.explain.open_log import OpenLog
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
+from octavo.scan.segment_log import last_offsets
 
 
 class Place(NamedTuple):
@@ -28,24 +28,18 @@ class Tail(NamedTuple):
     stop: Stop
 
 
-def batch_with_byte(log: LogFile, position: int) -> Place | Tail:
+def batch_with_byte(log: OpenLog, position: int) -> Place | Tail:
     """The batch that has this byte; the tail when it lies behind all batches."""
     return _first(log, lambda table, start: table["position"] + table["size"] > position - start)
 
 
-def batch_with_offset(log: LogFile, offset: int) -> Place | Tail:
+def batch_with_offset(log: OpenLog, offset: int) -> Place | Tail:
     """The first batch that reaches to this offset; after compaction the record itself may be gone."""
     return _first(log, lambda table, _: last_offsets(table) >= offset)
 
 
-def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
-    """The last offset of each batch; a v0 or v1 message carries it, its delta is 0."""
-    offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
-    return offsets
-
-
-def _first(log: LogFile, wanted: Callable[[NDArray[np.void], int], NDArray[np.bool_]]) -> Place | Tail:
-    for chunk in walk_chunks(log.reader(0, log.size), check_crc=False):
+def _first(log: OpenLog, wanted: Callable[[NDArray[np.void], int], NDArray[np.bool_]]) -> Place | Tail:
+    for chunk in log.walk(check_crc=False):
         found = np.flatnonzero(wanted(chunk.table, chunk.file_position))
         if len(found):
             row = chunk.table[found[0]]
@@ -55,7 +49,7 @@ def _first(log: LogFile, wanted: Callable[[NDArray[np.void], int], NDArray[np.bo
     raise AssertionError("a walk ends with a stop")
 
 
-def tail_text(log: LogFile, tail: Tail) -> str:
+def tail_text(log: OpenLog, tail: Tail) -> str:
     """Why the batches end there, in a sentence."""
     left = log.size - tail.position
     if tail.stop is Stop.END:
@@ -67,17 +61,7 @@ def tail_text(log: LogFile, tail: Tail) -> str:
     if tail.stop is Stop.INCOMPLETE_BATCH:
         takes = size + layout.LOG_OVERHEAD
         return f"the batch here takes {takes} bytes and {left} are left: the end of an append is missing"
-    if is_zero(log, tail.position):
+    if log.ends_in_zeros(tail.position):
         return f"{left} zero bytes to the end: a preallocated file that was not closed, or what a crash left"
     smallest = layout.MIN_MESSAGE_SIZE
     return f"a size of {size} here, expected at least {smallest}: {left} bytes to the end cannot be followed"
-
-
-def is_zero(log: LogFile, position: int, step: int = 1 << 20) -> bool:
-    """Whether the file holds nothing but zeros from here on."""
-    while position < log.size:
-        content = log.read_at(position, step)
-        if not content or content.count(0) != len(content):
-            return not content
-        position += len(content)
-    return True

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from octavo.cli.explain.locate import Place, Tail, batch_with_byte, batch_with_offset, is_zero, tail_text
+from octavo.cli.explain.locate import Place, Tail, batch_with_byte, batch_with_offset, tail_text
+from octavo.cli.explain.open_log import OpenLog
 from octavo.cli.explain.overview import Overview
 from octavo.cli.explain.show import show_anatomy, show_overview
-from octavo.cli.log_file import LogFile
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node, describe_batch, describe_incomplete
+from octavo.format.names import SegmentFile
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
+from octavo.scan.location import Location
 
 
-def explain_log(path: str, position: int | None, offset: int | None, as_json: bool) -> int:
-    with LogFile(path) as log:
+def explain_log(location: Location, position: int | None, offset: int | None, as_json: bool) -> int:
+    with OpenLog(location) as log:
         if position is not None:
             return show_anatomy(_at_position(log, position), as_json)
         if offset is not None:
@@ -23,14 +25,17 @@ def explain_log(path: str, position: int | None, offset: int | None, as_json: bo
         return show_overview(Overview(log), as_json)
 
 
-def _at_position(log: LogFile, position: int) -> Node:
+def _at_position(log: OpenLog, position: int) -> Node:
     if position >= log.size:
         raise OctavoError(f"{log.path}: position {position} lies behind the end of the file of {log.size} bytes")
     found = batch_with_byte(log, position)
     return _tail_node(log, found) if isinstance(found, Tail) else _batch_node(log, found)
 
 
-def _at_offset(log: LogFile, offset: int) -> Node:
+def _at_offset(log: OpenLog, offset: int) -> Node:
+    segment = SegmentFile.parse(log.name)
+    if segment is not None and offset < segment.base_offset:
+        raise OctavoError(f"{log.path}: the segment begins with offset {segment.base_offset}, it cannot hold {offset}")
     found = batch_with_offset(log, offset)
     if isinstance(found, Tail):
         reason = f"its batches end at position {found.position}: {tail_text(log, found)}"
@@ -38,14 +43,14 @@ def _at_offset(log: LogFile, offset: int) -> Node:
     return _without_other_records(_batch_node(log, found), offset)
 
 
-def _batch_node(log: LogFile, place: Place) -> Node:
+def _batch_node(log: OpenLog, place: Place) -> Node:
     return describe_batch(memoryview(log.read_at(place.position, place.size)), place.position)
 
 
-def _tail_node(log: LogFile, tail: Tail) -> Node:
+def _tail_node(log: OpenLog, tail: Tail) -> Node:
     node = describe_incomplete(memoryview(log.read_at(tail.position, layout.BATCH_OVERHEAD)), tail.position)
     text = tail_text(log, tail)
-    is_damage = tail.stop is Stop.SIZE_TOO_SMALL and not is_zero(log, tail.position)
+    is_damage = tail.stop is Stop.SIZE_TOO_SMALL and not log.ends_in_zeros(tail.position)
     return replace(node, problem=text) if is_damage else replace(node, meaning=text)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.cli.explain.locate import Tail, is_zero, last_offsets, tail_text
-from octavo.cli.log_file import LogFile
+from octavo.cli.explain.locate import Tail, tail_text
+from octavo.cli.explain.open_log import OpenLog
 from octavo.format.anatomy.meanings import attribute_flags, codec_text
-from octavo.format.walker import Chunk, walk_chunks
+from octavo.format.walker import Chunk
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw, Stop
+from octavo.scan.segment_log import last_offsets
 
 
 class Summary(NamedTuple):
@@ -30,17 +31,17 @@ class Summary(NamedTuple):
 class Overview:
     """The batches of a file; once they are through, `tail` says where and why they ended."""
 
-    def __init__(self, log: LogFile) -> None:
+    def __init__(self, log: OpenLog) -> None:
         self.tail = Tail(0, Stop.END)
         self.has_problems = False
         self._log = log
 
     def __iter__(self) -> Iterator[Summary]:
-        for chunk in walk_chunks(self._log.reader(0, self._log.size)):
+        for chunk in self._log.walk():
             yield from self._summaries(chunk)
             if chunk.stop is not None:
                 self.tail = Tail(chunk.stop_position, chunk.stop)
-        if self.tail.stop is Stop.SIZE_TOO_SMALL and not is_zero(self._log, self.tail.position):
+        if self.tail.stop is Stop.SIZE_TOO_SMALL and not self._log.ends_in_zeros(self.tail.position):
             self.has_problems = True
 
     def tail_text(self) -> str:

@@ -1,0 +1,46 @@
+"""A log file, open for explanation: as much of it as was there when it was opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from octavo.errors import CorruptionError
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import MAX_FILE_BYTES
+from octavo.scan.location import Location, read_fully
+from octavo.scan.segment_log import walk_file
+from octavo.scan.zeros import are_zeros
+
+
+class OpenLog:
+    """Owns the open file; changes nothing."""
+
+    def __init__(self, location: Location) -> None:
+        self.path = str(location)
+        self.name = location.name
+        self._file = location.open()
+        self.size = self._file.size()
+        if self.size > MAX_FILE_BYTES:
+            self._file.close()
+            raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer where the file ends."""
+        content = memoryview(bytearray(min(size, max(self.size - position, 0))))
+        return bytes(content[: read_fully(self._file, content, position)])
+
+    def walk(self, *, check_crc: bool = True) -> Iterator[Chunk]:
+        """The batches of the file."""
+        return walk_file(self._file, 0, self.size, check_crc=check_crc)
+
+    def ends_in_zeros(self, position: int) -> bool:
+        """Whether the file holds nothing but zeros from here on."""
+        return are_zeros(self._file, position, self.size)
