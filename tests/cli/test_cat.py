@@ -199,7 +199,7 @@ def test_output_goes_to_a_file(logs: Path, tmp_path: Path) -> None:
 def test_a_dash_is_stdout_and_a_file_url_a_path(logs: Path, tmp_path: Path) -> None:
     expected = cat(logs).stdout
     assert cat(logs, "--output", "-").stdout == expected
-    for url in (f"file://{tmp_path}/a%20b.json", f"file:{tmp_path}/a%20b.json"):
+    for url in (f"file://{tmp_path}/a%20b.json", f"file:{tmp_path}/a b.json"):
         assert cat(logs, "--output", url).stdout == b""
         assert (tmp_path / "a b.json").read_bytes() == expected
         (tmp_path / "a b.json").unlink()

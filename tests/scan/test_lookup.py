@@ -69,7 +69,7 @@ def test_timestamp_0_alone_in_a_segment(folder: Path) -> None:
         write_segment(folder, offset, batch(offset, timestamp=timestamp))
     snapshot = snapshot_of(folder)
     assert [find_timestamp(snapshot, timestamp, 3).offset for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
-    assert [first_offset_from(snapshot, timestamp) for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
+    assert [first_offset_from(snapshot, timestamp, []) for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
     assert find_timestamp(snapshot, 0, 3).time_index_entry == TimestampOffset(0, 0)
 
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, Literal, cast
 
 from octavo.cli.app import UsageError
 from octavo.cli.cat.options import cat_options
-from octavo.cli.cat.output import is_folder, is_replaceable, local_path, opened, place_around
+from octavo.cli.cat.output import given_path, is_folder, is_replaceable, opened, place_around
 from octavo.cli.cat.text import write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument
@@ -48,7 +48,7 @@ def command(
     """
     if as_json and given_form not in (None, "json"):
         raise UsageError(f"--json and --format {given_form} exclude each other; see `octavo cat --help`")
-    form, output = given_form or "json", local_path(output)
+    form, output = given_form or "json", given_path(output)
     if output is None and form not in TEXT_FORMS and sys.stdout.isatty():
         raise UsageError(f"{form} is not for a terminal; give --output FILE or a pipe")
     if output is not None and form in TEXT_FORMS and is_folder(output):

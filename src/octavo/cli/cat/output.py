@@ -8,24 +8,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote, urlsplit
 
 from octavo.cli.app import UsageError
+from octavo.scan.location import local_path
 
 
-def local_path(output: str | None) -> str | None:
+def given_path(output: str | None) -> str | None:
     """What `--output` names as a path of this machine; None: stdout."""
     if output is None or output == "-":
         return None
-    scheme, separator, _ = output.partition("://")
-    if output.startswith("file:"):
-        return unquote(urlsplit(output).path)
-    if separator:
-        raise UsageError(f"--output {scheme}://…, expected a path of this machine: records are not written to a URL")
-    return output
-
-
-from octavo.scan.location import local_path
+    path = local_path(output)
+    if path is None:
+        scheme = output.partition(":")[0]  # what follows may hold credentials
+        raise UsageError(f"--output {scheme}:…, expected a path of this machine: records are not written to a URL")
+    return path
 
 
 def is_replaceable(output: str) -> bool:
