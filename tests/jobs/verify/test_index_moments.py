@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from octavo.format.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import Problem, Severity
+from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -145,6 +147,24 @@ def test_the_cleaner_of_0_10_1_named_the_message_that_it_wrote_last(folder: Path
     ]
     write(folder, sets, [], [(2001, 3)])
     assert findings_of(folder) == []
+
+
+@pytest.mark.parametrize(("archive", "is_exact"), [("v431-clean", True), ("v392", False)])
+def test_in_a_cluster_that_began_with_4_1_or_later_each_batch_counts_by_itself(
+    folder: Path, archive: str, is_exact: bool
+) -> None:
+    """Nothing of what older versions wrote can be there: an append of two batches, a first offset, a record inside."""
+    batches = [*PAIRS[:3], batch(6, 2, timestamp=900), *PAIRS[4:]]
+    times = [(1021, 5), (1071, 15)]
+    for entries in ([(7, 2)], [(4, 2)]):
+        write(folder, batches, entries, times)
+        shutil.copy(unpack(archive) / "bootstrap.checkpoint", folder.parent)
+        wrong = [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)] if is_exact else []
+        assert shown(findings_of(folder)) == wrong
+    records = [Record(number, timestamp, b"k", b"v") for number, timestamp in enumerate((1000, 1005, 1005))]
+    write(folder, [build_batch(records)], [], [(1005, 1)])
+    wrong = [(TIMES, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)] if is_exact else []
+    assert shown(findings_of(folder)) == wrong
 
 
 def test_a_last_batch_whose_offset_has_jumped_is_named(folder: Path) -> None:

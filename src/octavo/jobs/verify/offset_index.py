@@ -19,7 +19,7 @@ from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.index_bytes import IndexBytes, check_order
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.time_witness import TimeWitness
-from octavo.jobs.verify.view import Part
+from octavo.jobs.verify.view import Part, SegmentView
 from octavo.kernels.layout import CODEC_MASK, Column
 
 _BEYOND = 1 << 62
@@ -46,13 +46,14 @@ class _Style(IntEnum):
 class OffsetIndexCheck:
     """Compares entries with batches as these come by, so that memory holds the index but not the log."""
 
-    def __init__(self, index: IndexBytes, base_offset: int, witness: TimeWitness, findings: Findings) -> None:
+    def __init__(self, index: IndexBytes, view: SegmentView, witness: TimeWitness, findings: Findings) -> None:
         self.wrong: dict[int, int] = {}  # offsets of wrong entries by the position that they name
         self._path = index.path
         self._findings = findings
         self._witness = witness
+        self._entry_a_batch = view.entry_a_batch
         slots = check_order(index, "relative_offset", "position", findings, strict=True)
-        offsets = index.slots["relative_offset"][slots].astype(np.int64) + base_offset
+        offsets = index.slots["relative_offset"][slots].astype(np.int64) + view.base_offset
         positions = index.slots["position"][slots].astype(np.int64)
         order = np.argsort(positions, kind="stable")
         self._slots, self._offsets, self._positions = slots[order], offsets[order], positions[order]
@@ -84,6 +85,8 @@ class OffsetIndexCheck:
             if not is_start[at]:
                 if not log.spans.hides_position(entry.position):
                     self._wrong(entry, "no batch begins there")
+            elif self._entry_a_batch and part.table["magic"][row] >= 2:  # older formats were brought from elsewhere
+                self._wrong(entry, f"the batch there ends with {part.last_offsets[row]}")
             elif self._first_offset(part, row) != entry.offset:
                 self._find_end(entry, part, row)
             elif entry.offset not in self._last_offsets(part, row):

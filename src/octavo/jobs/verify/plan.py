@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from octavo.errors import ScanError
 from octavo.format.names import CLEAN_SHUTDOWN, CLUSTER_METADATA_TOPIC, FolderState
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.folder import FolderTask
+from octavo.jobs.verify.formatted import has_an_entry_a_batch
 from octavo.jobs.verify.root import RootTask
 from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
@@ -64,6 +66,7 @@ def plan(
 
 def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
+    entry_a_batch = has_an_entry_a_batch(directory.root.location)
     root = None
     findings = Findings()
     if not directory.single:
@@ -75,26 +78,35 @@ def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
         try:
             # A node recovers its metadata log at each start: the mark does not speak of it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
-            partitions.append(_partition(files, patience, is_marked, directory.single))
+            marks = _Marks(is_marked, entry_a_batch, directory.single)
+            partitions.append(_partition(files, patience, marks))
         except ScanError:
             continue  # deleted since it was listed
     return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topics)
 
 
-def _partition(files: PartitionFiles, patience: Patience, clean: bool, is_given: bool) -> PartitionPlan:
+class _Marks(NamedTuple):
+    """What the root of a directory says of its partitions, and whether a partition was given as a place itself."""
+
+    is_clean: bool
+    entry_a_batch: bool
+    is_given: bool
+
+
+def _partition(files: PartitionFiles, patience: Patience, marks: _Marks) -> PartitionPlan:
     """What is being deleted is read only where it was asked for by name; its logs are left as they were then."""
     is_leaving = files.folder.state is FolderState.DELETE
-    folder = FolderTask(files, patience, is_read=is_given or not is_leaving) if files.whole else None
-    if is_leaving and not is_given:
-        return PartitionPlan(files, clean, folder, [])
-    clean = clean and not is_leaving
+    folder = FolderTask(files, patience, is_read=marks.is_given or not is_leaving) if files.whole else None
+    if is_leaving and not marks.is_given:
+        return PartitionPlan(files, marks.is_clean, folder, [])
+    clean = marks.is_clean and not is_leaving
     segments = retrying(files, effective_segments)
     bases = [segment.base_offset for segment in (segments if files.whole else _all_segments(files))]
     tasks = []
     for segment in segments:
         slot = bisect_right(bases, segment.base_offset)
         behind = bases[slot] if slot < len(bases) else None
-        tasks.append(SegmentTask(SegmentView(files.location, segment, behind, clean), patience))
+        tasks.append(SegmentTask(SegmentView(files.location, segment, behind, clean, marks.entry_a_batch), patience))
     return PartitionPlan(files, clean, folder, tasks)
 
 

@@ -195,10 +195,10 @@ class _Indexes(NamedTuple):
         elif not view.is_last and view.segment.log.size:
             detail = "the segment's log is there, its offset index is not"
             findings.add(self.offset_index.path, None, Problem.MISSING_FILE, detail, self.offset_index.lost)
-        return OffsetIndexCheck(self.offset_index, view.base_offset, witness, findings)
+        return OffsetIndexCheck(self.offset_index, view, witness, findings)
 
     def check_times(self, view: SegmentView, findings: Findings) -> TimeIndexCheck:
-        return TimeIndexCheck(self.time_index, view.base_offset, self._is_ordinary(view), findings)
+        return TimeIndexCheck(self.time_index, view, self._is_ordinary(view), findings)
 
     def _is_ordinary(self, view: SegmentView) -> bool:
         return view.is_last and self.are_untrimmed and not view.clean_shutdown

@@ -22,15 +22,16 @@ from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, Col
 class TimeIndexCheck:
     """Compares entries with batches as these come by, so that memory holds the index but not the log."""
 
-    def __init__(self, index: IndexBytes, base_offset: int, ordinary: bool, findings: Findings) -> None:
+    def __init__(self, index: IndexBytes, view: SegmentView, ordinary: bool, findings: Findings) -> None:
         self.wrong: dict[int, int] = {}  # offsets of wrong entries by their timestamp
         self._index = index
-        self._base_offset = base_offset
+        self._base_offset = view.base_offset
+        self._entry_a_batch = view.entry_a_batch
         self._ordinary = ordinary  # whether unused entries at the end are
         self._path = index.path
         self._findings = findings
         slots = check_order(index, "timestamp", "relative_offset", findings)
-        offsets = index.slots["relative_offset"][slots].astype(np.int64) + base_offset
+        offsets = index.slots["relative_offset"][slots].astype(np.int64) + view.base_offset
         order = np.argsort(offsets, kind="stable")
         self._slots, self._offsets = slots[order], offsets[order]
         self.timestamps = index.slots["timestamp"][slots].astype(np.int64)[order]
@@ -109,7 +110,7 @@ class TimeIndexCheck:
     def _names_a_record(self, part: Part, row: int, offset: int, timestamp: int) -> bool:
         """Whether it is the first record of an uncompressed batch that has the batch's largest timestamp."""
         batch = part.table[row]
-        if batch["magic"] < 2 or batch["max_timestamp"] != timestamp:
+        if self._entry_a_batch or batch["magic"] < 2 or batch["max_timestamp"] != timestamp:
             return False
         if batch["attributes"] & (CODEC_MASK | LOG_APPEND_TIME):
             return False

@@ -24,6 +24,7 @@ class SegmentView:
     segment: SegmentFiles
     next_base_offset: int | None  # of the segment behind it; None: it is the last
     clean_shutdown: bool  # whether `.kafka_cleanshutdown` is there
+    entry_a_batch: bool = False  # whether all index entries were written by 4.1 or later
 
     @property
     def base_offset(self) -> int:
