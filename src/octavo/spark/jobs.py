@@ -76,6 +76,7 @@ def topics(spark: SparkSession, paths: Place | Sequence[Place], names: Sequence[
     notes += [note for row in counts for note in row.tally.notes]
     notes += [note for directory in log_dirs.directories for note in directory.root.notes]
     damages = findings.damages + len(log_dirs.unreadable()) + sum(row.tally.damages for row in counts)
+    damages += sum(note.is_damage for directory in log_dirs.directories for note in directory.root.notes)
     return TopicsReport(counts, notes, damages)
 
 
