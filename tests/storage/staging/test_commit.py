@@ -92,7 +92,7 @@ def test_a_stop_at_each_named_step_leaves_all_or_nothing(
 
 
 def test_a_large_file_takes_the_place_of_an_empty_segment_and_grows_on(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, UnsyncedFileSystem(), segment_bytes=8 << 20, batch_size=16 << 10)
+    scene = Scene(tmp_path, filesystem=UnsyncedFileSystem(), segment_bytes=8 << 20, batch_size=16 << 10)
     scene.create(index_bytes=8192)
     first, second = batch_values(0, 1500, size=1000), batch_values(1, 3)
     staged = scene.stage(first)
