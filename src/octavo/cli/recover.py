@@ -58,8 +58,9 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
 
 def _sweep(logs: LogDir) -> list[Path]:
     """Remove the files that writers staged and did not live to commit; returns them."""
-    environment = logs.environment
-    return sweep_dead(environment.filesystem, [root.path for root in live(logs.roots)], environment.clock.time_ms())
+    environment, roots = logs.environment, [root.path for root in live(logs.roots)]
+    keep = logs.commits.ledger.pending_files()
+    return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)
 
 
 def _say(log: PartitionLog, *, dry_run: bool) -> None:

@@ -15,6 +15,7 @@ from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot, Logs
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, sweep_dead
 
 _log = logging.getLogger(__name__)
@@ -23,8 +24,11 @@ _log = logging.getLogger(__name__)
 class Background:
     """The periodic work, under the names that Kafka gives its own. A log or a directory that fails stops no other."""
 
-    def __init__(self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig) -> None:
+    def __init__(
+        self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig, commits: CommitLedger
+    ) -> None:
         self._logs = logs
+        self._commits = commits
         self._environment = environment
         self._config = broker_config
 
@@ -68,11 +72,11 @@ class Background:
 
     def sweep_staged(self) -> None:
         """Remove what dead writers staged, in directories that are open as a whole."""
-        now_ms = self._environment.clock.time_ms()
+        now_ms, keep = self._environment.clock.time_ms(), self._commits.pending_files()
         for root in self._logs.live_roots:
             if root.selection.is_all:
                 with suppress(KafkaStorageError), root.using():
-                    sweep_dead(root.files, [root.path], now_ms)
+                    sweep_dead(root.files, [root.path], now_ms, keep=keep)
 
     def retain(self) -> None:
         """Drop what the limits condemn. Logs that are compacted are left to the cleaner, which does both in turn."""

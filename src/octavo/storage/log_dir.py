@@ -76,11 +76,11 @@ class LogDir:
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all(skip_unreadable=skip_unreadable)
             self.commits = Commits(ledger, self._open.logs, self._admin, self.environment)
-            if not self._open.unreadable:  # a part of the commit may lie in one of them
+            if not self._open.unreadable and not self.offline:  # a part of the commit may lie in one of them
                 finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             if background:
-                work = Background(self._open, self.environment, self.broker_config)
+                work = Background(self._open, self.environment, self.broker_config, ledger)
                 work.remove_folders(self._configs.defaults.file_delete_delay_ms)
                 work.start()
                 self.cleaner.start()

@@ -53,7 +53,7 @@ class TopicAdmin:
     def prepare(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> PendingTopic:
-        """What is to be made of a topic; refused where it cannot be. Nothing changes yet."""
+        """What is to be made of a topic; refused where it cannot be. What a deleted one had of that name is gone."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
@@ -69,7 +69,7 @@ class TopicAdmin:
         return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
 
     def make(self, new: PendingTopic, total: int | None) -> None:
-        """Make a topic, or what a crash has left out of it. One of that name with another id is left alone.
+        """Make a topic, or what a crash has left out of it.
 
         `total` partitions it has on all disks, where that is known.
 
@@ -79,8 +79,6 @@ class TopicAdmin:
         """
         with self._logs.usable():
             names, there = new.names(), self._logs.logs
-            if any(there[name].topic_id not in (None, new.topic_id) for name in names if name in there):
-                return
             self._configs.store(new.topic, StoredTopic(new.topic_id, dict(new.configs), total))
             self._write_topics()
             self._create_partitions([name for name in names if name not in there], new.topic_id)
@@ -92,6 +90,8 @@ class TopicAdmin:
         """
         with self._logs.usable():
             known = self._logs.partitions(topic)
+            if isinstance(partitions, int):
+                self.check_complete(topic)  # those on a disk that is not there would be made again
             if isinstance(partitions, int) and partitions <= len(known):
                 found = f"topic {topic} has {len(known)} partitions"
                 raise InvalidPartitionsError(f"{found}, expected a larger total than that, not {partitions}")

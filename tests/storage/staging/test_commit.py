@@ -17,9 +17,10 @@ from octavo.errors import (
 )
 from octavo.filesystem import LocalFileSystem
 from octavo.format.commit_store import decode
-from octavo.format.names import COMMIT_STORE, TopicPartition
+from octavo.format.names import COMMIT_STORE, LEADER_EPOCH_CHECKPOINT, TopicPartition
 from octavo.format.offset_index import ENTRY
 from octavo.format.walker import walk
+from octavo.scheduler import ManualScheduler
 from octavo.storage.log_dir import LogDir
 from octavo.storage.staging.commit import CommitRequest, CommitStep
 from octavo.storage.staging.publish import LOCK_RETRY_SECONDS
@@ -120,6 +121,42 @@ def test_of_two_attempts_at_a_task_the_one_that_is_named_counts(scene: Scene) ->
     scene.publish(0, taken)
     assert scene.values() == batch_values(0)
     assert scene.staged_files() == []
+
+
+class VanishingFileSystem(LocalFileSystem):
+    """Staged files that a task removes between being listed and being looked at, as folders do that are deleted."""
+
+    def mtime_ms(self, path: Path) -> int:
+        path.unlink()
+        return super().mtime_ms(path)
+
+    def names(self, folder: Path) -> list[str]:
+        if folder.name == "t-1":
+            raise FileNotFoundError(folder)
+        return super().names(folder)
+
+
+def test_what_goes_away_during_a_sweep_is_no_error(scene: Scene) -> None:
+    scene.stage(batch_values(0))
+    folders = all_folders(scene.filesystem, [scene.root])
+    assert sweep_old(VanishingFileSystem(), folders, 1 << 60) == []
+
+
+def test_the_files_of_a_commit_that_was_decided_are_not_swept(scene: Scene) -> None:
+    staged = scene.stage(batch_values(0))
+    with pytest.raises(Stopped):
+        scene.publish(0, staged, StopAt(CommitStep.DECIDED))
+    for part in staged:
+        scene.filesystem.set_mtime_ms(scene.root / str(part.topic_partition) / part.name, 0)
+    damaged = scene.root / "t-0" / LEADER_EPOCH_CHECKPOINT
+    damaged.write_text("garbage")
+    with LogDir(scene.root, environment=scene.environment(), skip_unreadable=True) as log_dir:
+        scheduler = log_dir.environment.scheduler
+        assert isinstance(scheduler, ManualScheduler)
+        scheduler.advance(2 * STAGED_FILE_MAX_AGE_MS)
+        assert len(scene.staged_files()) == 2
+    damaged.unlink()
+    assert scene.values() == batch_values(0)
 
 
 def test_writers_do_not_sweep_the_files_of_others(scene: Scene) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.names import COMMIT_STORE
+from octavo.errors import LogDirError
+from octavo.filesystem import LocalFileSystem
+from octavo.format.names import COMMIT_STORE, META_PROPERTIES
 from octavo.storage.log_dir import LogDir
-from octavo.storage.staging.commit import CommitStep
+from octavo.storage.staging.commit import CommitRequest, CommitStep, commit
 from octavo.storage.staging.destinations import Destinations, NewTopics
 from octavo.storage.staging.stage import Stage, StagedPart
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
@@ -19,19 +21,20 @@ from tests.storage.staging.test_commit import StopAt, Stopped
 
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2
+CONFIGS = {"segment.bytes": 1500, "segment.index.bytes": 240}
 # All of them are a matter of minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
 
 
 def _value(batch_id: int, partition: int) -> bytes:
-    return b"%d-%d " % (batch_id, partition) + bytes(90)
+    """The first batch's are adopted as segments, out of the root; the next ones' are appended."""
+    return b"%d-%d " % (batch_id, partition) + bytes(90 if batch_id else 900)
 
 
 def _stage(scene: Scene, batch_id: int) -> list[StagedPart]:
     """What a task does, which looks the topic up without a lock."""
     scene.attempts += 1
-    configs = {"segment.bytes": 1500, "segment.index.bytes": 240}
-    new_topics = NewTopics(partitions=PARTITIONS, configs=configs)
+    new_topics = NewTopics(partitions=PARTITIONS, configs=CONFIGS)
     destination = Destinations(scene.filesystem, scene.roots, new_topics).of("t")
     assert destination.partitions == PARTITIONS
     assert destination.config.segment_bytes == 1500
@@ -44,7 +47,7 @@ def _stage(scene: Scene, batch_id: int) -> list[StagedPart]:
 def _life(scene: Scene) -> None:
     for batch_id in range(BATCHES):
         staged = _stage(scene, batch_id)
-        scene.publish(batch_id, staged, topic_configs={"segment.bytes": 1500, "segment.index.bytes": 240})
+        scene.publish(batch_id, staged, topic_configs=CONFIGS)
 
 
 @cache
@@ -87,6 +90,27 @@ def test_a_task_sees_all_partitions_of_a_topic_that_is_half_made(loss: Loss) -> 
     assert half_made
 
 
+def test_a_commit_waits_for_a_directory_that_is_offline(tmp_path: Path) -> None:
+    roots = (tmp_path / "logs", tmp_path / "more")
+    scene = Scene(*roots, filesystem=LocalFileSystem())
+    with pytest.raises(Stopped):
+        scene.publish(0, _stage(scene, 0), StopAt(CommitStep.MADE), topic_configs=CONFIGS)
+    meta, aside = roots[1] / META_PROPERTIES, tmp_path / "aside"
+    meta.rename(aside)
+    meta.mkdir()  # as a disk that cannot be read
+    staged = _stage(scene, 1)
+    with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
+        assert list(log_dir.offline) == [roots[1]]
+        assert len(log_dir.topics["t"]) < PARTITIONS
+        with pytest.raises(LogDirError, match="a commit of query 1 waits for partitions that cannot be opened"):
+            commit(log_dir.commits, CommitRequest(WRITER, 1, staged))
+    meta.rmdir()
+    aside.rename(meta)
+    with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
+        found = [read_values(log_dir.log("t", partition)) for partition in range(PARTITIONS)]
+        assert found == [[_value(0, partition)] for partition in range(PARTITIONS)]
+
+
 def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
     filesystem = FaultFileSystem()
     scene = Scene(ROOTS[0], filesystem=filesystem)
@@ -101,4 +125,5 @@ def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
     filesystem.open(ROOTS[0] / COMMIT_STORE, create=True).pwrite(pending, 0)
     with LogDir(scene.root, environment=scene.environment()) as log_dir:
         assert log_dir.topics == {"t": [0]}
-        assert read_values(log_dir.log("t", 0)) == [_value(0, 0)]
+        assert read_values(log_dir.log("t", 0)) == []
+        assert log_dir.commits.ledger.pending is None

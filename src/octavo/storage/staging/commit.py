@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from octavo.config import Given
-from octavo.errors import AppendRejected, InvalidPartitionsError, StagedFileLostError
+from octavo.errors import AppendRejected, InvalidPartitionsError, LogDirError, StagedFileLostError
 from octavo.format.commit_store import PendingCommit, PendingFile, PendingPart, PendingTopic
 from octavo.format.names import TopicPartition
 from octavo.storage.environment import Environment
@@ -76,7 +76,9 @@ def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) ->
     all partitions. After 6 only staged files are left. Where an append is refused all the same, step 4 is undone.
     """
     ledger = commits.ledger
-    assert ledger.pending is None, "whoever opens a log dir finishes what is pending"
+    if ledger.pending is not None:
+        found = f"a commit of {ledger.pending.writer} waits for partitions that cannot be opened"
+        raise LogDirError(f"{found}, expected all directories of its partitions")
     if ledger.has_done(request.writer, request.batch_id):
         return False
     topics = _to_be_made(commits, request.staged, request.topic_configs)
@@ -165,7 +167,8 @@ def _checked(
 def _complete(commits: Commits, on_step: OnStep) -> None:
     ledger, filesystem = commits.ledger, commits.environment.filesystem
     for topic in ledger.pending_topics():
-        commits.topics.make(topic, len(topic.partitions))
+        if not _is_foreign(commits, topic):
+            commits.topics.make(topic, len(topic.partitions))
     on_step(CommitStep.MADE)
     parts = [(commits.logs[part.topic_partition], part) for part in _parts(commits)]
     for log, part in parts:
@@ -185,5 +188,16 @@ def _complete(commits: Commits, on_step: OnStep) -> None:
 
 
 def _parts(commits: Commits) -> list[PendingPart]:
-    """What the pending commit brings into partitions that are there: a topic may have been deleted since."""
-    return [part for part in commits.ledger.pending_parts() if part.topic_partition in commits.logs]
+    """What the pending commit brings into partitions that are there.
+
+    A topic may have been deleted since, and another one made under the name of one that the commit makes.
+    """
+    foreign = {topic.topic for topic in commits.ledger.pending_topics() if _is_foreign(commits, topic)}
+    parts = commits.ledger.pending_parts()
+    return [part for part in parts if part.topic not in foreign and part.topic_partition in commits.logs]
+
+
+def _is_foreign(commits: Commits, topic: PendingTopic) -> bool:
+    """Whether a topic of that name is there that somebody else has made."""
+    there = [commits.logs[name].topic_id for name in topic.names() if name in commits.logs]
+    return any(topic_id not in (None, topic.topic_id) for topic_id in there)

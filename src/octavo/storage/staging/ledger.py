@@ -38,6 +38,10 @@ class CommitLedger:
         """What the pending commit makes before that."""
         return self.pending.topics if self.pending else ()
 
+    def pending_files(self) -> set[str]:
+        """The names of the staged files that the pending commit needs."""
+        return {file.name for part in self.pending_parts() for file in part.files}
+
     def pending_partitions(self) -> list[TopicPartition]:
         """All partitions that the pending commit makes or appends to."""
         made = [name for topic in self.pending_topics() for name in topic.names()]

@@ -48,7 +48,7 @@ class Publisher:
         """
         filesystem = LocalFileSystem()
         roots = [root for root in self.roots if filesystem.exists(root)]
-        kept = {file.name for part in CommitLedger(filesystem, roots).pending_parts() for file in part.files}
+        kept = CommitLedger(filesystem, roots).pending_files()
         sweep_writer(filesystem, all_folders(filesystem, roots), writer, keep=kept)
 
     def _open(self, only: Only | None) -> LogDir:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
-from octavo.format.names import PartitionFolder, StagedFile
+from octavo.format.names import FolderState, PartitionFolder, StagedFile
 from octavo.storage.staging.stage import writer_key
 
 # A task that stages files lives no longer than this; older files of whatever writer are dead.
@@ -29,30 +30,45 @@ def sweep_writer(
     return _remove(filesystem, found)
 
 
-def sweep_old(filesystem: FileSystem, folders: Iterable[Path], now_ms: int) -> list[Path]:
-    """Remove the staged files of whatever writer that are too old for a task that lives; returns them."""
+def sweep_old(
+    filesystem: FileSystem, folders: Iterable[Path], now_ms: int, *, keep: Collection[str] = ()
+) -> list[Path]:
+    """Remove the staged files of whatever writer that are too old for a task that lives, but those to be kept."""
     before = now_ms - STAGED_FILE_MAX_AGE_MS
-    return _remove(filesystem, [path for path, _ in _staged(filesystem, folders) if filesystem.mtime_ms(path) < before])
+    staged = [path for path, _ in _staged(filesystem, folders) if path.name not in keep]
+    return _remove(filesystem, [path for path in staged if _is_before(filesystem, path, before)])
 
 
-def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int) -> list[Path]:
-    """`sweep_old` in all folders, for an owner of the directories that commits nothing; returns the files."""
-    return sweep_old(filesystem, all_folders(filesystem, roots), now_ms)
+def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, keep: Collection[str]) -> list[Path]:
+    """`sweep_old` in all folders, for an owner of the directories that commits nothing; returns the files.
+
+    A commit that was decided and could not be ended yet, as a disk is missing, needs its files: `keep` has them.
+    """
+    return sweep_old(filesystem, all_folders(filesystem, roots), now_ms, keep=keep)
 
 
 def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
-    """Every folder that may hold staged files: the roots, and the partitions' in them."""
+    """Every folder that may hold staged files: the roots, and those in them of partitions that stay."""
     return [*roots, *(root / name for root in roots for name in filesystem.folders(root) if _is_partition(name))]
 
 
 def _staged(filesystem: FileSystem, folders: Iterable[Path]) -> list[tuple[Path, StagedFile]]:
     found = []
     for folder in folders:
-        for name in filesystem.names(folder):
-            file = StagedFile.parse(name)
-            if file is not None:
-                found.append((folder / name, file))
+        with suppress(FileNotFoundError):  # a partition may be deleted at any moment
+            for name in filesystem.names(folder):
+                file = StagedFile.parse(name)
+                if file is not None:
+                    found.append((folder / name, file))
     return found
+
+
+def _is_before(filesystem: FileSystem, path: Path, time_ms: int) -> bool:
+    """Whether a file was last written before a time; one that its writer removes meanwhile was not."""
+    try:
+        return filesystem.mtime_ms(path) < time_ms
+    except FileNotFoundError:
+        return False
 
 
 def _remove(filesystem: FileSystem, paths: list[Path]) -> list[Path]:
@@ -61,7 +77,6 @@ def _remove(filesystem: FileSystem, paths: list[Path]) -> list[Path]:
 
 def _is_partition(name: str) -> bool:
     try:
-        PartitionFolder.parse(name)
+        return PartitionFolder.parse(name).state is not FolderState.DELETE
     except CorruptionError:
         return False
-    return True
