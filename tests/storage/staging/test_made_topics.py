@@ -10,14 +10,17 @@ import pytest
 
 from octavo.errors import LogDirError
 from octavo.filesystem import LocalFileSystem
+from octavo.format.batch_run import BatchSettings, RunEncoder
+from octavo.format.compression import Codec
 from octavo.format.names import COMMIT_STORE, META_PROPERTIES
 from octavo.storage.log_dir import LogDir
 from octavo.storage.staging.commit import CommitRequest, CommitStep, commit
-from octavo.storage.staging.destinations import Destinations, NewTopics
+from octavo.storage.staging.destinations import Destination, Destinations, NewTopics
 from octavo.storage.staging.stage import Stage, StagedPart
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
-from tests.storage.staging.scene import WRITER, Scene, read_values
+from tests.storage.staging.scene import WRITER, Scene, UnsyncedFileSystem, read_values
 from tests.storage.staging.test_commit import StopAt, Stopped
+from tests.storage.test_metadata_configs import BROKER, write_metadata
 
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2
@@ -127,3 +130,27 @@ def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
         assert log_dir.topics == {"t": [0]}
         assert read_values(log_dir.log("t", 0)) == []
         assert log_dir.commits.ledger.pending is None
+
+
+def test_a_task_stages_for_a_new_topic_by_what_the_cluster_s_brokers_have(tmp_path: Path) -> None:
+    """The commit refuses batches that the configs which it finds would change."""
+    scene = Scene(tmp_path / "logs", filesystem=UnsyncedFileSystem())
+    scene.create(1)
+    settings = {"compression.type": "zstd", "log.segment.bytes": "1048576"}
+    write_metadata(scene.root, *((BROKER, "", name, value) for name, value in settings.items()))
+
+    def found() -> Destination:
+        return Destinations(scene.filesystem, scene.roots, NewTopics(configs={"retention.ms": 5})).of("new")
+
+    destination = found()
+    assert (destination.config.compression_type, destination.config.segment_bytes) == ("zstd", 1 << 20)
+    assert destination.config.retention_ms == 5
+    scene.encoder = RunEncoder(BatchSettings(codec=Codec.ZSTD))
+    stage = Stage(scene.filesystem, WRITER, f"{1:032x}")
+    stage.append(destination.place(0), *scene.encode([b"value"]))
+    with pytest.raises(Stopped):
+        scene.publish(0, stage.finish(), StopAt(CommitStep.DECIDED), topic_configs={"retention.ms": 5})
+    assert found().config == destination.config  # while the commit that makes it is under way
+    with LogDir(scene.root, only=["new"], environment=scene.environment()) as log_dir:
+        assert log_dir.config("new") == destination.config
+        assert read_values(log_dir.log("new", 0)) == [b"value"]

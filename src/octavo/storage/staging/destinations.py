@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from octavo.config import Given, LogConfig
-from octavo.errors import CorruptionError, InvalidTopicError, UnknownTopicOrPartitionError
+from octavo.errors import CorruptionError, UnknownTopicOrPartitionError
 from octavo.filesystem import FileSystem
 from octavo.format.commit_store import PendingTopic
-from octavo.format.names import FolderState, PartitionFolder, TopicPartition, check_writable, topic_problem
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition, check_writable
 from octavo.storage.staging.ledger import read_store
 from octavo.storage.staging.stage import Place
+from octavo.storage.topic_admin import check_topic_name
 from octavo.storage.topic_configs import TopicConfigs
 
 
@@ -89,9 +90,9 @@ class Destinations:
 
     def _half_made(self, pending: PendingTopic, folders: Mapping[int, Path]) -> Destination:
         """A topic that will be whole before anything else is committed."""
-        config = LogConfig.of({name: value for name, value in pending.configs.items() if value is not None})
+        configs = {name: value for name, value in pending.configs.items() if value is not None}
         places = {**dict.fromkeys(pending.partitions, self._roots[0]), **folders}
-        return Destination(pending.topic, config, places, len(places), exists=False)
+        return Destination(pending.topic, self._of_new(pending.topic, configs), places, len(places), exists=False)
 
     def _found(self, topic: str, folders: dict[int, Path]) -> Destination:
         count = max(folders) + 1
@@ -107,12 +108,15 @@ class Destinations:
         if not self._new_topics.create:
             roots = ", ".join(map(str, self._roots))
             raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}, expected it to be created first")
-        problem = topic_problem(topic)
-        if problem is not None:
-            raise InvalidTopicError(f"topic name is invalid: {problem}")
+        check_topic_name(topic)
         count = self._new_topics.partitions
-        config = LogConfig.of(dict(self._new_topics.configs))
+        config = self._of_new(topic, self._new_topics.configs)
         return Destination(topic, config, dict.fromkeys(range(count), self._roots[0]), count, exists=False)
+
+    def _of_new(self, topic: str, configs: Mapping[str, Given]) -> LogConfig:
+        """The configs that the commit will make a topic with: what is stored for one of that name is not its own."""
+        self._configs.forget(topic)
+        return self._configs.of(topic, configs)
 
     def _note(self, root: Path, name: str) -> None:
         try:
