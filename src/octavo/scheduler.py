@@ -56,10 +56,11 @@ class ThreadScheduler:
         self._changed = threading.Condition()
         self._ended = False
         self._threads: list[threading.Thread] = []
-        self._start(threads)
+        self.start(threads)
 
-    def _start(self, threads: int) -> None:
-        for number in range(threads):
+    def start(self, threads: int) -> None:
+        """Run tasks on so many more threads."""
+        for number in range(len(self._threads), len(self._threads) + threads):
             thread = threading.Thread(target=self._work, name=f"octavo-scheduler-{number}", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -185,7 +186,7 @@ class JobScheduler(ThreadScheduler):
     def forget(self) -> None:
         """Drop what was scheduled so far, and begin."""
         self._tasks.clear()
-        self._start(1)
+        self.start(1)
 
     def shutdown(self) -> None:
         super().shutdown()

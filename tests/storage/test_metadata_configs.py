@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,24 @@ def test_what_a_topic_has_and_what_is_given_stands_over_them(root: Path) -> None
         logs.alter_configs("t", {"index.interval.bytes": 500})
         config = logs.config("t")
         assert (config.index_interval_bytes, config.segment_bytes, config.retention_ms) == (500, 3000000, 8)
+
+
+def test_a_directory_that_they_cordon_gets_no_partitions(root: Path, tmp_path: Path) -> None:
+    """Those of other machines that they name count for nothing."""
+    write_metadata(root, (BROKER, "1", "cordoned.log.dirs", f"/elsewhere/logs,{root}"))
+    other = tmp_path / "other"
+    with LogDir([root, other], only=["t"], environment=World().environment) as logs:
+        logs.create_topic("new", 2)
+        assert {log.folder.parent for name, log in logs.logs.items() if name.topic == "new"} == {other}
+
+
+def test_the_cleaner_gets_the_threads_that_they_say(root: Path) -> None:
+    write_metadata(root, (BROKER, "", "log.cleaner.threads", "3"))
+    before = set(threading.enumerate())
+    with LogDir(root, only=["t"]):
+        started = set(threading.enumerate()) - before
+    names = sorted(thread.name for thread in started if thread.name.startswith("octavo-scheduler-"))
+    assert names == [f"octavo-scheduler-{number}" for number in range(2 + 3)]
 
 
 def test_a_copy_is_made_by_them(root: Path, tmp_path: Path) -> None:

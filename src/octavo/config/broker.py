@@ -27,7 +27,8 @@ class BrokerTable:
     )  # fmt: skip
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
-        doc="The log directories that get no new partitions. * means all; others must be log directories.",
+        doc="The log directories that get no new partitions. * means all; others must be log directories. "
+        "Where all are cordoned, the first one in use gets them.",
     )  # fmt: skip
     log_dir_failure_timeout_ms: int = config(
         LONG, 30_000, Between(1),

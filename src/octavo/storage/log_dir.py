@@ -18,7 +18,7 @@ from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.close_logs import close_logs
 from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
-from octavo.storage.log_roots import Paths, as_paths, cordoned, live, open_roots
+from octavo.storage.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
@@ -59,18 +59,22 @@ class LogDir:
         self.broker_config = BrokerConfig.of(configs or {})
         _check_given(configs or {}, topic_configs or {})
         places, selection = as_paths(paths), Selection(only)
-        without_new = cordoned(places, self.broker_config.cordoned_log_dirs)
-        self.environment = environment or Environment(self._scheduler() if background else EndScheduler())
+        check_cordoned(places, self.broker_config.cordoned_log_dirs)
+        threads = ThreadScheduler() if background and environment is None else None
+        self.environment = environment or Environment(threads or EndScheduler())
         self.roots: list[LogRoot] = []
         self._closing = threading.Lock()
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
-            for root in self.roots:
-                root.is_cordoned = root.path in without_new
             ledger = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
             selection.include(ledger.pending_partitions())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
             self.broker_config = BrokerConfig.of(self._configs.broker)
+            without_new = cordoned(places, self.broker_config.cordoned_log_dirs)
+            for root in self.roots:
+                root.is_cordoned = root.path in without_new
+            if threads is not None:  # beside those for short work, as many as the cleaner may keep busy
+                threads.start(self.broker_config.log_cleaner_threads)
             self._open = OpenLogs(self.roots)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
@@ -89,10 +93,6 @@ class LogDir:
             for root in self.roots:
                 root.unlock()
             raise
-
-    def _scheduler(self) -> ThreadScheduler:
-        """Two threads for short work, and those that the cleaner may keep busy."""
-        return ThreadScheduler(2 + self.broker_config.log_cleaner_threads)
 
     def __enter__(self) -> Self:
         return self

@@ -29,16 +29,24 @@ def as_paths(given: Paths) -> list[Path]:
     return paths
 
 
-def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """Those of the directories that cordoned.log.dirs names, however it writes them; refused if one is none of them."""
-    if ALL_DIRECTORIES in names:
-        return list(paths)
-    places = {path.resolve(): path for path in paths}
+def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
+    """Refuse a cordoned.log.dirs that names what is none of the directories."""
+    places = {path.resolve() for path in paths}
     for name in names:
-        if Path(name).resolve() not in places:
+        if name != ALL_DIRECTORIES and Path(name).resolve() not in places:
             expected = f"{ALL_DIRECTORIES} or log directories: {', '.join(map(str, paths))}"
             raise ConfigError(f"cordoned.log.dirs names {name}, expected {expected}")
-    return [places[Path(name).resolve()] for name in names]
+
+
+def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
+    """Those of the directories that cordoned.log.dirs names, however it writes them.
+
+    A cluster's metadata may name others: directories are copied, and opened without the rest of their broker's.
+    """
+    if ALL_DIRECTORIES in names:
+        return list(paths)
+    places = {Path(name).resolve() for name in names}
+    return [path for path in paths if path.resolve() in places]
 
 
 def open_roots(paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool) -> list[LogRoot]:
