@@ -11,12 +11,9 @@ from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.cli.table import Column, print_table
 from octavo.format.compression.codec import CODECS
-from octavo.jobs.count import PartitionCount, count, plan
+from octavo.jobs.count import PartitionCount
+from octavo.jobs.topic_counts import TopicCounts
 from octavo.kernels.layout import NO_TIMESTAMP
-from octavo.scan.findings import Findings
-from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.notes import Note
-from octavo.scan.selection import Selection
 
 COLUMNS = (
     Column("topic"),
@@ -48,33 +45,18 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
     counted, those inside compressed messages of old formats are. A damaged batch is passed over and named on stderr;
     the exit code is 1 then. A table on a terminal leaves out columns that have no room; --json has all of them.
     """
-    log_dirs = open_log_dirs(logdirs, (lambda wanted: wanted.topic in topics) if topics else None)
-    Selection.of(topics or None).check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
-    findings = Findings("skip")
-    plans = plan(log_dirs.partitions.values(), findings=findings)
-    say_notes((*log_dirs.notes, *findings.notes))
-    total = sum(task.size for planned in plans for task in planned.tasks)
+    counting = TopicCounts(logdirs, topics)
+    say_notes(counting.planned)
     counts: list[PartitionCount] = []
-    gone: list[Note] = []
-    damages = findings.damages + len(log_dirs.unreadable())
-    with job_runner(master) as runner, progress_bar("counting", total) as progress:
-        for row in count(plans, runner, progress):
-            if isinstance(row, Note):
-                gone.append(row)
-                continue
-            damages += row.tally.damages
+    with job_runner(master) as runner, progress_bar("counting", counting.size) as progress:
+        for row in counting.rows(runner, progress):
             if as_json:
                 print_json(_fields(row))
             counts.append(row)
     if not as_json and (counts or sys.stdout.isatty()):
         print_table(COLUMNS, [_cells(row) for row in counts])
-    say_notes(gone)
-    for row in counts:
-        say_notes(row.tally.notes)
-    for directory in log_dirs.directories:
-        say_notes(directory.root.notes)
-        damages += sum(note.is_damage for note in directory.root.notes)
-    return 1 if damages else 0
+    say_notes(counting.counted)
+    return 1 if counting.damages else 0
 
 
 def _fields(row: PartitionCount) -> dict[str, object]:

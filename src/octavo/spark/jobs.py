@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from octavo.config import Given
 from octavo.errors import ConfigError
 from octavo.format.compression.codec import codec_named
-from octavo.jobs import count
 from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
 from octavo.jobs import upgrade as upgrading
@@ -23,16 +22,15 @@ from octavo.jobs.listing import check_topics
 from octavo.jobs.owner import Terms, owned_as
 from octavo.jobs.reindex import ReindexResult
 from octavo.jobs.runner import Runner, ThreadRunner
+from octavo.jobs.topic_counts import TopicCounts
 from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
 from octavo.jobs.verify.job import Summary, Verification
 from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scan.api import scan
-from octavo.scan.findings import Findings
 from octavo.scan.location import Location, local_path
-from octavo.scan.log_dirs import Place, open_log_dirs
+from octavo.scan.log_dirs import Place
 from octavo.scan.notes import Note
-from octavo.scan.selection import Selection
 from octavo.spark.runner import SparkRunner
 from octavo.storage.log_dir import LogDir
 
@@ -66,18 +64,9 @@ def verify(spark: SparkSession, paths: Place | Sequence[Place]) -> VerifyReport:
 
 def topics(spark: SparkSession, paths: Place | Sequence[Place], names: Sequence[str] = ()) -> TopicsReport:
     """Exact counts of what a client can read of each partition of the named topics, or of all."""
-    log_dirs = open_log_dirs(_places(paths), (lambda wanted: wanted.topic in names) if names else None)
-    Selection.of(names or None).check(log_dirs.partitions, log_dirs.topics(), log_dirs.shown())
-    findings = Findings("skip")
-    plans = count.plan(log_dirs.partitions.values(), findings=findings)
-    rows = list(count.count(plans, SparkRunner(spark)))
-    counts = [row for row in rows if isinstance(row, PartitionCount)]
-    notes = [*log_dirs.notes, *findings.notes, *(row for row in rows if isinstance(row, Note))]
-    notes += [note for row in counts for note in row.tally.notes]
-    notes += [note for directory in log_dirs.directories for note in directory.root.notes]
-    damages = findings.damages + len(log_dirs.unreadable()) + sum(row.tally.damages for row in counts)
-    damages += sum(note.is_damage for directory in log_dirs.directories for note in directory.root.notes)
-    return TopicsReport(counts, notes, damages)
+    counting = TopicCounts(_places(paths), names)
+    counts = list(counting.rows(SparkRunner(spark)))
+    return TopicsReport(counts, [*counting.planned, *counting.counted], counting.damages)
 
 
 def reindex(
