@@ -179,9 +179,9 @@ class JobScheduler(ThreadScheduler):
         super().__init__(threads=0)
 
     def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
-        task = super().schedule(name, run, delay_ms=delay_ms, period_ms=period_ms)
-        task.cancelled = period_ms is not None
-        return task
+        if period_ms is None:
+            return super().schedule(name, run, delay_ms=delay_ms)
+        return Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms, cancelled=True)
 
     def forget(self) -> None:
         """Drop what was scheduled so far, and begin."""

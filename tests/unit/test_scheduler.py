@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
 
+import pytest
+
 from octavo.clock import ManualClock, SystemClock
-from octavo.scheduler import EndScheduler, JobScheduler, ManualScheduler, ThreadScheduler
+from octavo.scheduler import EndScheduler, JobScheduler, ManualScheduler, Task, ThreadScheduler
 
 
 def test_manual_scheduler_runs_in_the_order_of_times() -> None:
@@ -108,3 +111,12 @@ def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
     assert due.wait(10) and ran == []
     scheduler.shutdown()
     assert ran == ["late"]
+
+
+def test_a_job_s_thread_is_never_told_of_work_that_comes_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it may run the task before it is cancelled."""
+    scheduler, queued = JobScheduler(), list[Task]()
+    monkeypatch.setattr(heapq, "heappush", lambda tasks, task: queued.append(task))
+    task = scheduler.schedule("background", lambda: None, period_ms=1)
+    assert (queued, task.cancelled) == ([], True)
+    scheduler.shutdown()
