@@ -147,6 +147,17 @@ def test_a_destination_with_other_batches_is_refused(tmp_path: Path) -> None:
     assert octavo(*line).exit == 1
 
 
+def test_a_copy_that_is_not_compacted_goes_on_when_its_source_was(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    octavo("create", str(source), "--topic", "t", "--config", "cleanup.policy=compact")
+    line = ("copy", str(source), str(target), "--topic", "t", "--config", "cleanup.policy=delete")
+    write_segment(source / "t-0", 0, batch(0), batch(1, value_bytes=99))
+    assert octavo(*line).exit == 0
+    write_segment(source / "t-0", 0, batch(0), batch(1), batch(2))
+    assert octavo(*line).exit == 0
+    assert log_bytes(target / "t-0") == batch(0) + batch(1, value_bytes=99) + batch(2)
+
+
 def test_damaged_batches_are_passed_over_and_1(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     damaged = bytearray(batch(1))

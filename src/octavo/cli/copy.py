@@ -41,8 +41,8 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
     """
     log_dirs = _listed(source, target, topics)
     say_notes(log_dirs.notes)
-    tasks = job.plan(log_dirs.partitions.values())
     known = _configs(log_dirs)
+    tasks = job.plan(log_dirs.partitions.values(), known)
     with owned([target], Terms(only=topics, create=True)) as logs:
         say_recoveries(logs)
         for topic in topics:

@@ -28,6 +28,7 @@ from octavo.scan.source import Source, SourceChunk
 from octavo.storage.append_run import run_length
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.topic_configs import TopicConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class CopyTask:
 
     snapshot: PartitionSnapshot
     topic_id: bytes | None
+    is_compacted: bool  # as far as is known
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -57,8 +59,8 @@ class Copied:
     notes: list[Note] = field(default_factory=list)
 
 
-def plan(partitions: Iterable[PartitionFiles]) -> list[CopyTask]:
-    """A task a partition."""
+def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = None) -> list[CopyTask]:
+    """A task a partition. `configs` are those of the source, where something is known of them."""
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
@@ -66,7 +68,9 @@ def plan(partitions: Iterable[PartitionFiles]) -> list[CopyTask]:
             topic_id = snapshot.files.topic_id()
         except CorruptionError:
             topic_id = None
-        tasks.append(CopyTask(snapshot, topic_id))
+        topic = snapshot.topic_partition.topic
+        is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
+        tasks.append(CopyTask(snapshot, topic_id, is_compacted))
     return tasks
 
 
@@ -98,7 +102,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     findings.take(source.notes)
     if source.failure is not None:
         findings.unreadable(source.files.location, source.failure)
-    start = begin(source, log)
+    start = begin(source, log, is_compacted=task.is_compacted)
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)
     for part in plan_partition(source, offsets, None, ()):

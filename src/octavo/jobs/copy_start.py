@@ -21,8 +21,11 @@ from octavo.storage.read import Isolation
 _LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "producer_id", "producer_epoch"]
 
 
-def begin(source: PartitionSnapshot, log: PartitionLog) -> int:
-    """The offset from which the source is read: the log's end. An empty log begins where the source starts."""
+def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -> int:
+    """The offset from which the source is read: the log's end. An empty log begins where the source starts.
+
+    A source that `is_compacted` may have changed what was copied of it, as a log of that policy may.
+    """
     end = log.log_end_offset
     if end > source.log_end_offset:
         raise OctavoError(
@@ -30,7 +33,8 @@ def begin(source: PartitionSnapshot, log: PartitionLog) -> int:
             f"where {source.files.location} ends"
         )
     if end >= source.log_start_offset:
-        _check_last_batch(source, log)
+        keeps_records = not is_compacted and "compact" not in log.config.cleanup_policy
+        _check_last_batch(source, log, [*_LASTING, "size", "crc"] if keeps_records else _LASTING)
         return end
     if log.size:
         raise OctavoError(
@@ -41,7 +45,7 @@ def begin(source: PartitionSnapshot, log: PartitionLog) -> int:
     return source.log_start_offset
 
 
-def _check_last_batch(source: PartitionSnapshot, log: PartitionLog) -> None:
+def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list[str]) -> None:
     """Refuse a log whose last batch is not the source's. Where either has no batch there, nothing tells them apart."""
     end = log.log_end_offset
     if end <= max(log.log_start_offset, source.log_start_offset):
@@ -49,7 +53,6 @@ def _check_last_batch(source: PartitionSnapshot, log: PartitionLog) -> None:
     mine, theirs = walk(log.read(end - 1, 1, Isolation.LOG_END).read()).table, _batch_at(source, end - 1)
     if not len(mine) or theirs is None:
         return
-    fields = _LASTING if "compact" in log.config.cleanup_policy else [*_LASTING, "size", "crc"]
     found = mine[:1]
     if found[fields].tolist() != theirs[fields].tolist():
         raise OctavoError(
