@@ -40,11 +40,11 @@ RESTARTED_EPOCH = 2
 ARCHIVED_MS = 1_794_780_000_000
 
 CUTS = """\
-crash.big-index-0: segment 0, position 7881: 29 bytes cut: a batch is cut off
+crash.big-index-0: segment 0, position 7881: 29 bytes cut: an incomplete batch
 crash.compacted-0: segment 237, position 762: 813 bytes cut: batch with base offset 250: its CRC is wrong
-crash.plain-0: segment 213, position 3851: 80 bytes cut: a batch is cut off
+crash.plain-0: segment 213, position 3851: 80 bytes cut: an incomplete batch
 crash.prealloc-0: segment 1855, position 11289: 54247 bytes cut: batch with base offset 2013: its CRC is wrong
-crash.txn-0: segment 160, position 0: 11 bytes cut: the header of a batch is cut off
+crash.txn-0: segment 160, position 0: 11 bytes cut: an incomplete batch header
 """
 
 
@@ -133,7 +133,7 @@ def test_a_row_has_every_field(torn: Path) -> None:
         "cuts": [],
         "droppedSegments": [],
     }
-    cut = {"segment": 213, "position": 3851, "bytes": 80, "problem": "a batch is cut off"}
+    cut = {"segment": 213, "position": 3851, "bytes": 80, "problem": "an incomplete batch"}
     assert found["crash.plain"]["cuts"] == [cut]
 
 
@@ -150,9 +150,9 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
     assert (run.exit, run.stderr) == (0, "")
     assert run.stdout.splitlines()[:-1] == [
         *served,
-        f"{stray}: segment 213, position 3851: 80 bytes cut: a batch is cut off",
+        f"{stray}: segment 213, position 3851: 80 bytes cut: an incomplete batch",
         f"{stray}: unknown to its cluster: kept, but no broker serves it",
-        f"{future}: segment 160, position 0: 11 bytes cut: the header of a batch is cut off",
+        f"{future}: segment 160, position 0: 11 bytes cut: an incomplete batch header",
         f"{future}: a copy on its way from another log directory: kept, but no broker serves it",
     ]
     assert (torn / stray).is_dir() and (torn / future).is_dir()
@@ -207,7 +207,7 @@ def test_zeros_of_a_preallocated_file_are_called_so(tmp_path: Path) -> None:
     assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}zeros of a preallocated file\n")
     (tmp_path / CLEAN_SHUTDOWN).unlink()
     log.write_bytes(batch(0) + bytes(49_999) + b"x")
-    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}no batch: its length is too small for one\n")
+    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}bytes that are no batch\n")
 
 
 def test_files_without_a_segment_are_listed(tmp_path: Path) -> None:
@@ -223,10 +223,10 @@ def test_files_without_a_segment_are_listed(tmp_path: Path) -> None:
 def test_other_commands_recover_first_and_say_so_on_stderr(torn: Path) -> None:
     line = ("truncate", str(torn), "--topic", "crash.plain", "--partition", "0", "--offset", "266")
     planned = octavo(*line, "--dry-run").stderr
-    assert planned == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes would be cut: a batch is cut off\n"
+    assert planned == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes would be cut: an incomplete batch\n"
     run = octavo(*line)
     assert (run.exit, run.stdout) == (0, "crash.plain-0: ends at offset 266; nothing to cut\n")
-    assert run.stderr == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes cut: a batch is cut off\n"
+    assert run.stderr == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes cut: an incomplete batch\n"
     # The others were not opened, and still need to be recovered.
     assert not (torn / CLEAN_SHUTDOWN).exists()
     assert octavo("recover", str(torn)).stdout.splitlines()[:-1] == [
@@ -269,7 +269,7 @@ def test_a_segment_of_messages_of_an_old_format(tmp_path: Path) -> None:
     last = sorted((tmp_path / folder.name).glob("*.log"))[-1]
     last.write_bytes(last.read_bytes() + batch(10**6)[:50])
     row = json.loads(octavo("recover", "--json", str(tmp_path)).stdout)
-    assert [cut["problem"] for cut in row["cuts"]] == ["a batch is cut off"]
+    assert [cut["problem"] for cut in row["cuts"]] == ["an incomplete batch"]
     assert records(tmp_path) == records(folder)
 
 

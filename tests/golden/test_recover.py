@@ -68,11 +68,11 @@ def test_what_was_cut_is_said(tmp_path: Path) -> None:
             if recovered.bytes_cut:
                 cuts[partition] = (recovered.base_offset, recovered.size, recovered.bytes_cut, recovered.problem)
     assert cuts == {
-        "crash.big-index-0": (0, 7881, 29, "a batch is cut off"),
+        "crash.big-index-0": (0, 7881, 29, "an incomplete batch"),
         "crash.compacted-0": (237, 762, 813, "batch with base offset 250: its CRC is wrong"),
-        "crash.plain-0": (213, 3851, 80, "a batch is cut off"),
+        "crash.plain-0": (213, 3851, 80, "an incomplete batch"),
         "crash.prealloc-0": (1855, 11289, 54247, "batch with base offset 2013: its CRC is wrong"),
-        "crash.txn-0": (160, 0, 11, "the header of a batch is cut off"),
+        "crash.txn-0": (160, 0, 11, "an incomplete batch header"),
     }
 
 

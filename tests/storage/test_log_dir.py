@@ -210,7 +210,7 @@ def test_a_directory_that_was_not_closed_is_recovered(tmp_path: Path) -> None:
         file.write(batch(3)[:-1])
     with opened(tmp_path) as logs:
         assert logs.log("t", 0).log_end_offset == 3
-        assert [segment.problem for segment in logs.log("t", 0).recovered] == ["a batch is cut off"]
+        assert [segment.problem for segment in logs.log("t", 0).recovered] == ["an incomplete batch"]
 
 
 def test_a_clean_directory_that_cannot_be_opened_stays_clean(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_directory_that_was_not_clean_stays_so(root: Path) -> None:
     assert not (root / MARK).exists()
     with opened(root) as logs:
         assert logs.log("a", 0).log_end_offset == 4
-        assert logs.log("a", 0).recovered[0].problem == "a batch is cut off"
+        assert logs.log("a", 0).recovered[0].problem == "an incomplete batch"
 
 
 def test_topics_are_created_beside_those_that_are_not_opened(root: Path) -> None:

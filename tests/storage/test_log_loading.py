@@ -53,7 +53,7 @@ def test_torn_tail_is_cut_even_after_a_clean_stop(world: World, tmp_path: Path) 
     path = log.segments.active.files.log.path
     path.write_bytes(path.read_bytes() + batch(6)[:-1])
     again = open_log(world, tmp_path)
-    assert [recovered.problem for recovered in again.recovered] == ["a batch is cut off"]
+    assert [recovered.problem for recovered in again.recovered] == ["an incomplete batch"]
     again.append_as_leader(batch(0), leader_epoch=0)
     assert offsets_read(again)[-1] == again.log_end_offset - 1
 

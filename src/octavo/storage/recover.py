@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.format.batch_summary import Summary, summarize
 from octavo.format.entry_layout import INT32_MAX
-from octavo.format.walker import Chunk
+from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.kernels.layout import Flaw, Stop
 from octavo.storage.epochs import LeaderEpochs
 from octavo.storage.producer_state import ProducerStateManager
@@ -19,12 +19,6 @@ from octavo.storage.segment import Segment
 _BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
 # More than readers take at once: nothing is decoded that the CPU's cache should still hold, and fewer calls are made.
 _CHUNK_BYTES = 8 << 20
-_NO_BATCH = "no batch: its length is too small for one"
-_ENDINGS = {
-    Stop.INCOMPLETE_HEADER: "the header of a batch is cut off",
-    Stop.INCOMPLETE_BATCH: "a batch is cut off",
-    Stop.SIZE_TOO_SMALL: _NO_BATCH,
-}
 
 # Called with how many bytes were read since the last call.
 Progress = Callable[[int], None]
@@ -131,12 +125,12 @@ def _sound(chunk: Chunk, base_offset: int) -> _Sound:
         if len(broken):
             table = table[: broken[0]]
             return _Sound(table, summarize(table), _flaw(chunk.table[broken[0]], base_offset))
-    return _Sound(table, found, None if chunk.stop is None else _ENDINGS.get(chunk.stop))
+    return _Sound(table, found, None if chunk.stop is None else STOP_TEXTS.get(chunk.stop))
 
 
 def _explained(problem: str | None, segment: Segment, position: int) -> str | None:
     """What ends a segment: bytes that are no batch may be room that nothing was written to."""
-    if problem == _NO_BATCH and segment.files.log.is_zero_from(position):
+    if problem == STOP_TEXTS[Stop.SIZE_TOO_SMALL] and segment.files.log.is_zero_from(position):
         return "zeros of a preallocated file"
     return problem
 
