@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from octavo import kernels
 from octavo.filesystem import File, FileSystem
 from octavo.format.walker import CHUNK_BYTES, Chunk, walk_chunks
+from octavo.format.zeros import zeros_end
 from octavo.kernels.layout import (
     BATCH,
     BATCH_FIELDS,
@@ -148,11 +149,7 @@ class LogFile:
 
     def is_zero_from(self, position: int) -> bool:
         """Whether nothing but zeros lies behind a position."""
-        for at in range(position, self.size, CHUNK_BYTES):
-            data = self.file.pread(min(CHUNK_BYTES, self.size - at), at)
-            if data.count(0) < len(data):
-                return False
-        return True
+        return zeros_end(self.file.pread_into, position, self.size) >= self.size
 
     def truncate_to(self, size: int) -> int:
         """Cut the file; returns how many bytes of it went."""

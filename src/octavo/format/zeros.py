@@ -1,0 +1,34 @@
+"""Runs of zeros in a file: the room of a preallocated one, or a hole that a crash or a failing disk left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_LEAST_BYTES = 4 << 10  # most often there are none, or few
+_MOST_BYTES = 1 << 20
+
+# Fills a buffer from a position on, and returns how many bytes there were: fewer than it takes only at the end.
+ReadAt = Callable[[memoryview, int], int]
+
+
+def _nowhere(position: int) -> int:
+    return position
+
+
+def zeros_end(read_at: ReadAt, position: int, end: int, skip_hole: Callable[[int], int] = _nowhere) -> int:
+    """The position of the first byte from here on that is not zero; `end` where all of them are.
+
+    `skip_hole` returns a position up to which all is known to be zeros: that is not read.
+    """
+    block, zeros = memoryview(bytearray(_LEAST_BYTES)), bytes(_LEAST_BYTES)
+    while (position := skip_hole(position)) < end:
+        filled = read_at(block[: end - position], position)
+        if not filled:
+            return position  # it was cut off meanwhile
+        if block[:filled] != zeros[:filled]:
+            content = bytes(block[:filled])
+            return position + len(content) - len(content.lstrip(b"\0"))
+        position += filled
+        if len(block) < _MOST_BYTES:
+            block, zeros = memoryview(bytearray(_MOST_BYTES)), bytes(_MOST_BYTES)
+    return end
