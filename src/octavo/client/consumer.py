@@ -25,7 +25,6 @@ from octavo.storage.lookup import SpecialTimestamp
 
 # How long to sleep between two looks at logs that have nothing new.
 _LOOK_SECONDS = 0.005
-FOREVER = -1
 
 Partition = TopicPartition | tuple[str, int]
 Listener = Callable[[set[TopicPartition]], object]
