@@ -1,14 +1,16 @@
 """Streams over the directory of a real broker that appends, rolls, compacts, deletes, loses topics and adds partitions.
 
-`python -m tests.spark.live_stream FOLDER SECONDS`: a program of its own. Spark calls back for every micro-batch, and
-py4j listens by select, which takes no descriptor beyond 1023; a process that has run many tests has more of them.
+`python -m tests.spark.live_stream FOLDER SECONDS`: a program of its own, which counts looks of a second. Spark calls
+back for every micro-batch, and py4j listens by select, which takes no descriptor beyond 1023; a process that has run
+many tests has more of them.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 LEAST_BATCHES = 4
 MOST_PARTITIONS = 4
+LOOK_SECONDS = 1
+MOST_LOOKS = 300  # at the streams, beyond those asked for
+MOST_SCANS = 10_000  # for gaps: the cleaner comes after some seconds, and a scan takes milliseconds
 Content = tuple[bytes | None, bytes | None]
 
 
@@ -52,7 +57,7 @@ class Streamed:
     def check(self) -> None:
         """Raise what went wrong, after having waited for more a little."""
         assert self._query is not None
-        self._query.awaitTermination(1)
+        self._query.awaitTermination(LOOK_SECONDS)
         error = self._query.exception()
         if error is not None:
             raise error
@@ -113,18 +118,28 @@ def stream(jvm: ModuleType, broker: Broker, folder: Path, seconds: float) -> Non
         isolationLevel="read_committed",
     )
     strict = streamed(spark, broker, folder / "strict", subscribe=growing.name, failOnDataLoss="true")
-    while not has_gaps(broker, growing):
+    for _ in range(MOST_SCANS):
         assert growing.errors == []
+        if has_gaps(broker, growing):
+            break
+    else:
+        raise AssertionError(
+            f"{MOST_SCANS} scans of {growing.name} found all offsets, expected compaction to take some"
+        )
     both = lenient, strict
     for query in both:
         query.start()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or len(strict.records) < MOST_PARTITIONS or not are_moving(both):
-        for query in both:
-            query.check()
+    least_looks = math.ceil(seconds / LOOK_SECONDS)
+    for look, query in zip(range(least_looks + MOST_LOOKS), itertools.cycle(both), strict=False):
+        if look >= least_looks and len(strict.records) == MOST_PARTITIONS and are_moving(both):
+            break
+        query.check()
         assert workload.errors == growing.errors == []
         if len(strict.records) == growing.partitions < MOST_PARTITIONS:
             growing.grow()
+    else:
+        found = f"{len(strict.records)} partitions, {[len(query.batches) for query in both]} micro-batches"
+        raise AssertionError(f"{found}, expected {MOST_PARTITIONS} and at least {LEAST_BATCHES} of each stream")
     workload.stop()
     growing.stop()
     for query in both:
