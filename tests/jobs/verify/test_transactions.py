@@ -192,6 +192,28 @@ def test_every_field_of_a_snapshot_follows_from_the_log(folder: Path, producer_i
         assert [line[2] for line in shown(findings_of(folder))] == [Problem.WRONG_STATE]
 
 
+def test_a_producer_that_expired_between_two_transactions_has_no_coordinator_epoch(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    write_segment(folder, 0, data(0, 1), marker(1, 1, ControlType.COMMIT), data(2, 1))
+    entry = ProducerEntry(1, 0, 0, 2, 0, 1000, -1, 2)
+    write_snapshot(folder, 3, entry)
+    assert findings_of(folder) == []
+    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # which brings the epoch of its coordinator
+    write_snapshot(folder, 4, entry._replace(current_txn_first_offset=-1))
+    assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, Problem.WRONG_STATE, Severity.PROBLEM)]
+
+
+def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    write_segment(folder, 0, data(0, 1), marker(1, 1, ControlType.COMMIT), marker(2, 1, ControlType.COMMIT))
+    entry = ProducerEntry(1, 0, -1, -1, 0, 1000, 0, -1)
+    write_snapshot(folder, 3, entry)
+    assert findings_of(folder) == []
+    write_segment(folder, 3, data(3, 1))  # which brings one
+    write_snapshot(folder, 4, entry._replace(current_txn_first_offset=3))
+    assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, Problem.WRONG_STATE, Severity.PROBLEM)]
+
+
 @pytest.mark.parametrize(
     "entry",
     [

@@ -33,7 +33,7 @@ class ProducerCheck:
         self.aborted: list[AbortedTxn] = []
         self._path = view.path()
         self._findings = findings
-        self._next_offset = view.base_offset
+        self._base_offset = self._next_offset = view.base_offset
         self._producers = ProducerStateManager(expiration_ms=_NEVER)
         self._is_seeded = _load(self._producers, state, view.base_offset)
         # What 0.11 and 1.0 wrote of a producer after a marker: its offset, and the time of the last batch before it.
@@ -98,20 +98,31 @@ class ProducerCheck:
             last.update(zip(ids.tolist(), backwards[field][slots].tolist(), strict=True))
 
     def _agree(self, state: ProducerEntry, written: ProducerEntry, offset: int, is_ahead: bool) -> bool:
-        """Whether a snapshot at the offset says what the log does."""
+        """Whether a snapshot at the offset says what the log does.
+
+        Of a producer that had expired its next batch began a new state, which the replay does not see: before a marker
+        came there is no coordinator's epoch in it, and before data came neither a sequence nor an offset.
+        """
         if state.epoch != written.epoch:
             return False
         if written.current_txn_first_offset not in (state.current_txn_first_offset, -1, offset):
             return False
         if is_ahead:
             return True
-        places = (state.last_offset, state.offset_delta), (self._markers.get(state.producer_id), 0)
-        times = state.timestamp, self._data_times.get(state.producer_id)
+        marker = self._markers.get(state.producer_id)
+        places = [
+            (state.last_sequence, state.last_offset, state.offset_delta),
+            (state.last_sequence, marker, 0),
+        ]
+        coordinator_epochs = [state.coordinator_epoch]
+        if state.last_offset > (self._base_offset - 1 if marker is None else marker):
+            coordinator_epochs.append(-1)
+        elif marker is not None:
+            places.append((-1, -1, 0))
         return (
-            state.last_sequence == written.last_sequence
-            and state.coordinator_epoch == written.coordinator_epoch
-            and (written.last_offset, written.offset_delta) in places
-            and written.timestamp in times
+            (written.last_sequence, written.last_offset, written.offset_delta) in places
+            and written.coordinator_epoch in coordinator_epochs
+            and written.timestamp in (state.timestamp, self._data_times.get(state.producer_id))
         )
 
     def _follows(self, part: Part) -> bool:
