@@ -48,9 +48,18 @@ def test_sound(folder: Path, epochs: list[int], checkpoint: str) -> None:
 
 def test_a_first_entry_that_was_lost(folder: Path) -> None:
     epochs = [0, 0, 0, 2, 2]
+    folder.mkdir()
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
     assert verify(folder, epochs, "0\n1\n2 3\n") == [(CHECKPOINT, None)]
     (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert verify(folder, epochs, "0\n1\n2 3\n") == []  # the log's start has moved
+
+
+def test_records_deleted_since_the_log_start_was_last_written(folder: Path) -> None:
+    """The epochs are written at once, log-start-offset-checkpoint each minute: a crash may come between."""
+    write_segment(folder, 0, *(batch(offset, epoch=0) for offset in range(5)))
+    (folder / CHECKPOINT).write_text("0\n1\n1 5\n")
+    assert shown(findings_of(folder)) == [(CHECKPOINT, None, Problem.LEADER_EPOCH, Severity.INFO)]
 
 
 def test_behind_old_formats_the_epochs_begin_anew(folder: Path) -> None:

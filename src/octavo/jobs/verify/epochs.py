@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.leader_epochs import EpochEntry
-from octavo.jobs.verify.finding import MOST_FINDINGS, Findings, Problem
+from octavo.jobs.verify.finding import MOST_FINDINGS, Findings, Problem, Severity
 from octavo.jobs.verify.view import Part
 from octavo.kernels.layout import NO_LEADER_EPOCH
 
@@ -92,7 +92,9 @@ def check_entries(path: object, entries: Sequence[EpochEntry], findings: Finding
             findings.add(path, None, Problem.ENTRY_ORDER, detail)
 
 
-def check_first_entry(path: object, segments: Sequence[Unlisted], log_start_offset: int, findings: Findings) -> None:
+def check_first_entry(
+    path: object, segments: Sequence[Unlisted], log_start_offset: int, severity: Severity, findings: Findings
+) -> None:
     """The first entry reaches back to the log's start, or its epoch is that of batches before it: the start has moved.
 
     Larger epochs before it are those of another topic's life. Older formats had no epochs, and to go back to one of
@@ -106,4 +108,4 @@ def check_first_entry(path: object, segments: Sequence[Unlisted], log_start_offs
     if largest < first.epoch:
         found = f"epoch {first.epoch} from offset {first.start_offset} on is the first"
         detail = f"{found}, but batches before it are of epoch {largest}, up to offset {before[-1].offset}"
-        findings.add(path, None, Problem.LEADER_EPOCH, detail)
+        findings.add(path, None, Problem.LEADER_EPOCH, detail, severity)

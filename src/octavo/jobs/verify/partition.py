@@ -16,7 +16,7 @@ from octavo.format.names import (
 )
 from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.epochs import check_first_entry
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
@@ -35,14 +35,19 @@ _CHECKPOINTS = {
 def check_epochs(
     plan: PartitionPlan, segments: list[SegmentResult], checkpoints: Checkpoints, findings: Findings
 ) -> None:
-    """That leader-epoch-checkpoint begins with the log; of single segment files nobody can tell."""
+    """That leader-epoch-checkpoint begins with the log; of single segment files nobody can tell.
+
+    Deleted records leave the epochs at once, but the log's start is written to its checkpoint once a minute, and at a
+    clean stop: only after that one an entry is lost for sure.
+    """
     if not plan.files.whole or not plan.segments:
         return
     moved = checkpoints.offsets(LOG_START_OFFSET_CHECKPOINT).get(plan.files.topic_partition, 0)
     log_start_offset = max(moved, plan.segments[0].view.base_offset)
     unlisted = [segment.unlisted for segment in segments if segment.unlisted is not None]
     path = plan.files.location.child(LEADER_EPOCH_CHECKPOINT)
-    check_first_entry(path, unlisted, log_start_offset, findings)
+    severity = Severity.PROBLEM if plan.clean_shutdown else Severity.INFO
+    check_first_entry(path, unlisted, log_start_offset, severity, findings)
 
 
 class _Claim(NamedTuple):
