@@ -48,12 +48,19 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
     given: Sequence[Place] = [places] if isinstance(places, str | os.PathLike | Location) else list(places)
     if not given:
         raise ScanError("no place to read from, expected at least one")
-    places_by_name = {_identity(location): location for location in map(locate, reversed(given))}
-    return merge([read_directory(location, wanted) for location in reversed(places_by_name.values())])
+    return merge([read_directory(location, wanted) for location in distinct(given)])
+
+
+def distinct(places: Iterable[Place]) -> list[Location]:
+    """The places, each once, by the first of its names that was given."""
+    found: dict[str, Location] = {}
+    for location in map(locate, places):
+        found.setdefault(_identity(location), location)
+    return list(found.values())
 
 
 def _identity(location: Location) -> str:
-    """The same for all names of one place, which is to be read once."""
+    """The same for all names of one place."""
     return os.path.realpath(location.path) if location.file_system == LOCAL else str(location)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.jobs.verify.finding import Problem
+from octavo.jobs.verify.plan import plan
 from tests.jobs.verify.verified import findings_of
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
@@ -43,6 +44,15 @@ def test_a_partition_twice_on_one_nodes_disks(tmp_path: Path) -> None:
     for disk in disks:
         write_partition(disk, "orders-0")
     assert found(*disks) == [("a/orders-0", Problem.DIRECTORY_ID), ("b/orders-0", Problem.DIRECTORY_ID)]
+
+
+def test_one_directory_under_several_names_is_verified_once(tmp_path: Path) -> None:
+    disk = write_disk(tmp_path / "a", directory=ID_A)
+    write_partition(disk, "orders-0")
+    link = tmp_path / "link"
+    link.symlink_to(disk)
+    plans = plan([disk, link, disk / ".." / "a", f"{disk}/"])
+    assert [str(directory.location) for directory in plans] == [str(disk)]
 
 
 @pytest.mark.parametrize("suffix", ["-delete", "-future", "-stray"])

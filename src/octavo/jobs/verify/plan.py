@@ -17,8 +17,8 @@ from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
 from octavo.scan.directory import Directory, Wanted, read_directory
 from octavo.scan.files import PartitionFiles, SegmentFiles
-from octavo.scan.location import Location, locate
-from octavo.scan.log_dirs import Place
+from octavo.scan.location import Location
+from octavo.scan.log_dirs import Place, distinct
 from octavo.scan.partition import effective_segments, relisted, retrying
 from octavo.scan.second_look import Patience
 
@@ -56,12 +56,12 @@ class DirectoryPlan:
 def plan(
     places: Iterable[Place], wanted: Wanted | None = None, patience: Patience | None = None
 ) -> list[DirectoryPlan]:
-    """List the places; every folder in them is verified, also where two hold the same partition.
+    """List the places, each once; every folder in them is verified, also where two hold the same partition.
 
     With `wanted` only these partitions are, but always the files in the root.
     """
     patience = patience or Patience()
-    return [_plan(read_directory(locate(place), wanted), patience) for place in places]
+    return [_plan(read_directory(place, wanted), patience) for place in distinct(places)]
 
 
 def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
