@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -57,11 +58,17 @@ def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: Readable
 def are_untrimmed(files: PartitionFiles, segment: SegmentFiles) -> bool:
     """Whether the indexes of a segment end in unused entries: it is being written, or was when a crash came.
 
-    Where it has none, nothing says that it was closed.
+    Where it has none, nothing says that it was closed: a scan needs no index to read a log up to its end.
     """
     kinds = [(FileKind.OFFSET_INDEX, OffsetIndex.LAYOUT.size)] if segment.offset_index else []
     kinds += [(FileKind.TIME_INDEX, TimeIndex.LAYOUT.size)] if segment.time_index else []
-    return all(_ends_unused(files.path(segment, kind), entry_bytes) for kind, entry_bytes in kinds)
+    return end_unused(_ends_unused(files.path(segment, kind), entry_bytes) for kind, entry_bytes in kinds) is not False
+
+
+def end_unused(ends: Iterable[bool]) -> bool | None:
+    """Whether all index files of a segment end in unused entries, as a crash leaves them; None where there is none."""
+    found = list(ends)
+    return all(found) if found else None
 
 
 def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import octavo
 from octavo.format.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
@@ -54,6 +55,17 @@ def test_a_torn_end_is_info_while_the_indexes_are_untrimmed(folder: Path, tail: 
 def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes, problem: Problem) -> None:
     write_segment(folder, 0, *BATCHES, tail=tail)
     assert shown(findings_of(folder.parent)) == [(LOG, SIZE, problem, PROBLEM)]
+
+
+@pytest.mark.parametrize(("tail", "problem"), TAILS)
+def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(folder: Path, tail: bytes, problem: Problem) -> None:
+    """A log alone, as half a copy leaves it, does not show that a crash came. A scan reads it all the same."""
+    write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
+    path(folder, 0, FileKind.OFFSET_INDEX).unlink()
+    assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))  # the time index does
+    path(folder, 0, FileKind.TIME_INDEX).unlink()
+    assert shown(findings_of(folder.parent)) == [(LOG, SIZE, problem, PROBLEM)]
+    assert octavo.scan(folder).to_table().num_rows == len(BATCHES)
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)

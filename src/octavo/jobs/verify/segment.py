@@ -22,6 +22,7 @@ from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
 from octavo.scan.files import FileStat, SegmentFiles, read_partition
+from octavo.scan.index_files import end_unused
 from octavo.scan.location import Location
 from octavo.scan.root import Root
 from octavo.scan.second_look import LOOKS, Patience
@@ -185,9 +186,8 @@ class _Indexes(NamedTuple):
 
     @property
     def are_untrimmed(self) -> bool:
-        """Whether they are those of a segment that is being written, or was when a crash came."""
-        found = [index for index in self if index.is_there and index.is_readable]
-        return bool(found) and all(index.zero_slots for index in found)
+        """Whether they show a segment that is being written, or was when a crash came; where none is, none does."""
+        return end_unused(index.zero_slots > 0 for index in self if index.is_there) is True
 
     def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: Findings) -> OffsetIndexCheck:
         if self.offset_index.is_there:
