@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.jobs.verify.finding import Problem
+from octavo.jobs.verify.finding import Problem, Severity
 from octavo.jobs.verify.plan import plan
-from tests.jobs.verify.verified import findings_of
+from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
@@ -89,6 +89,16 @@ def test_topic_ids_of_one_topic_on_several_disks(tmp_path: Path) -> None:
     for partition, (disk, topic_id) in enumerate(zip(disks, (ID_A, ID_B, ID_A), strict=True)):
         write_partition(disk, f"orders-{partition}", topic_id)
     assert found(*disks) == [("b/orders-1/partition.metadata", Problem.TOPIC_ID)]
+
+
+def test_a_node_that_was_away_while_a_topic_was_created_again(tmp_path: Path) -> None:
+    disks = [write_disk(tmp_path / f"d{node}", node=node) for node in (1, 2, 3)]
+    for disk, topic_id in zip(disks, (ID_A, ID_B, ID_A), strict=True):
+        write_partition(disk, "orders-0", topic_id)
+    name = "partition.metadata"
+    assert shown(findings_of(*disks)) == [(name, None, Problem.TOPIC_ID, Severity.INFO)]
+    write_partition(disks[1], "orders-1", ID_A)  # of one node's partitions none was away
+    assert shown(findings_of(*disks)) == [(name, None, Problem.TOPIC_ID, Severity.PROBLEM)] * 2
 
 
 def test_a_stray_folder_may_be_of_an_older_topic(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from octavo.format import kafka_uuid
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import META_PROPERTIES, PARTITION_METADATA, FolderState
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.scan.files import PartitionFiles
 from octavo.scan.location import Location
 
@@ -26,7 +26,8 @@ class Disks:
 
     def __init__(self) -> None:
         self._metas: list[tuple[Location, MetaProperties]] = []
-        self._topic_ids: list[_Claim] = []
+        self._topic_ids: list[_Claim] = []  # by cluster
+        self._node_topic_ids: list[_Claim] = []
         self._partitions: list[_Claim] = []
 
     def add(self, place: Location, meta: MetaProperties | None) -> None:
@@ -41,8 +42,10 @@ class Disks:
         meta = self._metas[-1][1] if self._metas and self._metas[-1][0] == place else None
         cluster = place if meta is None or meta.cluster_id is None else meta.cluster_id
         if topic_id is not None:
-            path = files.location.child(PARTITION_METADATA)
-            self._topic_ids.append(_Claim((cluster, files.folder.topic), topic_id, path))
+            path, topic = files.location.child(PARTITION_METADATA), files.folder.topic
+            node_id = None if meta is None else meta.node_id
+            self._topic_ids.append(_Claim((cluster, topic), topic_id, path))
+            self._node_topic_ids.append(_Claim((cluster, node_id, topic), topic_id, path))
         if files.folder.state is FolderState.CURRENT and meta is not None and meta.node_id is not None:
             node = cluster, meta.node_id, files.topic_partition
             self._partitions.append(_Claim(node, str(files.location), files.location))
@@ -50,12 +53,22 @@ class Disks:
     def check(self, findings: Findings) -> None:
         """What only all of them together can tell."""
         self._check_directories(findings)
-        for claim, others in _minorities(self._topic_ids):
-            detail = f"topic id {claim.value}, expected that of the topic's other partitions, {others}"
-            findings.add(claim.path, None, Problem.TOPIC_ID, detail)
+        self._check_topic_ids(findings)
         for claim, others in _minorities(self._partitions):
             detail = f"the same partition of the same node as {others}: Kafka does not start on both"
             findings.add(claim.path, None, Problem.DIRECTORY_ID, detail)
+
+    def _check_topic_ids(self, findings: Findings) -> None:
+        """A node that is away while a topic is deleted and created again keeps the old one until it comes back."""
+        wrong = _minorities(self._node_topic_ids)
+        for claim, others in wrong:
+            detail = f"topic id {claim.value}, expected that of the topic's other partitions, {others}"
+            findings.add(claim.path, None, Problem.TOPIC_ID, detail)
+        told = {claim.path for claim, _ in wrong}
+        for claim, others in _minorities(self._topic_ids):
+            if claim.path not in told:
+                detail = f"topic id {claim.value}, on other nodes {others}: the topic was created again meanwhile"
+                findings.add(claim.path, None, Problem.TOPIC_ID, detail, Severity.INFO)
 
     def _check_directories(self, findings: Findings) -> None:
         files = [(place.child(META_PROPERTIES), meta) for place, meta in self._metas]
