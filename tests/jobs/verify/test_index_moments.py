@@ -167,6 +167,15 @@ def test_in_a_cluster_that_began_with_4_1_or_later_each_batch_counts_by_itself(
     assert shown(findings_of(folder)) == wrong
 
 
+def test_a_folder_that_was_brought_from_an_older_cluster(folder: Path) -> None:
+    times = [(1011, 3), (1041, 9), (1071, 15)]
+    write(folder, PAIRS, [(2, 1), (8, 4)], times)  # first offsets, up to 1.1
+    shutil.copy(unpack("v431-clean") / "bootstrap.checkpoint", folder.parent)
+    assert findings_of(folder) == []
+    write(folder, PAIRS, [(2, 1), (9, 4)], times)
+    assert shown(findings_of(folder)) == [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+
+
 def test_a_last_batch_whose_offset_has_jumped_is_named(folder: Path) -> None:
     """Nothing behind it contradicts its offset; the closing entry of the time index does."""
     write_segment(folder, 0, *ONES)

@@ -61,6 +61,7 @@ class OffsetIndexCheck:
         self._next = 0
         self._waiting: list[_Entry] = []  # for the end of the append that they name
         self._denied: list[_Entry] = []  # by the time index
+        self._older: dict[_Entry, int] = {}  # not by the rule of 4.1, with the offset that their batch ends with
         self._decoder = Decoder(Column.OFFSET)
 
     def take(self, part: Part, log: LogCheck) -> None:
@@ -85,9 +86,10 @@ class OffsetIndexCheck:
             if not is_start[at]:
                 if not log.spans.hides_position(entry.position):
                     self._wrong(entry, "no batch begins there")
-            elif self._entry_a_batch and part.table["magic"][row] >= 2:  # older formats were brought from elsewhere
-                self._wrong(entry, f"the batch there ends with {part.last_offsets[row]}")
-            elif self._first_offset(part, row) != entry.offset:
+                continue
+            if self._entry_a_batch and part.table["magic"][row] >= 2:  # older formats were brought from elsewhere
+                self._older[entry] = int(part.last_offsets[row])
+            if self._first_offset(part, row) != entry.offset:
                 self._find_end(entry, part, row)
             elif entry.offset not in self._last_offsets(part, row):
                 self._styles[entry.at] = _Style.FIRST
@@ -104,6 +106,13 @@ class OffsetIndexCheck:
             for entry in self._denied:
                 self._wrong(entry, "of an append from there to it the time index has no entry")
         self._check_styles()
+        self._check_era()
+
+    def _check_era(self) -> None:
+        """A single entry that only older versions could write is wrong; several were brought with their folder."""
+        if len(self._older) == 1:
+            entry, last_offset = self._older.popitem()
+            self._wrong(entry, f"the batch there ends with {last_offset}")
 
     def _check_styles(self) -> None:
         """First offsets come before last ones, as brokers are upgraded; the fewest entries that break it are wrong."""
@@ -157,6 +166,7 @@ class OffsetIndexCheck:
             return None
 
     def _wrong(self, entry: _Entry, why: str) -> None:
+        self._older.pop(entry, None)
         self.wrong[entry.position] = entry.offset
         detail = f"offset {entry.offset} at position {entry.position} of the log, but {why}"
         self._findings.add(self._path, entry.slot * ENTRY.size, Problem.WRONG_ENTRY, detail)
