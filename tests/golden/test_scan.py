@@ -15,7 +15,8 @@ import octavo
 from octavo.format.names import FileKind
 from octavo.scan.api import Scan
 from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.transactions import take_committed_snapshot
+from octavo.scan.partition import take_snapshot
+from octavo.scan.transactions import read_transactions
 from tests.golden import archives
 
 WITH_RECORDS = [name for name in archives.archives() if archives.entry(name).get("records")]
@@ -144,7 +145,8 @@ def test_log_start_end_and_last_stable_offset_are_what_the_broker_answered(archi
     for (topic, partition), files in open_log_dirs(log_dirs(archive)).partitions.items():
         if topic not in answers:
             continue
-        snapshot, transactions = take_committed_snapshot(files)
+        snapshot = take_snapshot(files)
+        transactions = read_transactions(snapshot)
         uncommitted = answers[topic]["read_uncommitted"]
         committed = answers[topic].get("read_committed", uncommitted)
         assert snapshot.log_start_offset == uncommitted["begin"][str(partition)], (topic, partition)
@@ -158,7 +160,7 @@ def test_torn_ends_are_cut_where_the_broker_cut_them() -> None:
     answers = archives.entry("v431-torn-recovered")["offsets"]
     for (topic, partition), files in open_log_dirs(log_dirs("v431-torn")).partitions.items():
         if topic in answers and topic != FLIPPED:
-            snapshot, _ = take_committed_snapshot(files)
+            snapshot = take_snapshot(files)
             assert snapshot.log_end_offset == answers[topic]["read_uncommitted"]["end"][str(partition)], topic
 
 

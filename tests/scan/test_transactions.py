@@ -15,7 +15,8 @@ from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.txn_index import AbortedTxn
 from octavo.scan.directory import read_directory
 from octavo.scan.location import locate
-from octavo.scan.transactions import Transactions, take_committed_snapshot
+from octavo.scan.partition import take_snapshot
+from octavo.scan.transactions import Transactions, read_transactions
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -47,7 +48,7 @@ def producers(open_transactions: dict[int, int]) -> bytes:
 
 
 def transactions(folder: Path) -> Transactions:
-    return take_committed_snapshot(read_directory(locate(folder)).partitions[ORDERS])[1]
+    return read_transactions(take_snapshot(read_directory(locate(folder)).partitions[ORDERS]))
 
 
 def committed(folder: Path) -> list[int]:

@@ -67,7 +67,7 @@ class PartitionFiles:
         return self.location.child(segment.name(kind))
 
     def snapshot_path(self, offset: int) -> Location:
-        return self.location.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
+        return snapshot_path(self.location, offset)
 
     def transient_segments(self, transient: Transient) -> tuple[SegmentFiles, ...]:
         """The segments on their way in or out."""
@@ -82,6 +82,11 @@ class PartitionFiles:
     def leader_epochs(self) -> list[EpochEntry]:
         """From leader-epoch-checkpoint; none where there is no such file. A damaged one is an error."""
         return read_small(self.location.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
+
+
+def snapshot_path(folder: Location, offset: int) -> Location:
+    """Where the producers' state before an offset is."""
+    return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
 
 
 def read_partition(root: Root, location: Location, folder: PartitionFolder) -> PartitionFiles:

@@ -13,11 +13,11 @@ from octavo.format import producer_snapshot, txn_index
 from octavo.format.names import FileKind
 from octavo.format.txn_index import AbortedTxn, TxnIndex
 from octavo.format.walker import Chunk
-from octavo.scan.files import PartitionFiles, SegmentFiles
+from octavo.scan.files import SegmentFiles
 from octavo.scan.index_files import hint_for
 from octavo.scan.location import Location
 from octavo.scan.notes import Note
-from octavo.scan.partition import PartitionSnapshot, look_at, retrying
+from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.passed import Passed
 from octavo.scan.replay import Replay, transactional
 from octavo.scan.salvage import walk_past
@@ -66,16 +66,6 @@ def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
                 aborted[txn.last_offset, txn.producer_id] = txn
     in_order = tuple(aborted[key] for key in sorted(aborted))
     return Transactions(last_stable_offset, in_order, tuple(notes), unindexed_below)
-
-
-def take_committed_snapshot(files: PartitionFiles) -> tuple[PartitionSnapshot, Transactions]:
-    """A snapshot of a partition and its transactions, both of the same files."""
-
-    def look(listed: PartitionFiles) -> tuple[PartitionSnapshot, Transactions]:
-        snapshot = look_at(listed)
-        return snapshot, read_transactions(snapshot)
-
-    return retrying(files, look)
 
 
 def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, dict[int, int]]:

@@ -50,7 +50,7 @@ def check_epochs(
     check_first_entry(path, unlisted, log_start_offset, severity, findings)
 
 
-class _Claim(NamedTuple):
+class _EndClaim(NamedTuple):
     """A file's claim that the log reaches an offset; `durable` ones hold after a crash, too."""
 
     path: Location
@@ -89,19 +89,19 @@ def check_ends(
         findings.add(claim.path, None, Problem.BEYOND_END, detail)
 
 
-def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: Checkpoints) -> Iterator[_Claim]:
+def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: Checkpoints) -> Iterator[_EndClaim]:
     for name, (meaning, durable) in _CHECKPOINTS.items():
         offset = checkpoints.offsets(name).get(plan.files.topic_partition)
         if offset is not None:
-            yield _Claim(checkpoints.location.child(name), offset, meaning, durable)
+            yield _EndClaim(checkpoints.location.child(name), offset, meaning, durable)
     if folder.last_epoch is not None:
         path, epoch = plan.files.location.child(LEADER_EPOCH_CHECKPOINT), folder.last_epoch
-        yield _Claim(path, epoch.start_offset, f"epoch {epoch.epoch} from offset", False)
+        yield _EndClaim(path, epoch.start_offset, f"epoch {epoch.epoch} from offset", False)
     for offset in folder.snapshots:
-        yield _Claim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
+        yield _EndClaim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
 
 
-def _still_holds(plan: PartitionPlan, claim: _Claim, checkpoints: Checkpoints) -> bool:
+def _still_holds(plan: PartitionPlan, claim: _EndClaim, checkpoints: Checkpoints) -> bool:
     """Whether the log, looked at anew, reaches that far; or the partition, or what claims it, is gone."""
     name = claim.path.name
     if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:

@@ -21,7 +21,7 @@ from octavo.jobs.verify.time_index import TimeIndexCheck
 from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
-from octavo.scan.files import FileStat, SegmentFiles, read_partition
+from octavo.scan.files import FileStat, SegmentFiles, read_partition, snapshot_path
 from octavo.scan.index_files import end_unused
 from octavo.scan.location import Location
 from octavo.scan.root import Root
@@ -210,10 +210,6 @@ def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:
         return read_small(checkpoint, leader_epochs.decode) or []
     except CorruptionError:
         return []
-
-
-def snapshot_path(folder: Location, offset: int) -> Location:
-    return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
 
 
 class _Beside:
