@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import octavo
+from octavo.clock import ManualClock
 from octavo.errors import CorruptionError, ScanError
 from octavo.format import offset_index
 from octavo.format.batch import empty_batch, read_header
@@ -17,6 +18,7 @@ from octavo.kernels.layout import Stop
 from octavo.scan.directory import read_directory
 from octavo.scan.location import locate
 from octavo.scan.partition import PartitionSnapshot, effective_segments, take_snapshot
+from octavo.scan.second_look import Patience
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -136,14 +138,16 @@ def test_zeros_end_a_log_only_where_they_reach_to_its_end(folder: Path, hole: in
     assert scan.damages == 1
 
 
-def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(folder: Path) -> None:
     half = TEN[9][:200] + bytes(len(TEN[9]) - 200 + 900)
     log = write_segment(folder, 0, *TEN[:9], closed=False, tail=half)
     whole = b"".join(TEN) + bytes(900)
-    monkeypatch.setattr("octavo.scan.second_look.Patience.pause", lambda _: log.write_bytes(whole))
-    found = snapshot(folder)
+
+    def write_on(_: float) -> None:
+        log.write_bytes(whole)
+
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    found = take_snapshot(files, Patience(ManualClock(0), write_on))
     assert (found.log_end_offset, found.notes) == (100, ())
 
 

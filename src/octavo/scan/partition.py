@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from octavo.errors import ScanError
@@ -12,6 +13,7 @@ from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read
 from octavo.scan.location import ReadableFile
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
+from octavo.scan.second_look import Patience
 from octavo.scan.tail import Tail, read_tail
 
 # How often a listing is taken anew when files of the last one are gone: a broker deletes many at once, but seldom.
@@ -60,9 +62,9 @@ class PartitionSnapshot:
         return max(below - 1, 0)
 
 
-def take_snapshot(files: PartitionFiles) -> PartitionSnapshot:
+def take_snapshot(files: PartitionFiles, patience: Patience | None = None) -> PartitionSnapshot:
     """Look at a partition. Files that went away since they were listed are looked for in a new listing."""
-    return retrying(files, look_at)
+    return retrying(files, partial(look_at, patience=patience))
 
 
 def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:
@@ -103,14 +105,14 @@ def relisted(files: PartitionFiles) -> PartitionFiles:
         raise ScanError(f"{files.location}: it was deleted or renamed while it was read") from None
 
 
-def look_at(files: PartitionFiles) -> PartitionSnapshot:
+def look_at(files: PartitionFiles, patience: Patience | None = None) -> PartitionSnapshot:
     """A snapshot of these files; FileNotFoundError where one of them is gone."""
     listed = effective_segments(files)
     first = listed[0].base_offset if listed else 0
     checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
-    segments, tail, failure = _readable(files, listed)
+    segments, tail, failure = _readable(files, listed, patience)
     # A log reaches to its last segment, even if that cannot be read. One that ends below its checkpointed start has
     # nothing to read: a broker would begin it anew there.
     log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
@@ -145,13 +147,13 @@ def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
 
 
 def _readable(
-    files: PartitionFiles, segments: tuple[SegmentFiles, ...]
+    files: PartitionFiles, segments: tuple[SegmentFiles, ...], patience: Patience | None
 ) -> tuple[tuple[SegmentFiles, ...], Tail | None, OSError | None]:
     """The segments up to the last one that can be read, where that ends, and why those behind it cannot be read."""
     failure: OSError | None = None
     while segments:
         try:
-            return segments, read_tail(files, segments[-1]), failure
+            return segments, read_tail(files, segments[-1], patience), failure
         except FileNotFoundError:
             raise
         except OSError as error:

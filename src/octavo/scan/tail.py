@@ -50,12 +50,12 @@ class Tail(NamedTuple):
         return f"{'zeros' if self.zeros else STOP_TEXTS[self.stop]} at the end"
 
 
-def read_tail(files: PartitionFiles, segment: SegmentFiles) -> Tail:
+def read_tail(files: PartitionFiles, segment: SegmentFiles, patience: Patience | None = None) -> Tail:
     """Walk a segment from its last sound index entry on; without one, from its start.
 
     Damage counts when it is still there at a second look: into a preallocated file a broker may be writing.
     """
-    patience, tail = Patience(), _look(files, segment)
+    patience, tail = patience or Patience(), _look(files, segment)
     for _ in range(LOOKS - 1):
         if not tail.is_damaged or not patience.is_recent(files.path(segment).entry()):
             break
