@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
 
 import pytest
 
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS
+from tests.cli.terminal import octavo_on_terminal
 
 CONFIG = [sys.executable, "-m", "octavo", "config"]
 NAMES = [*TOPIC_CONFIGS, *BROKER_CONFIGS]
@@ -18,23 +17,6 @@ NAMES = [*TOPIC_CONFIGS, *BROKER_CONFIGS]
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*CONFIG, *arguments], capture_output=True, encoding="utf-8", check=False)
-
-
-def run_on_terminal(columns: int, *arguments: str) -> str:
-    """What a terminal of this width gets to see."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*CONFIG, *arguments], stdout=theirs, env={**os.environ, "COLUMNS": str(columns), "LINES": "50"}
-    ):
-        os.close(theirs)
-        seen = b""
-        try:
-            while part := os.read(ours, 65536):
-                seen += part
-        except OSError:  # what Linux says at the end
-            pass
-    os.close(ours)
-    return seen.decode().replace("\r\n", "\n")
 
 
 def test_in_a_pipe_a_config_is_a_line() -> None:
@@ -51,7 +33,7 @@ def test_in_a_pipe_a_config_is_a_line() -> None:
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_on_a_terminal_the_table_fits(columns: int) -> None:
-    seen = run_on_terminal(columns)
+    seen = octavo_on_terminal(columns, "config")
     plain = seen.replace("\x1b[1m", "").replace("\x1b[0m", "")
     assert max(map(len, plain.splitlines())) <= columns
     assert [line.split()[0] for line in plain.splitlines() if not line.startswith(" ")] == NAMES

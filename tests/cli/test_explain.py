@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from octavo.format.message_set import encode_message, encode_message_set
 from octavo.format.record import Record
 from octavo.format.txn_index import AbortedTxn
 from tests.cli.runs import Run, octavo
+from tests.cli.terminal import octavo_on_terminal
 from tests.golden import archives
 
 RECORDS = [Record(offset, 1700000000000, b"k", b"v%d" % offset) for offset in range(3)]
@@ -290,3 +292,15 @@ def test_every_file_of_real_brokers_can_be_explained(archive: str) -> None:
             run = octavo("explain", str(path), folder=root)
             assert run.exit in (0, 1)
             assert not run.stderr
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+@pytest.mark.parametrize("options", [(), ("--offset", "0")], ids=["overview", "anatomy"])
+def test_on_a_terminal_lines_fit_and_lose_no_finding(tmp_path: Path, columns: int, options: tuple[str, ...]) -> None:
+    file = tmp_path / "00000000000000000000.log"
+    file.write_bytes(BATCH[:-1] + b"?" + SECOND)
+    seen = octavo_on_terminal(columns, "explain", str(file), *options)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", seen)
+    assert max(map(len, plain.splitlines())) <= columns
+    assert "WRONG:" in plain
+    assert len(plain.splitlines()) > 2

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from octavo.cli.table import Column, print_table
 from tests.cli.runs import Run, octavo
+from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import entry, unpack
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
@@ -101,21 +98,7 @@ def test_a_torn_end_is_told_and_no_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [40, 80, 120, 300])
 def test_the_table_fits_the_terminal(columns: int) -> None:
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "octavo", "topics", str(unpack("v431-two-dirs") / "disk1")],
-        stdout=follower, stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": str(columns)},
-    ) as process:  # fmt: skip
-        os.close(follower)
-        output = b""
-        try:
-            while more := os.read(leader, 65536):
-                output += more
-        except OSError:  # how Linux ends a pseudo terminal
-            pass
-        os.close(leader)
-    lines = output.decode().splitlines()
-    assert process.returncode == 0
+    lines = octavo_on_terminal(columns, "topics", str(unpack("v431-two-dirs") / "disk1")).splitlines()
     assert len(lines) > 1
     assert max(map(len, lines)) <= columns
     assert lines[0].startswith("topic")

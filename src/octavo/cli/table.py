@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 _GAP = "  "
 _NARROWEST = 12
+_LEAST_TEXT = 24
+_INDENT = 4
 
 
 class Column(NamedTuple):
@@ -35,6 +38,29 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
     for row in cells:
         line = _GAP.join(_cell(row[slot], widths[slot], columns[slot].right) for slot in kept)
         print(line.rstrip())
+
+
+def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:
+    """A line of columns and the texts behind them; `style` is that of the last one.
+
+    On a terminal the texts go on below, where the line ends, and columns that leave them no room are cut there.
+    """
+    *plain, last = texts
+    if not sys.stdout.isatty():
+        yield (start + "; ".join([text for text in plain if text] + ([style(last)] if last else []))).rstrip()
+        return
+    width = shutil.get_terminal_size().columns
+    indent = len(start) if width - len(start) >= _LEAST_TEXT else _INDENT
+    lines = [line for text in plain for line in textwrap.wrap(text, max(width - indent, _LEAST_TEXT))]
+    lines += [style(line) for line in textwrap.wrap(last, max(width - indent, _LEAST_TEXT))]
+    if indent == len(start) and lines:
+        start += lines.pop(0)
+        yield start
+    else:
+        start = start.rstrip()
+        yield start if len(start) <= width else f"{start[: width - 1]}…"
+    for line in lines:
+        yield " " * indent + line
 
 
 def _total(widths: Sequence[int], kept: Sequence[int]) -> int:

@@ -8,7 +8,7 @@ import click
 
 from octavo.cli.explain.json_form import node_json, summary_json
 from octavo.cli.explain.overview import Overview
-from octavo.cli.explain.text import anatomy_lines, entry_line, overview_lines, tail_line
+from octavo.cli.explain.text import anatomy_lines, entry_lines, overview_lines, tail_lines
 from octavo.cli.options import print_json
 from octavo.format.anatomy import Node
 
@@ -31,7 +31,8 @@ def show_overview(overview: Overview, as_json: bool) -> int:
     else:
         for line in overview_lines(iter(overview)):
             click.echo(line)
-        click.echo(tail_line(overview))
+        for line in tail_lines(overview):
+            click.echo(line)
     return int(overview.has_problems)
 
 
@@ -42,5 +43,6 @@ def show_entries(nodes: Iterable[Node], as_json: bool) -> int:
         if as_json:
             print_json(node_json(node))
         else:
-            click.echo(entry_line(node))
+            for line in entry_lines(node):
+                click.echo(line)
     return int(damaged)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from octavo.cli.explain.overview import Overview, Summary
 from octavo.cli.options import coloured
+from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, Value
 
 _HEX_BYTES = 12
@@ -20,30 +21,27 @@ def anatomy_lines(node: Node) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for position, raw, name, value, meaning, problem in rows:
         start = f"{position:>{widths[0]}}  {raw:<{widths[1]}}  {name:<{widths[2]}}  {value:<{widths[3]}}  "
-        yield f"{start}{meaning}{'; ' if meaning and problem else ''}{_marked(problem)}".rstrip()
+        yield from fitted(start, meaning, _wrong(problem), style=_red)
 
 
 def overview_lines(summaries: Iterator[Summary]) -> Iterator[str]:
     columns = "position", "base offset", "last offset", "records", "size", "magic", "codec", "flags"
-    yield _OVERVIEW.format(*columns)
+    yield from fitted(_OVERVIEW.format(*columns), "")
     for batch in summaries:
         known = ["?" if value is None else value for value in batch[:6]]
-        flags = ", ".join(batch.flags)
-        problems = _marked(", ".join(batch.problems))
-        notes = f"{flags}{'; ' if flags and problems else ''}{problems}"
-        yield _OVERVIEW.format(*known, batch.codec or "?", notes).rstrip()
+        start = _OVERVIEW.format(*known, batch.codec or "?", "")
+        yield from fitted(start, ", ".join(batch.flags), _wrong(", ".join(batch.problems)), style=_red)
 
 
-def tail_line(overview: Overview) -> str:
-    return f"{overview.tail.position:>10}  {overview.tail_text()}"
+def tail_lines(overview: Overview) -> Iterator[str]:
+    return fitted(f"{overview.tail.position:>10}  ", overview.tail_text())
 
 
-def entry_line(node: Node) -> str:
-    """An entry of an index, a snapshot or a text file on one line."""
+def entry_lines(node: Node) -> Iterator[str]:
+    """An entry of an index, a snapshot or a text file, on one line where there is room."""
     shown = f"({node.length} bytes)" if node.value is None and not node.children else _shown(node)
-    problem = _marked("; ".join(bad.problem for bad in node.problems()))
-    meaning = f"{node.meaning or node.name}{'; ' if problem else ''}{problem}"
-    return f"{node.position:>10}  {shown}  {meaning}"
+    problem = _wrong("; ".join(bad.problem for bad in node.problems()))
+    return fitted(f"{node.position:>10}  {shown}  ", node.meaning or node.name, problem, style=_red)
 
 
 def _shown(node: Node) -> str:
@@ -76,5 +74,9 @@ def _value_text(value: Value) -> str:
     return text if len(text) <= _VALUE_CHARACTERS else f"{text[:_VALUE_CHARACTERS]}…"
 
 
-def _marked(problem: str) -> str:
-    return coloured(f"WRONG: {problem}", "red") if problem else ""
+def _wrong(problem: str) -> str:
+    return f"WRONG: {problem}" if problem else ""
+
+
+def _red(text: str) -> str:
+    return coloured(text, "red")

@@ -1,0 +1,27 @@
+"""Runs of `octavo` on a terminal of a given width."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+
+def octavo_on_terminal(columns: int, *arguments: str) -> str:
+    """What the terminal gets to see."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "octavo", *arguments],
+        stdout=theirs,
+        env={**os.environ, "COLUMNS": str(columns), "LINES": "50"},
+    ):
+        os.close(theirs)
+        seen = b""
+        try:
+            while part := os.read(ours, 65536):
+                seen += part
+        except OSError:  # what Linux says at the end
+            pass
+    os.close(ours)
+    return seen.decode().replace("\r\n", "\n")
