@@ -25,12 +25,7 @@ from octavo.client.topic_queues import TopicQueues
 from octavo.errors import AppendRejected, KafkaError
 from octavo.format.compression import Codec
 from octavo.kernels.layout import BATCH_OVERHEAD
-
-# Batches are appended by at most so many bytes at a time, with one write: half of it costs more calls, twice as much
-# leaves the CPU's cache and takes twice the time (measured). A set goes into one segment, so that segments end up to
-# one set before segment.bytes.
-SET_BYTES = 2 << 20
-SETS_A_SEGMENT = 16
+from octavo.storage.set_bytes import set_bytes
 
 
 class TableSender:
@@ -59,8 +54,7 @@ class TableSender:
         """Batches as the topic takes them: splitting is for producers that cannot know."""
         topic, config = queue.log.config, self._parts.config
         largest = min(config.batch_size, topic.segment_bytes, topic.max_message_bytes)
-        set_bytes = min(SET_BYTES, topic.segment_bytes // SETS_A_SEGMENT)
-        return BatchForm(largest, set_bytes, config.codec, config.level, self._parts.ratio(queue.topic))
+        return BatchForm(largest, set_bytes(topic), config.codec, config.level, self._parts.ratio(queue.topic))
 
     def _append_set(
         self, queue: PartitionQueue, rows: RowRange, table: NDArray[np.void], form: BatchForm, buffer: EncodeBuffer

@@ -98,10 +98,10 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     findings = Findings("skip")
     reads = task.reads if advance is None else _told(task.reads, advance)
     dictionaries = task.form == "parquet"  # which leaves them plain; in an Arrow file they would be the reader's
-    is_alone = len(task.reads) > 1  # one file is written by one thread: let another one read
-    pool = None if is_alone else pool_of_thread(wanted_columns(task.columns))
+    reads_ahead = len(task.reads) > 1  # one file is written by one thread: let another one read
+    pool = None if reads_ahead else pool_of_thread(wanted_columns(task.columns))
     batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, pool=pool)
-    if is_alone:
+    if reads_ahead:
         batches = read_ahead(batches)
     schema = schema_of(task.columns, dictionaries=dictionaries)
     rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))

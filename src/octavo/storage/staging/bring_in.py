@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 from octavo.errors import StagedFileLostError
 from octavo.filesystem import FileSystem
 from octavo.format.commit_store import PendingFile, PendingPart
-from octavo.format.walker import CHUNK_BYTES, Chunk, walk
+from octavo.format.walker import Chunk, walk
 from octavo.kernels.layout import BATCH_OVERHEAD, Flaw
 from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import Isolation
+from octavo.storage.set_bytes import set_bytes
 from octavo.storage.staging.adopt import adopt, is_adoptable
-
-# A set of this size costs little more than the write itself; segments end up to one set before segment.bytes.
-_SET_BYTES = CHUNK_BYTES
-_SETS_A_SEGMENT = 16
 
 
 def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> None:
@@ -58,7 +55,7 @@ def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int
     staged = LogFile(log.state.environment.filesystem, path)
     if staged.size != file.size:
         raise StagedFileLostError(f"{path}: {staged.size} bytes, expected {file.size}")
-    limit = min(_SET_BYTES, max(log.config.segment_bytes // _SETS_A_SEGMENT, 1))
+    limit = set_bytes(log.config)
     there = not is_new
     for chunk in staged.chunks(check_crc=not is_new):
         _check(chunk, staged)
