@@ -12,7 +12,7 @@ from octavo import kernels
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
-HEAVY = {"numpy", "pyarrow", "pyspark", "click", "rich", "cramjam", "isal"}
+HEAVY = {"numpy", "pyarrow", "pyspark", "click", "rich", "cramjam", "isal", "zstandard"}
 SLOW = {"dataclasses", "pathlib", "traceback"}  # of the standard library, some ms each
 
 

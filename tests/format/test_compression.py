@@ -240,7 +240,6 @@ class PanicException(BaseException):
     [
         (Codec.SNAPPY, "snappy._decompress_block"),
         (Codec.LZ4, "lz4_block._decompress_block"),
-        (Codec.ZSTD, "zstd._decompress"),
     ],
 )
 def test_a_panic_of_the_library_is_a_broken_stream_and_an_interrupt_is_not(

@@ -6,6 +6,7 @@ from struct import pack
 
 import cramjam
 import pytest
+from zstandard import ZstdCompressor
 
 from octavo.errors import DecompressionLimitError, InvalidRecordError
 from octavo.format.compression import Codec, Scratch, compress, decompress
@@ -66,6 +67,15 @@ def test_checksums_are_verified() -> None:
             unpack(stream[:-1] + b"\0")
         with pytest.raises(InvalidRecordError, match="without its checksum"):
             unpack(stream[:-1])
+
+
+def test_the_checksum_behind_content_that_fills_the_buffer_is_verified() -> None:
+    content = incompressible(1000)
+    stream = ZstdCompressor(write_checksum=True, write_content_size=False).compress(content)
+    assert output_bound(memoryview(stream)) == len(content)
+    assert unpack(stream) == content
+    with pytest.raises(InvalidRecordError, match="checksum"):
+        unpack(stream[:-1] + bytes([stream[-1] ^ 1]))
 
 
 def test_frames_are_read_behind_one_another_and_skippable_ones_skipped() -> None:

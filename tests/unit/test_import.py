@@ -10,7 +10,7 @@ import pytest
 import octavo
 from octavo import errors
 
-HEAVY = {"numpy", "pyarrow", "pyspark", "click", "rich", "cramjam", "isal"}
+HEAVY = {"numpy", "pyarrow", "pyspark", "click", "rich", "cramjam", "isal", "zstandard"}
 
 
 def run(code: str) -> str:

@@ -1,15 +1,25 @@
-"""zstd frames: bounded by their block headers, unpacked by cramjam, written without a content size as Kafka does."""
+"""zstd frames: bounded by their block headers, unpacked by zstandard, written without a content size as Kafka does."""
 
 from __future__ import annotations
 
-from cramjam import zstd
+import threading
 
-from octavo.errors import DecompressionLimitError
+from cramjam import zstd
+from zstandard import ZstdDecompressor, ZstdError
+
+from octavo.errors import DecompressionLimitError, InvalidRecordError
 from octavo.format.compression.scratch import Scratch, fresh_buffer
-from octavo.format.compression.verdict import invalid
 from octavo.format.compression.zstd_frame import BLOCK_MAX_BYTES, output_bound, without_content_size
 
-_decompress = zstd.decompress_into
+
+class _Context(threading.local):
+    """A thread's decompressor: to make one takes longer than to unpack a small batch."""
+
+    def __init__(self) -> None:
+        self.decompressor = ZstdDecompressor()
+
+
+_context = _Context()
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
@@ -36,9 +46,12 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
     room = min(bound, limit)
     out = scratch.reserve(at + room, at)[at : at + room]
     try:
-        return at + int(_decompress(data, out))
-    except BaseException as error:
-        problem = invalid(error, "zstd", 0)
-    if room < bound and "whole buffer" in problem.problem:
+        with _context.decompressor.stream_reader(data, read_across_frames=True) as reader:
+            size = reader.readinto(out)
+            # A full buffer need not be all: there may be more bytes than allowed, or a checksum to look at.
+            is_more = size == room and reader.read(1) != b""
+    except ZstdError as error:
+        raise InvalidRecordError(f"broken zstd stream: {error}", position=0) from None
+    if is_more:
         raise DecompressionLimitError(f"zstd frames of more than the allowed {limit} bytes", position=0)
-    raise problem
+    return at + size
