@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from octavo.format.batch_summary import Summary, summarize
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import Stop
 from octavo.scan.location import ReadableFile
@@ -32,8 +33,8 @@ def walk_past(
     resumed: int | None = start
     while resumed is not None:
         stop, stop_position = Stop.END, end
-        for chunk in walk_into(log, resumed, end, next_offset):
-            next_offset = _next_offset(chunk, len(chunk.table), next_offset)
+        for chunk, summary in walk_into(log, resumed, end, next_offset):
+            next_offset = _behind(chunk, summary, next_offset)
             if chunk.stop is not None:
                 stop, stop_position = chunk.stop, chunk.stop_position
             yield chunk
@@ -44,8 +45,8 @@ def walk_past(
             tell(Gap(stop, stop_position, resumed))
 
 
-def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iterator[Chunk]:
-    """The batches from a position on, as far as they can be followed.
+def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iterator[tuple[Chunk, Summary]]:
+    """The batches from a position on, as far as they can be followed, and what holds for all of a chunk.
 
     The length of a damaged one may be what is damaged. Where what follows it does not continue its offsets, sound
     batches are looked for within the bytes that it claims to have, and the walk goes on with the first of them.
@@ -54,28 +55,35 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iter
     while resumed is not None:
         start, resumed = resumed, None
         for chunk in walk_file(log, start, end):
-            for row in _doubtful_rows(chunk):
+            summary = summarize(chunk.table)
+            for row in _doubtful_rows(chunk) if summary.flaws else ():
                 position = chunk.file_position + int(chunk.table[row]["position"])
                 claimed = position + int(chunk.table[row]["size"])
                 lowest = _next_offset(chunk, row, next_offset)
                 resumed = next_sound_position(log, position + 1, end, lowest, before=claimed)
                 if resumed is not None:
-                    yield chunk._replace(table=chunk.table[: row + 1], stop=None, stop_position=claimed)
+                    cut = chunk._replace(table=chunk.table[: row + 1], stop=None, stop_position=claimed)
+                    yield cut, summarize(cut.table)
                     break
             if resumed is not None:
                 break
-            next_offset = _next_offset(chunk, len(chunk.table), next_offset)
-            yield chunk
+            next_offset = _behind(chunk, summary, next_offset)
+            yield chunk, summary
 
 
 def _doubtful_rows(chunk: Chunk) -> list[int]:
     """The damaged batches whose length need not be right: the next batch does not begin with the next offset."""
     flawed = np.flatnonzero(chunk.table["flaws"])
-    if not len(flawed):
-        return []
     following = np.append(chunk.table["base_offset"][1:], -1)
     rows: list[int] = flawed[following[flawed] != last_offsets(chunk.table)[flawed] + 1].tolist()
     return rows
+
+
+def _behind(chunk: Chunk, summary: Summary, next_offset: int) -> int:
+    """The offset behind a chunk's last sound one."""
+    if summary.flaws or not len(chunk.table):
+        return _next_offset(chunk, len(chunk.table), next_offset)
+    return summary.last_offset + 1
 
 
 def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:

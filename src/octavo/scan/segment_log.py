@@ -38,8 +38,9 @@ def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = Tru
         return got
 
     chunk_bytes = min(max(end - start, _LEAST_CHUNK_BYTES), CHUNK_BYTES)
-    for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc):
-        yield chunk._replace(file_position=start + chunk.file_position, stop_position=start + chunk.stop_position)
+    chunks = walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc)
+    for data, table, file_position, stop, stop_position in chunks:
+        yield Chunk(data, table, start + file_position, stop, start + stop_position)
     if failure is not None:
         raise failure
 

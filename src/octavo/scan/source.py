@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.errors import CorruptRecordError, ScanError
-from octavo.format.batch_summary import Summary, summarize
+from octavo.format.batch_summary import Summary
 from octavo.format.names import PartitionFolder
 from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.kernels.layout import Stop
@@ -87,8 +87,7 @@ class Source:
         while True:
             stop, stop_position, read_to = Stop.END, span.end, span.start
             try:
-                for chunk in walk_into(span.log, span.start, span.end, span.passed_offset):
-                    summary = summarize(chunk.table)
+                for chunk, summary in walk_into(span.log, span.start, span.end, span.passed_offset):
                     yield SourceChunk(chunk, span.location, summary)
                     self._pass(span, chunk, summary)
                     if self.next_offset >= span.end_offset:
