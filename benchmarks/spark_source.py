@@ -102,7 +102,7 @@ class Comparison:
             print(json.dumps(figure) if as_json else _line(figure), flush=True)
 
     def _jobs(self, query: Query) -> dict[str, tuple[Callable[[], None], clocks.Clock]]:
-        from octavo.spark import scan
+        from octavo.spark import scan, scan_stream
 
         spark, data = self._spark, query.data
         act, clock = noop_stream if query.stream else noop, cpu_of(spark)
@@ -118,7 +118,10 @@ class Comparison:
             "octavo": (lambda: act(load("octavo", **ours)), clock),
             "transport": (lambda: act(load("transport", **ours, rows=rows)), clock),
         }
-        if not query.stream:
+        if query.stream:
+            given = {**options, "columns": columns}
+            jobs["octavo.spark.scan_stream"] = (lambda: act(scan_stream(spark, self._root, **given)), clock)
+        else:
             jobs["octavo.spark.scan"] = (
                 lambda: act(scan(spark, self._root, subscribe=data.name, columns=columns)),
                 clock,
@@ -135,7 +138,7 @@ class Comparison:
 
 def _line(figure: dict[str, Any]) -> str:
     speed = f"{figure['m_rows_a_cpu_s']:6.2f} M rows a CPU s, {figure['cpu_s']:5.2f} CPU s, {figure['wall_s']:5.2f} s"
-    line = f"{figure['query']:32} {figure['contender']:18} {speed}"
+    line = f"{figure['query']:32} {figure['contender']:24} {speed}"
     if figure["contender"] == "octavo":
         return line
     ratio, gate = figure["octavo_is_times"], figure["gate"]

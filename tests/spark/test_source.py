@@ -130,13 +130,6 @@ def test_columns_and_limits_choose_what_is_read(spark: SparkSession, logs: Path)
     assert sorted(map(tuple, frame.collect())) == sorted(rows)
 
 
-def test_a_scan_by_map_in_arrow_gives_the_same_rows(spark: SparkSession, logs: Path) -> None:
-    frame = octavo.spark.scan(spark, logs, subscribe="orders", includeHeaders=True, minPartitions=3)
-    assert frame.schema == read(spark, logs, includeHeaders="true").schema
-    assert frame.rdd.getNumPartitions() == 3
-    assert sorted(map(tuple, frame.collect())) == sorted(map(tuple, read(spark, logs, includeHeaders="true").collect()))
-
-
 def test_several_directories_are_one_source(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write_segment(other / "orders-2", 0, *TEN[:2])

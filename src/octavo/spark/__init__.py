@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.jobs.compact_request import CompactRequest
-    from octavo.spark.arrow_scan import scan
+    from octavo.spark.arrow_scan import scan, scan_stream
     from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
     from octavo.spark.registration import register
 
-__all__ = ["CompactRequest", "compact", "export", "register", "reindex", "scan", "topics", "upgrade", "verify"]
+__all__ = [
+    "CompactRequest",
+    "compact",
+    "export",
+    "register",
+    "reindex",
+    "scan",
+    "scan_stream",
+    "topics",
+    "upgrade",
+    "verify",
+]
 
 _HOMES = {
     **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
     "CompactRequest": "octavo.jobs.compact_request",
     "register": "octavo.spark.registration",
-    "scan": "octavo.spark.arrow_scan",
+    **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.arrow_scan"),
 }
 
 

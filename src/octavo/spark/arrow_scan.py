@@ -1,4 +1,7 @@
-"""`octavo.spark.scan`: a batch by way of mapInArrow, which carries the same batches cheaper than a data source does."""
+"""`octavo.spark.scan` and `scan_stream`: what `format("octavo")` reads, by way of mapInArrow.
+
+Spark copies each row of a data source once more before anyone gets it, those of mapInArrow it does not.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,23 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from octavo.spark.batch_reader import BatchReader
+from octavo.spark.data_loss import DataLoss
 from octavo.spark.limits import batch_limits
 from octavo.spark.options import warn_of
 from octavo.spark.source_options import SourceOptions
+from octavo.spark.stream_options import StreamOptions
+from octavo.spark.task_source import TaskSource, task_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    Paths = str | os.PathLike[str] | Iterable[str]
 
-def scan(spark: SparkSession, paths: str | os.PathLike[str] | Iterable[str], **options: object) -> DataFrame:
+
+def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
     """What `format("octavo")` reads with these options. It is planned here and now: each use reads the same offsets."""
-    given = [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else list(paths)
-    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
-    texts["paths"] = json.dumps(given)
+    texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
     warn_of(texts, "batch")
     reader = BatchReader(checked, *batch_limits(texts))
@@ -35,3 +41,31 @@ def scan(spark: SparkSession, paths: str | os.PathLike[str] | Iterable[str], **o
 
     frame = spark.range(len(planned), numPartitions=len(planned))
     return frame.mapInArrow(read, checked.schema())
+
+
+def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
+    """What `readStream.format("octavo")` reads with these options, from the same checkpoints.
+
+    The stream's source is its tasks, so a query's progress counts these as its input rows.
+    """
+    texts = _texts(paths, options)
+    checked = SourceOptions.of(texts)
+    StreamOptions.of(texts)  # here an error is the caller's, in the query it would come late
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from octavo.spark.record_batches import read_batches
+
+        for batch in batches:
+            for row in batch.column(0).to_pylist():
+                yield from read_batches(task_of(row).tasks, checked.columns, DataLoss(checked.fail_on_data_loss))
+
+    spark.dataSource.register(TaskSource)
+    tasks = spark.readStream.format(TaskSource.name()).options(**texts).load()
+    return tasks.mapInArrow(read, checked.schema())
+
+
+def _texts(paths: Paths, options: dict[str, object]) -> dict[str, str]:
+    """The options as Spark's readers have them."""
+    given = [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else list(paths)
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+    return {**texts, "paths": json.dumps(given)}

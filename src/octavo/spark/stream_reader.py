@@ -41,13 +41,15 @@ if TYPE_CHECKING:
 Nested = dict[str, Any]
 
 
-def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReader:
-    """The reader of a query with these options."""
+def stream_reader(
+    options: Mapping[str, str], schema: StructType, kind: type[StreamReader] | None = None
+) -> StreamReader:
+    """The reader of a query with these options; `kind` is another than StreamReader itself."""
     options = CaseInsensitiveDict(options)
     checked, stream = SourceOptions.of(options), StreamOptions.of(options)
     check_schema(schema, checked.columns)
     warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
-    return StreamReader(checked, stream)
+    return (kind or StreamReader)(checked, stream)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

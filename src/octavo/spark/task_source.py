@@ -1,0 +1,45 @@
+"""A stream of the tasks that `readStream.format("octavo")` would read, as rows: who gets one reads it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, InputPartition
+
+from octavo.spark.source_options import SourceOptions
+from octavo.spark.stream_reader import StreamReader, stream_reader
+from octavo.spark.tasks import SourcePartition
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamReader
+    from pyspark.sql.types import StructType
+
+
+class TaskSource(DataSource):
+    """The stream, with the options of the other."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "octavo_tasks"
+
+    def schema(self) -> str:
+        return "task binary"
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return stream_reader(self.options, SourceOptions.of(self.options).schema(), _TaskStream)
+
+
+class _TaskStream(StreamReader):
+    """Plans as the other stream does, and reads nothing but its plan."""
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        yield (pickle.dumps(partition),)
+
+
+def task_of(row: bytes) -> SourcePartition:
+    """The task in a row."""
+    task = pickle.loads(row)
+    assert isinstance(task, SourcePartition)
+    return task

@@ -1,0 +1,86 @@
+"""`octavo.spark.scan` and `scan_stream`: the rows of `format("octavo")`, by way of mapInArrow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import octavo.spark
+from octavo.errors import ConfigError
+from tests.scan.segments import write_segment
+from tests.spark.conftest import Run
+from tests.storage.batches import batch
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
+
+from tests.spark.queries import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+OPTIONS: dict[str, Any] = {"subscribe": "orders", "includeHeaders": True}
+STREAM = {**OPTIONS, "startingOffsets": "earliest"}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    root = tmp_path / "logs"
+    write_segment(root / "orders-0", 0, *(batch(first, 10) for first in range(0, 80, 10)))
+    write_segment(root / "orders-1", 0, batch(0, 10))
+    return root
+
+
+def rows_of(frame: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, frame.collect()))
+
+
+def test_a_scan_gives_the_same_rows(spark: SparkSession, logs: Path) -> None:
+    frame = octavo.spark.scan(spark, logs, **OPTIONS, minPartitions=3)
+    same = spark.read.format("octavo").options(**OPTIONS).load(str(logs))
+    assert frame.schema == same.schema
+    assert frame.rdd.getNumPartitions() == 3
+    assert rows_of(frame) == rows_of(same)
+
+
+def test_a_stream_gives_the_same_rows_and_goes_on_from_the_same_checkpoint(
+    spark: SparkSession, logs: Path, tmp_path: Path
+) -> None:
+    ours = octavo.spark.scan_stream(spark, logs, **STREAM, maxOffsetsPerTrigger=45)
+    other = spark.readStream.format("octavo").options(**STREAM).load(str(logs))
+    assert ours.schema == other.schema
+
+    def read_on(frame: DataFrame) -> StreamingQuery:
+        writer = frame.writeStream.format("parquet").option("path", str(tmp_path / "rows"))
+        return run(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
+
+    progress = [found for found in read_on(ours).recentProgress if found["numInputRows"]]
+    ends = [json.loads(found["sources"][0]["endOffset"]) for found in progress]
+    assert ends == [{"orders": {"0": 40, "1": 5}}, {"orders": {"0": 80, "1": 10}}]
+    for frame, first in ((other, 10), (ours, 20)):
+        write_segment(logs / "orders-1", first, batch(first, 10))
+        read_on(frame)
+    written = spark.read.parquet(str(tmp_path / "rows")).select(*ours.columns)
+    batched = spark.read.format("octavo").options(**OPTIONS).load(str(logs))
+    assert batched.count() == 110
+    assert rows_of(written) == rows_of(batched)
+
+
+def test_a_stream_refuses_bad_options_at_once(spark: SparkSession, logs: Path) -> None:
+    with pytest.raises(ConfigError, match=r"(?i)maxOffsetsPerTrigger"):
+        octavo.spark.scan_stream(spark, logs, subscribe="orders", maxOffsetsPerTrigger="many")
+
+
+def places_on_cluster(spark: SparkSession, logs: str) -> list[list[tuple[int, int]]]:
+    stream = octavo.spark.scan_stream(spark, logs, **STREAM)
+    run(stream.writeStream.format("memory").queryName("scanned"))
+    frames = octavo.spark.scan(spark, logs, **OPTIONS), spark.table("scanned")
+    return [sorted((row.partition, row.offset) for row in frame.collect()) for frame in frames]
+
+
+def test_both_on_a_cluster(cluster: Run, logs: Path) -> None:  # T6
+    places = [*((0, offset) for offset in range(80)), *((1, offset) for offset in range(10))]
+    assert cluster(places_on_cluster, str(logs)) == [places, places]
