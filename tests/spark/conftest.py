@@ -48,7 +48,7 @@ GROUP = "spark"
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"spark", "cluster"} & set(getattr(item, "fixturenames", ())):
+        if {"spark", "cluster", "run_on"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(GROUP))
 
 
@@ -128,6 +128,16 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
     with ProcessPoolExecutor(1, mp_context=context, initializer=_start_cluster, initargs=(folder,)) as executor:
         yield lambda function, *arguments: executor.submit(_call, function, arguments).result()
         executor.submit(_call, _stop, ()).result()
+
+
+@pytest.fixture(params=["local", "cluster"])
+def run_on(request: pytest.FixtureRequest) -> Run:
+    """Runs `function(session, *arguments)` on the one kind of session, and the test again on the other."""
+    if request.param == "cluster":
+        run: Run = request.getfixturevalue("cluster")
+        return run
+    session = request.getfixturevalue("spark")
+    return lambda function, *arguments: function(session, *arguments)
 
 
 def _stop(session: SparkSession) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow
 import pyarrow.parquet
@@ -31,11 +31,11 @@ from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from tests.golden.archives import unpack
+from tests.spark.conftest import Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Cluster = Callable[..., Any]
 NOW_MS = 1_800_000_000_000
 
 
@@ -78,7 +78,7 @@ def test_verify_finds_the_same(spark: SparkSession, archive: str) -> None:
     assert jobs.verify(spark, unpack(archive)) == jobs.VerifyReport(findings, here.summary)
 
 
-def test_topics_and_verify_find_the_same_on_a_cluster(cluster: Cluster) -> None:
+def test_topics_and_verify_find_the_same_on_a_cluster(cluster: Run) -> None:
     root = unpack("v431-clean")
     verification = Verification(plan([root]), ThreadRunner())
     findings = list(verification.findings())
@@ -88,7 +88,7 @@ def test_topics_and_verify_find_the_same_on_a_cluster(cluster: Cluster) -> None:
     assert len(here) > 20
 
 
-def test_reindex_leaves_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_reindex_leaves_the_same_files(run_on: Run, tmp_path: Path) -> None:
     root = tmp_path / "logs"
     shutil.copytree(unpack("v431-killed-recovered"), root)
     topic = next(path.name for path in sorted(root.glob("*-0")) if not path.name.startswith("__"))
@@ -96,17 +96,18 @@ def test_reindex_leaves_the_same_files(spark: SparkSession, tmp_path: Path) -> N
     before = {path: path.read_bytes() for path in indexes if not path.parent.name.startswith("__")}
     for path in before:
         path.unlink()
-    results = jobs.reindex(spark, str(root))
+    results = run_on(jobs.reindex, str(root))
     assert {path: path.read_bytes() for path in before} == before
     assert sum(bool(result.changed) for result in results) >= len(before) > 5
-    assert not any(result.changed for result in jobs.reindex(spark, root, [topic.rpartition("-")[0]], dry_run=True))
+    dry_run = partial(jobs.reindex, dry_run=True)
+    assert not any(result.changed for result in run_on(dry_run, root, [topic.rpartition("-")[0]]))
 
 
-def test_upgrade_gives_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
+def test_upgrade_gives_the_same_bytes(run_on: Run, tmp_path: Path) -> None:
     here, there = (Path(shutil.copytree(unpack("upgrade-mixed"), tmp_path / name)) for name in ("here", "there"))
     with LogDir(here, background=False) as logs:
         assert not any(done.error for done in upgrade.upgrade(upgrade.plan(logs, Codec.LZ4), ThreadRunner()))
-    assert not any(done.error for done in jobs.upgrade(spark, there, compression_type="lz4"))
+    assert run_on(upgraded_on, there) == []
     compared = 0
     for path in sorted(there.rglob("*.log")) + sorted(there.rglob("*.*index")):
         assert path.read_bytes() == (here / path.relative_to(there)).read_bytes(), path
@@ -114,9 +115,13 @@ def test_upgrade_gives_the_same_bytes(spark: SparkSession, tmp_path: Path) -> No
     assert compared > 10000
 
 
-def test_export_writes_what_a_scan_reads(spark: SparkSession, tmp_path: Path) -> None:
+def upgraded_on(session: SparkSession, root: Path) -> list[str]:
+    return [str(done.error) for done in jobs.upgrade(session, root, compression_type="lz4") if done.error]
+
+
+def test_export_writes_what_a_scan_reads(run_on: Run, tmp_path: Path) -> None:
     root, output = unpack("v431-clean"), tmp_path / "records"
-    results = jobs.export(spark, root, output, isolation_level="read_committed", split_bytes=20000)
+    results = run_on(partial(jobs.export, isolation_level="read_committed", split_bytes=20000), root, output)
     assert len(results) > 20 and not list(output.glob(".*"))
     found = pyarrow.concat_tables(pyarrow.parquet.read_table(path) for path in sorted(output.iterdir()))
     expected = scan(root, isolation_level="read_committed").to_table()
@@ -125,30 +130,25 @@ def test_export_writes_what_a_scan_reads(spark: SparkSession, tmp_path: Path) ->
     assert found.sort_by(order).to_pylist() == expected.sort_by(order).to_pylist()
 
 
-def test_compaction_gives_the_same_bytes_on_both_kinds_of_session(
-    spark: SparkSession, cluster: Cluster, tmp_path: Path
-) -> None:
-    here, local, far = (
-        Path(shutil.copytree(unpack("v431-clean"), tmp_path / name)) for name in ("here", "local", "far")
-    )
+def test_compaction_gives_the_same_bytes(run_on: Run, tmp_path: Path) -> None:
+    here, there = (Path(shutil.copytree(unpack("v431-clean"), tmp_path / name)) for name in ("here", "there"))
     environment = Environment(EndScheduler(), ManualClock(NOW_MS))
     with LogDir(here, background=False, environment=environment) as logs:
         judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
         candidates = [each.candidate for each in judged if each.candidate is not None]
-        assert sum(done.cleaned is not None for done in compact.compact(candidates, ThreadRunner())) > 5
-    assert not any(done.error for done in jobs.compact(spark, local, CompactRequest(force=True, now_ms=NOW_MS)))
-    assert cluster(compacted_on, far) > 5
+        cleaned = sum(done.cleaned is not None for done in compact.compact(candidates, ThreadRunner()))
+    assert run_on(compacted_on, there) == cleaned > 5
     compared = 0
     for path in sorted(here.rglob("*.log")) + sorted(here.rglob("*.*index")):
-        for other in (local, far):
-            assert (other / path.relative_to(here)).read_bytes() == path.read_bytes(), path
+        assert (there / path.relative_to(here)).read_bytes() == path.read_bytes(), path
         compared += path.stat().st_size
     assert compared > 100_000
 
 
 def compacted_on(session: SparkSession, root: Path) -> int:
-    request = CompactRequest(force=True, now_ms=NOW_MS)
-    return sum(done.cleaned is not None for done in jobs.compact(session, root, request))
+    results = jobs.compact(session, root, CompactRequest(force=True, now_ms=NOW_MS))
+    assert not any(done.error for done in results)
+    return sum(done.cleaned is not None for done in results)
 
 
 def test_workers_run_the_package_that_is_tested(spark: SparkSession) -> None:
