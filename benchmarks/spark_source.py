@@ -61,7 +61,7 @@ QUERIES = (
     Query("read d1, value + offset", D1, TWO, of_kafka=4.5),
     Query("read d2, 7 columns", D2, of_transport=0.8, of_kafka=1.9),
     Query("read d3 (JSON, zstd), 7 columns", D3, of_kafka=2.4),
-    Query("stream d1, availableNow", D1, of_kafka=3.0, stream=True),
+    Query("stream d1, availableNow", D1, of_transport=0.8, of_kafka=3.0, stream=True),
 )
 
 
