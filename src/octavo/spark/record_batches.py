@@ -55,14 +55,16 @@ class _Maker:
 
     def __init__(self, columns: tuple[str, ...], pool: ColumnPool) -> None:
         self._schema = arrow_schema(columns)
+        self._fields = [(field.name, field.type) for field in self._schema]  # to ask the schema takes longer
+        self._with_timestamps = "timestamp" in columns
         self._pool = pool
-        self._repeated: dict[tuple[str, object], pa.Array] = {}
+        self._repeated: dict[str | int, pa.Array] = {}
 
     def batches(self, task: ReadTask, filling: Filling) -> Iterator[pa.RecordBatch]:
-        if "timestamp" in self._schema.names:
+        if self._with_timestamps:
             _to_microseconds(task, filling.columns.timestamp[filling.start : filling.stop])
         lent, rows = self._pool.lend(filling.columns), filling.stop - filling.start
-        arrays = [self._column(task, filling, lent, field) for field in self._schema]
+        arrays = [self._column(task, filling, lent, name, kind) for name, kind in self._fields]
         whole = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         del lent, arrays
         number = max(round(rows * _row_bytes(filling.columns) / BATCH_BYTES), 1)
@@ -70,28 +72,27 @@ class _Maker:
         for start in range(filling.start, filling.stop, step):
             yield whole.slice(start, min(step, filling.stop - start))
 
-    def _column(self, task: ReadTask, filling: Filling, lent: RecordColumns, field: pa.Field) -> pa.Array:
-        name, rows = field.name, lent.rows
+    def _column(self, task: ReadTask, filling: Filling, lent: RecordColumns, name: str, kind: pa.DataType) -> pa.Array:
         if name == "key":
-            return binary_array(field.type, lent.key, rows)
+            return binary_array(kind, lent.key, lent.rows)
         if name == "value":
-            return binary_array(field.type, lent.value, rows)
+            return binary_array(kind, lent.value, lent.rows)
         if name == "offset":
-            return fixed_array(field.type, lent.offset, rows)
+            return fixed_array(kind, lent.offset, lent.rows)
         if name == "timestamp":
-            return fixed_array(field.type, lent.timestamp, rows)
+            return fixed_array(kind, lent.timestamp, lent.rows)
         if name == "headers":
-            return _headers(field.type, to_arrow(lent, Column.HEADERS).column(0))
+            return _headers(kind, to_arrow(lent, Column.HEADERS).column(0))
         if name == "topic":
-            return self._repeat(field, task.topic, rows)
-        return self._repeat(field, task.partition if name == "partition" else filling.timestamp_type.value, rows)
+            return self._repeat(kind, task.topic, lent.rows)
+        return self._repeat(kind, task.partition if name == "partition" else filling.timestamp_type.value, lent.rows)
 
-    def _repeat(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
+    def _repeat(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
         """All batches share the memory of one long array."""
-        known = self._repeated.get((field.name, value))
+        known = self._repeated.get(value)
         if known is None or len(known) < rows:
-            known = repeated(field.type, value, max(rows, _LEAST_REPEATED))
-            self._repeated[field.name, value] = known
+            known = repeated(kind, value, max(rows, _LEAST_REPEATED))
+            self._repeated[value] = known
         return known.slice(0, rows)
 
 
@@ -106,7 +107,7 @@ def _row_bytes(columns: RecordColumns) -> float:
 
 def _to_microseconds(task: ReadTask, milliseconds: NDArray[np.int64]) -> None:
     """In place: fresh memory would cost more than the multiplication."""
-    largest, smallest = int(milliseconds.max()), int(milliseconds.min())
+    largest, smallest = int(np.maximum.reduce(milliseconds)), int(np.minimum.reduce(milliseconds))
     if largest > _MOST_MILLISECONDS or smallest < -_MOST_MILLISECONDS:
         found = largest if largest > _MOST_MILLISECONDS else smallest
         raise CorruptRecordError(
