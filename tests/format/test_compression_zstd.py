@@ -10,7 +10,7 @@ from zstandard import ZstdCompressor
 
 from octavo.errors import DecompressionLimitError, InvalidRecordError
 from octavo.format.compression import Codec, Scratch, compress, decompress
-from octavo.format.compression.zstd_frame import _window_descriptor, output_bound
+from octavo.format.compression.zstd_frame import _window_descriptor, output_size
 from tests.format.streams import SIZES, compressible, incompressible
 
 MAGIC = bytes.fromhex("28b52ffd")
@@ -72,7 +72,7 @@ def test_checksums_are_verified() -> None:
 def test_the_checksum_behind_content_that_fills_the_buffer_is_verified() -> None:
     content = incompressible(1000)
     stream = ZstdCompressor(write_checksum=True, write_content_size=False).compress(content)
-    assert output_bound(memoryview(stream)) == len(content)
+    assert output_size(memoryview(stream)) == (len(content), 0)
     assert unpack(stream) == content
     with pytest.raises(InvalidRecordError, match="checksum"):
         unpack(stream[:-1] + bytes([stream[-1] ^ 1]))
@@ -130,6 +130,29 @@ def test_a_wrong_content_size_is_refused_and_never_reserved(size: int) -> None:
     assert len(scratch.buffer) <= 6
 
 
+@pytest.mark.parametrize("header", ["205e", "a007000000", "805807000000"])
+def test_a_content_size_that_the_blocks_cannot_hold_is_refused_behind_an_empty_last_block_too(header: str) -> None:
+    blocks = b"" if header == "205e" else block(RAW, 6, b"octavo")
+    with pytest.raises(InvalidRecordError, match="content size"):
+        unpack(MAGIC + bytes.fromhex(header) + blocks + block(LAST, 0, b""))
+
+
+def test_a_content_size_that_is_not_allowed_is_not_unpacked() -> None:
+    packed = CHECKED_SIZED[6:-4]
+    stream = MAGIC + b"\x20\x5e" + bytes([packed[0] & ~LAST]) + packed[1:] + block(LAST, 0, b"")
+    with pytest.raises(DecompressionLimitError):
+        unpack(stream, limit=60)
+    with pytest.raises(InvalidRecordError, match="broken zstd stream"):
+        unpack(stream)
+
+
+def test_a_context_is_good_after_a_broken_stream() -> None:
+    for _ in range(3):
+        with pytest.raises(InvalidRecordError):
+            unpack(CHECKED[:-1] + b"\0")
+        assert unpack(CHECKED) == b"octavo" * 10
+
+
 def test_a_window_beyond_128_mib_is_refused() -> None:
     with pytest.raises(InvalidRecordError):
         unpack(frame(block(LAST, 6, b"octavo"), window=18 << 3))
@@ -156,5 +179,5 @@ def test_a_bomb_of_repeated_blocks_is_stopped() -> None:
 def test_a_stream_within_the_limit_is_read_though_its_bound_is_not() -> None:
     data = compressible(10_000)
     stream = compress(Codec.ZSTD, data)
-    assert output_bound(memoryview(stream)) > len(data)
+    assert output_size(memoryview(stream)).bound > len(data)
     assert unpack(stream, limit=len(data)) == data

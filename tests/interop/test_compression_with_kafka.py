@@ -108,6 +108,9 @@ def streams(codec: Codec) -> list[bytes]:
         case Codec.ZSTD:
             skippable = pack("<II", 0x184D2A53, 5) + b"what?"
             found += [bytes(cramjam.zstd.compress(compressible(300))), skippable + found[2], found[2] + skippable]
+            # With a content size and, as Kafka writes it, an empty last block; 6 raw bytes before it, or none.
+            sized, octavo, last = bytes.fromhex("28b52ffd20"), b"\x30\0\0octavo", b"\1\0\0"
+            found += [sized + b"\6" + octavo + last, sized + b"\7" + octavo + last, sized + b"\0" + last]
     return found
 
 
@@ -119,7 +122,14 @@ def lz4_descriptor(flags: int, content_size: bytes = b"") -> bytes:
 # Where Kafka goes on, or stops without an error, by where its own buffer ends: docs/formats/compression.md.
 STRICTER = {
     Codec.SNAPPY: ("broken header of a concatenated",),
-    Codec.ZSTD: ("are left", "without its", "ends in its header", "expected a zstd frame", "expected bit 3"),
+    Codec.ZSTD: (
+        "are left",
+        "without its",
+        "ends in its header",
+        "expected a zstd frame",
+        "expected bit 3",
+        "content size",
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from zstandard import ZstdDecompressor, ZstdError
 
 from octavo.errors import DecompressionLimitError, InvalidRecordError
 from octavo.format.compression.scratch import Scratch, fresh_buffer
-from octavo.format.compression.zstd_frame import BLOCK_MAX_BYTES, output_bound, without_content_size
+from octavo.format.compression.zstd_frame import BLOCK_MAX_BYTES, output_size, without_content_size
 
 
 class _Context(threading.local):
@@ -40,18 +40,16 @@ def _compress_bound(size: int) -> int:
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
     """Unpack any number of frames, skippable ones among them; see CodecModule."""
-    bound = output_bound(data)
-    if len(data) == 0:
-        return at
+    bound, declared = output_size(data)
     room = min(bound, limit)
     out = scratch.reserve(at + room, at)[at : at + room]
     try:
         with _context.decompressor.stream_reader(data, read_across_frames=True) as reader:
-            size = reader.readinto(out)
+            size = reader.readinto(out) if room else 0
             # A full buffer need not be all: there may be more bytes than allowed, or a checksum to look at.
             is_more = size == room and reader.read(1) != b""
     except ZstdError as error:
         raise InvalidRecordError(f"broken zstd stream: {error}", position=0) from None
-    if is_more:
+    if is_more or declared > limit:
         raise DecompressionLimitError(f"zstd frames of more than the allowed {limit} bytes", position=0)
     return at + size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from struct import Struct
+from typing import NamedTuple
 
 from octavo.errors import InvalidRecordError
 
@@ -19,13 +20,20 @@ DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 CONTENT_SIZE_BYTES = (0, 2, 4, 8)
 
 
-def output_bound(data: memoryview) -> int:
-    """The most bytes that these frames can unpack to. Each frame has to be complete and nothing may follow the last.
+class OutputSize(NamedTuple):
+    """What the outside of frames says of what they unpack to."""
+
+    bound: int  # they hold no more
+    declared: int  # what those that declare a content size are to hold
+
+
+def output_size(data: memoryview) -> OutputSize:
+    """What these frames can unpack to. Each frame has to be complete and nothing may follow the last.
 
     zstd-jni forgives a second frame that is cut short, as long as it was read in one piece with the first: that is an
     accident of its buffer, and here an error like every truncation.
     """
-    bound = position = 0
+    bound = declared = position = 0
     while position < len(data):
         magic = _uint32(data, position)
         if magic & SKIPPABLE_MASK == SKIPPABLE_MAGIC:
@@ -36,21 +44,22 @@ def output_bound(data: memoryview) -> int:
                 )
             position += size
         elif magic == MAGIC:
-            position, frame_bound = _frame_bound(data, position)
-            bound += frame_bound
+            position, frame = _frame_size(data, position)
+            bound += frame.bound
+            declared += frame.declared
         else:
             raise InvalidRecordError(f"zstd magic {magic:#010x}, expected {MAGIC:#010x}", position=position)
-    return bound
+    return OutputSize(bound, declared)
 
 
 def without_content_size(frame: memoryview) -> bytes:
     """The same frame with a header that tells its window and nothing else. It must not have a checksum."""
-    end, window_bytes, _ = _read_header(frame, 0)
+    end, window_bytes, _, _ = _read_header(frame, 0)
     return b"".join((UINT32.pack(MAGIC), b"\0", bytes([_window_descriptor(window_bytes)]), frame[end:]))
 
 
-def _read_header(data: memoryview, position: int) -> tuple[int, int, int]:
-    """Where the header of the frame at this position ends, the frame's window in bytes, whether it has a checksum."""
+def _read_header(data: memoryview, position: int) -> tuple[int, int, int, int]:
+    """Of a frame: where its header ends, its window in bytes, its content size (0: none), whether it has a checksum."""
     at = position + UINT32.size
     try:
         descriptor = data[at]
@@ -70,14 +79,18 @@ def _read_header(data: memoryview, position: int) -> tuple[int, int, int]:
     end = at + size_bytes
     if end > len(data):
         raise InvalidRecordError("a zstd frame that ends in its header", position=position)
+    content_size = int.from_bytes(data[at:end], "little") + (256 if size_bytes == 2 else 0)
     if single_segment:  # the content is the window
-        window = int.from_bytes(data[at:end], "little") + (256 if size_bytes == 2 else 0)
-    return end, window, descriptor & 0x04
+        window = content_size
+    return end, window, content_size, descriptor & 0x04
 
 
-def _frame_bound(data: memoryview, start: int) -> tuple[int, int]:
-    """Where the frame ends, and the most it can hold. A content size in its header is not believed."""
-    position, window_bytes, has_checksum = _read_header(data, start)
+def _frame_size(data: memoryview, start: int) -> tuple[int, OutputSize]:
+    """Where the frame ends, and what it can hold. A content size that its blocks cannot hold is refused.
+
+    (libzstd compares a content size only with what it unpacks in one pass, into room for all of it.)
+    """
+    position, window_bytes, declared, has_checksum = _read_header(data, start)
     block_max = min(window_bytes, BLOCK_MAX_BYTES)
     bound = last = 0
     while not last:
@@ -100,7 +113,9 @@ def _frame_bound(data: memoryview, start: int) -> tuple[int, int]:
         if len(data) - position < CHECKSUM_BYTES:
             raise InvalidRecordError("a zstd frame without its checksum", position=position)
         position += CHECKSUM_BYTES
-    return position, bound
+    if declared > bound:
+        raise InvalidRecordError(f"a zstd content size of {declared}, expected at most {bound}", position=start)
+    return position, OutputSize(bound, declared)
 
 
 def _window_descriptor(window_bytes: int) -> int:
