@@ -142,3 +142,10 @@ def test_broken_deflate_is_refused_where_it_begins(content: str) -> None:
         unpack(member(b"")[:10] + bytes.fromhex(content) + bytes(20))
     assert caught.value.position is not None
     assert caught.value.position >= 10
+
+
+def test_codes_that_are_not_complete_are_refused() -> None:
+    deflated = bytes.fromhex("edc13101000000c2a0f54f6d094f87a0") + bytes(70)  # isal: an empty stream, and its trailer
+    with pytest.raises(InvalidRecordError, match="broken gzip stream") as caught:
+        decompress(Codec.GZIP, module.HEADER + deflated)
+    assert caught.value.position == len(module.HEADER)
