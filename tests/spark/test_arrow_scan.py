@@ -16,6 +16,8 @@ from tests.storage.batches import batch
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
+from pyspark.errors import StreamingQueryException
+
 from tests.spark.queries import run
 
 if TYPE_CHECKING:
@@ -46,6 +48,22 @@ def test_a_scan_gives_the_same_rows(spark: SparkSession, logs: Path) -> None:
     assert rows_of(frame) == rows_of(same)
 
 
+def test_a_scan_reads_what_was_there_when_it_was_called(spark: SparkSession, logs: Path) -> None:
+    frame = octavo.spark.scan(spark, [logs], subscribe="orders", minPartitions=None)
+    write_segment(logs / "orders-1", 10, batch(10, 10))
+    assert frame.count() == 90
+    assert octavo.spark.scan(spark, logs, subscribe="orders").count() == 100
+
+
+def test_names_of_options_have_no_case(spark: SparkSession, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = '{"orders":{"0":5,"1":5}}'
+    assert octavo.spark.scan(spark, logs, SUBSCRIBE="orders", endingoffsets=ends).count() == 10
+    monkeypatch.chdir(logs)  # a relative path is this process's, not the JVM's
+    stream = octavo.spark.scan_stream(spark, "../logs", subscribe="orders", startingoffsets=ends)
+    run(stream.writeStream.format("memory").queryName("without_case"))
+    assert spark.table("without_case").count() == 80
+
+
 def test_a_stream_gives_the_same_rows_and_goes_on_from_the_same_checkpoint(
     spark: SparkSession, logs: Path, tmp_path: Path
 ) -> None:
@@ -60,6 +78,7 @@ def test_a_stream_gives_the_same_rows_and_goes_on_from_the_same_checkpoint(
     progress = [found for found in read_on(ours).recentProgress if found["numInputRows"]]
     ends = [json.loads(found["sources"][0]["endOffset"]) for found in progress]
     assert ends == [{"orders": {"0": 40, "1": 5}}, {"orders": {"0": 80, "1": 10}}]
+    assert sum(found["numInputRows"] for found in progress) < 90, "tasks, not records"
     for frame, first in ((other, 10), (ours, 20)):
         write_segment(logs / "orders-1", first, batch(first, 10))
         read_on(frame)
@@ -69,9 +88,24 @@ def test_a_stream_gives_the_same_rows_and_goes_on_from_the_same_checkpoint(
     assert rows_of(written) == rows_of(batched)
 
 
-def test_a_stream_refuses_bad_options_at_once(spark: SparkSession, logs: Path) -> None:
-    with pytest.raises(ConfigError, match=r"(?i)maxOffsetsPerTrigger"):
-        octavo.spark.scan_stream(spark, logs, subscribe="orders", maxOffsetsPerTrigger="many")
+@pytest.mark.parametrize("name", ["maxOffsetsPerTrigger", "maxoffsetspertrigger", "startingOffsets"])
+def test_a_stream_refuses_bad_options_at_once(spark: SparkSession, logs: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="many"):
+        octavo.spark.scan_stream(spark, logs, subscribe="orders", **{name: "many"})
+
+
+def test_a_stream_fails_on_a_loss_unless_it_is_told_to_go_on(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+    write_segment(logs / "orders-2", 50, batch(50, 10))  # a new partition whose first offsets are gone
+    first = '{"orders":{"0":0,"1":0,"2":40}}'
+
+    def read_all(name: str, **options: Any) -> int:
+        stream = octavo.spark.scan_stream(spark, logs, subscribe="orders", startingOffsets=first, **options)
+        run(stream.writeStream.format("memory").queryName(name))
+        return spark.table(name).count()
+
+    assert read_all("going_on", failOnDataLoss=False) == 100
+    with pytest.raises(StreamingQueryException, match="failOnDataLoss"):
+        read_all("failing")
 
 
 def places_on_cluster(spark: SparkSession, logs: str) -> list[list[tuple[int, int]]]:

@@ -34,7 +34,7 @@ def walk_past(
     while resumed is not None:
         stop, stop_position = Stop.END, end
         for chunk, summary in walk_into(log, resumed, end, next_offset):
-            next_offset = _behind(chunk, summary, next_offset)
+            next_offset = _next_offset_behind(chunk, summary, next_offset)
             if chunk.stop is not None:
                 stop, stop_position = chunk.stop, chunk.stop_position
             yield chunk
@@ -67,7 +67,7 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iter
                     break
             if resumed is not None:
                 break
-            next_offset = _behind(chunk, summary, next_offset)
+            next_offset = _next_offset_behind(chunk, summary, next_offset)
             yield chunk, summary
 
 
@@ -79,14 +79,14 @@ def _doubtful_rows(chunk: Chunk) -> list[int]:
     return rows
 
 
-def _behind(chunk: Chunk, summary: Summary, next_offset: int) -> int:
-    """The offset behind a chunk's last sound one."""
-    if summary.flaws or not len(chunk.table):
-        return _next_offset(chunk, len(chunk.table), next_offset)
-    return summary.last_offset + 1
-
-
 def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
     """The offset behind the last sound one of the first batches of a chunk."""
     sound = np.flatnonzero(chunk.table["flaws"][:rows] == 0)
     return int(last_offsets(chunk.table[sound[-1:]])[0]) + 1 if len(sound) else next_offset
+
+
+def _next_offset_behind(chunk: Chunk, summary: Summary, next_offset: int) -> int:
+    """The same for a whole chunk."""
+    if summary.flaws or not len(chunk.table):
+        return _next_offset(chunk, len(chunk.table), next_offset)
+    return summary.last_offset + 1

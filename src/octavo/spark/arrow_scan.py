@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.spark.batch_reader import BatchReader
 from octavo.spark.data_loss import DataLoss
 from octavo.spark.limits import batch_limits
 from octavo.spark.options import warn_of
 from octavo.spark.source_options import SourceOptions
-from octavo.spark.stream_options import StreamOptions
+from octavo.spark.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.task_source import TaskSource, task_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    Paths = str | os.PathLike[str] | Iterable[str]
+    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions that know TaskSource
 
 
 def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
@@ -51,6 +56,7 @@ def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFra
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
     StreamOptions.of(texts)  # here an error is the caller's, in the query it would come late
+    warn_of_stream(texts)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from octavo.spark.record_batches import read_batches
@@ -59,13 +65,20 @@ def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFra
             for row in batch.column(0).to_pylist():
                 yield from read_batches(task_of(row).tasks, checked.columns, DataLoss(checked.fail_on_data_loss))
 
-    spark.dataSource.register(TaskSource)
-    tasks = spark.readStream.format(TaskSource.name()).options(**texts).load()
+    if spark not in _with_tasks:  # Spark warns of a source that is registered again
+        spark.dataSource.register(TaskSource)
+        _with_tasks.add(spark)
+    given = {name: text for name, text in texts.items() if name != "path"}
+    given["paths"] = json.dumps(checked.paths)  # absolute: the query's processes may be in another folder
+    tasks = spark.readStream.format(TaskSource.name()).options(**given).load()
     return tasks.mapInArrow(read, checked.schema())
 
 
-def _texts(paths: Paths, options: dict[str, object]) -> dict[str, str]:
-    """The options as Spark's readers have them."""
-    given = [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else list(paths)
-    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
-    return {**texts, "paths": json.dumps(given)}
+def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
+    """The options as Spark's readers have them: texts by names without case; one that is None is left out."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    texts = {"paths": json.dumps([os.fspath(path) for path in given])}
+    for name, value in options.items():
+        if value is not None:
+            texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return CaseInsensitiveDict(texts)

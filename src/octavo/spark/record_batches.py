@@ -88,7 +88,7 @@ class _Maker:
         return self._repeat(kind, task.partition if name == "partition" else filling.timestamp_type.value, lent.rows)
 
     def _repeat(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
-        """All batches share the memory of one long array."""
+        """All batches share the memory of one long array; so do columns of numbers, which are of one type."""
         known = self._repeated.get(value)
         if known is None or len(known) < rows:
             known = repeated(kind, value, max(rows, _LEAST_REPEATED))

@@ -8,6 +8,7 @@ from typing import Self
 
 from octavo.errors import ConfigError
 from octavo.spark.limits import Limit, stream_reads_to_high_watermark, stream_start
+from octavo.spark.options import warn_of
 from octavo.spark.values import duration_ms, integer, positive
 
 _MIN_OFFSETS, _MAX_OFFSETS, _MAX_BYTES = "minOffsetsPerTrigger", "maxOffsetsPerTrigger", "maxBytesPerTrigger"
@@ -45,6 +46,11 @@ class StreamOptions:
             duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", _DEFAULT_MAX_TRIGGER_DELAY)),
         )
         return cls(stream_start(options), stream_reads_to_high_watermark(options), admission)
+
+
+def warn_of_stream(options: Mapping[str, str]) -> None:
+    """Warn of options that do nothing in a stream; endingOffsets may name the high watermark."""
+    warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
 
 
 def check_trigger_limits(options: Mapping[str, str]) -> None:

@@ -26,11 +26,10 @@ from octavo.spark.byte_positions import bytes_between, offset_reached
 from octavo.spark.data_loss import DataLoss
 from octavo.spark.log_view import LogView, Partitions
 from octavo.spark.micro_batch import ranges_between
-from octavo.spark.options import warn_of
 from octavo.spark.positions import starts
 from octavo.spark.schema import check_schema
 from octavo.spark.source_options import SourceOptions
-from octavo.spark.stream_options import StreamOptions
+from octavo.spark.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.tasks import SourcePartition, plan_tasks
 from octavo.spark.values import Offsets, from_nested, to_nested
 
@@ -41,15 +40,13 @@ if TYPE_CHECKING:
 Nested = dict[str, Any]
 
 
-def stream_reader(
-    options: Mapping[str, str], schema: StructType, kind: type[StreamReader] | None = None
-) -> StreamReader:
-    """The reader of a query with these options; `kind` is another than StreamReader itself."""
+def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReader:
+    """The reader of a query with these options."""
     options = CaseInsensitiveDict(options)
     checked, stream = SourceOptions.of(options), StreamOptions.of(options)
     check_schema(schema, checked.columns)
-    warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
-    return (kind or StreamReader)(checked, stream)
+    warn_of_stream(options)
+    return StreamReader(checked, stream)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, InputPartition
 
 from octavo.spark.source_options import SourceOptions
-from octavo.spark.stream_reader import StreamReader, stream_reader
+from octavo.spark.stream_options import StreamOptions
+from octavo.spark.stream_reader import StreamReader
 from octavo.spark.tasks import SourcePartition
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TaskSource(DataSource):
-    """The stream, with the options of the other."""
+    """Takes the options of `format("octavo")`."""
 
     @classmethod
     def name(cls) -> str:
@@ -28,11 +29,11 @@ class TaskSource(DataSource):
         return "task binary"
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return stream_reader(self.options, SourceOptions.of(self.options).schema(), _TaskStream)
+        return _TaskStream(SourceOptions.of(self.options), StreamOptions.of(self.options))
 
 
 class _TaskStream(StreamReader):
-    """Plans as the other stream does, and reads nothing but its plan."""
+    """Plans as StreamReader does, and reads nothing but its plan."""
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         yield (pickle.dumps(partition),)
