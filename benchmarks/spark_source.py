@@ -87,17 +87,18 @@ class Comparison:
     def run(self, query: Query, rounds: int, as_json: bool) -> None:
         contenders = {name: Contender(name, *job) for name, job in self._jobs(query).items()}
         measure(list(contenders.values()), rounds)
-        ours, rows = contenders["octavo"], query.data.rows(self._scale)
+        rows = query.data.rows(self._scale)
         gates = {"transport": query.of_transport, "kafka": query.of_kafka}
         for name, contender in contenders.items():
+            peers = [peer for peer in gates if peer in contenders and name not in gates]
             figure = {
                 "query": query.name,
                 "contender": name,
                 "m_rows_a_cpu_s": round(rows / contender.best_cpu / 1e6, 3),
                 "cpu_s": round(contender.best_cpu, 2),
                 "wall_s": round(contender.best_wall, 2),
-                "octavo_is_times": round(contender.best_cpu / ours.best_cpu, 3),
-                "gate": gates.get(name, 0.0),
+                "times": {peer: round(contenders[peer].best_cpu / contender.best_cpu, 3) for peer in peers},
+                "gates": {peer: gates[peer] for peer in peers if gates[peer]},
             }
             print(json.dumps(figure) if as_json else _line(figure), flush=True)
 
@@ -138,12 +139,12 @@ class Comparison:
 
 def _line(figure: dict[str, Any]) -> str:
     speed = f"{figure['m_rows_a_cpu_s']:6.2f} M rows a CPU s, {figure['cpu_s']:5.2f} CPU s, {figure['wall_s']:5.2f} s"
-    line = f"{figure['query']:32} {figure['contender']:24} {speed}"
-    if figure["contender"] == "octavo":
-        return line
-    ratio, gate = figure["octavo_is_times"], figure["gate"]
-    told = f", gate {gate:.1f} {'met' if ratio >= gate else 'MISSED'}" if gate else ""
-    return f"{line}; octavo is {ratio:.2f} x{told}"
+    parts = [f"{figure['query']:32} {figure['contender']:24} {speed}"]
+    for peer, times in figure["times"].items():
+        gate = figure["gates"].get(peer)
+        told = "" if gate is None else f" (gate {gate:.1f} {'met' if times >= gate else 'MISSED'})"
+        parts.append(f"{times:.2f} x {peer}{told}")
+    return "; ".join(parts)
 
 
 def plan_many(folder: Path, partitions: int) -> None:
