@@ -85,7 +85,7 @@ class _Builder:
         self._schema = schema
         self._wanted = wanted_columns(tuple(schema.names))
         self._pool = pool
-        self._repeated: dict[tuple[str, object], pa.Array] = {}
+        self._repeated = Repeated()
 
     def batch(self, task: ReadTask, filling: Filling) -> pa.RecordBatch:
         rows = filling.stop - filling.start
@@ -96,26 +96,36 @@ class _Builder:
             "timestampType": str(filling.timestamp_type),
         }
         arrays = [
-            self._repeat(field, same[field.name], rows) if field.name in same else decoded.column(field.name)
+            self._repeated.column(field.type, same[field.name], rows)
+            if field.name in same
+            else decoded.column(field.name)
             for field in self._schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _repeat(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
-        """All batches share the memory of one long array."""
-        known = self._repeated.get((field.name, value))
+
+class Repeated:
+    """Columns of one value. All batches share the memory of one long array.
+
+    So do columns of the same value: those of texts are of one type, and those of numbers are.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str | int, pa.Array] = {}
+
+    def column(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
+        known = self._known.get(value)
         if known is None or len(known) < rows:
-            known = repeated(field.type, value, max(rows, _LEAST_REPEATED))
-            self._repeated[field.name, value] = known
+            known = self._known[value] = _repeated(kind, value, max(rows, _LEAST_REPEATED))
         return known.slice(0, rows)
 
 
-def repeated(kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
+def _repeated(kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
     """The same value in all rows. Not by `pa.repeat`: its scalar would import pandas."""
     if isinstance(value, int):
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(np.full(rows, value, np.int32))])
     if pa.types.is_dictionary(kind):
-        indices, values = repeated(kind.index_type, 0, rows), repeated(kind.value_type, value, 1)
+        indices, values = _repeated(kind.index_type, 0, rows), _repeated(kind.value_type, value, 1)
         return pa.DictionaryArray.from_arrays(indices, values, safe=False)
     text = value.encode()
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(len(text))

@@ -13,7 +13,7 @@ from octavo.errors import CorruptRecordError, DataLossError, ScanError
 from octavo.format.arrow import binary_array, fixed_array, to_arrow
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
-from octavo.scan.arrow import repeated
+from octavo.scan.arrow import Repeated
 from octavo.scan.plan import ReadTask
 from octavo.scan.pool import ColumnPool
 from octavo.scan.read import Filling, TaskReader, wanted_columns
@@ -24,7 +24,6 @@ from octavo.spark.worker import settle
 # Larger batches leave the CPU's cache between Python and the JVM, smaller ones cost a round each (measured).
 BATCH_BYTES = 1 << 20
 _FIXED_BYTES = 32  # of a row: offset, timestamp, partition, timestampType, the ends of key and value
-_LEAST_REPEATED = 32 << 10
 _MICROSECONDS = 1000
 _MOST_MILLISECONDS = np.iinfo(np.int64).max // _MICROSECONDS
 
@@ -58,7 +57,7 @@ class _Maker:
         self._fields = [(field.name, field.type) for field in self._schema]  # to ask the schema takes longer
         self._with_timestamps = "timestamp" in columns
         self._pool = pool
-        self._repeated: dict[str | int, pa.Array] = {}
+        self._repeated = Repeated()
 
     def batches(self, task: ReadTask, filling: Filling) -> Iterator[pa.RecordBatch]:
         if self._with_timestamps:
@@ -84,16 +83,9 @@ class _Maker:
         if name == "headers":
             return _headers(kind, to_arrow(lent, Column.HEADERS).column(0))
         if name == "topic":
-            return self._repeat(kind, task.topic, lent.rows)
-        return self._repeat(kind, task.partition if name == "partition" else filling.timestamp_type.value, lent.rows)
-
-    def _repeat(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
-        """All batches share the memory of one long array; so do columns of numbers, which are of one type."""
-        known = self._repeated.get(value)
-        if known is None or len(known) < rows:
-            known = repeated(kind, value, max(rows, _LEAST_REPEATED))
-            self._repeated[value] = known
-        return known.slice(0, rows)
+            return self._repeated.column(kind, task.topic, lent.rows)
+        number = task.partition if name == "partition" else filling.timestamp_type.value
+        return self._repeated.column(kind, number, lent.rows)
 
 
 def _row_bytes(columns: RecordColumns) -> float:
