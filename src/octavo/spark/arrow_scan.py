@@ -14,11 +14,11 @@ from weakref import WeakSet
 from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.spark.batch_reader import BatchReader
-from octavo.spark.data_loss import DataLoss
 from octavo.spark.limits import batch_limits
 from octavo.spark.options import warn_of
 from octavo.spark.source_options import SourceOptions
 from octavo.spark.stream_options import StreamOptions, warn_of_stream
+from octavo.spark.stream_reader import StreamReader
 from octavo.spark.task_source import TaskSource, task_of
 
 if TYPE_CHECKING:
@@ -55,15 +55,13 @@ def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFra
     """
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
-    StreamOptions.of(texts)  # here an error is the caller's, in the query it would come late
+    reader = StreamReader(checked, StreamOptions.of(texts))
     warn_of_stream(texts)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from octavo.spark.record_batches import read_batches
-
         for batch in batches:
-            for row in batch.column(0).to_pylist():
-                yield from read_batches(task_of(row).tasks, checked.columns, DataLoss(checked.fail_on_data_loss))
+            for row in batch.column("task").to_pylist():
+                yield from reader.read(task_of(row))
 
     if spark not in _with_tasks:  # Spark warns of a source that is registered again
         spark.dataSource.register(TaskSource)
