@@ -119,19 +119,14 @@ class Comparison:
 
         options = {"subscribe": data.name, "startingOffsets": "earliest"}
         ours = {**options, "columns": query.columns, "path": self._root}
-        rows, columns = str(data.rows(self._scale)), query.columns
+        rows = str(data.rows(self._scale))
         jobs = {
             "octavo": (lambda: act(load("octavo", **ours)), clock),
             "transport": (lambda: act(load("transport", **ours, rows=rows)), clock),
         }
-        if query.stream:
-            given = {**options, "columns": columns}
-            jobs["octavo.spark.scan_stream"] = (lambda: act(scan_stream(spark, self._root, **given)), clock)
-        else:
-            jobs["octavo.spark.scan"] = (
-                lambda: act(scan(spark, self._root, subscribe=data.name, columns=columns)),
-                clock,
-            )
+        by_arrow = scan_stream if query.stream else scan
+        given = {**options, "columns": query.columns}
+        jobs[f"octavo.spark.{by_arrow.__name__}"] = (lambda: act(by_arrow(spark, self._root, **given)), clock)
         if self._broker is not None:
             servers, broker = {"kafka.bootstrap.servers": self._broker.bootstrap_servers}, self._broker.pid
             chosen = query.columns.split(",")
