@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from octavo import kernels
+from tests.dependencies import HEAVY
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
-HEAVY = {"numpy", "pyarrow", "pyspark", "click", "rich", "cramjam", "isal", "zstandard"}
 SLOW = {"dataclasses", "pathlib", "traceback"}  # of the standard library, some ms each
 
 

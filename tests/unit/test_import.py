@@ -9,8 +9,7 @@ import pytest
 
 import octavo
 from octavo import errors
-
-HEAVY = {"numpy", "pyarrow", "pyspark", "click", "rich", "cramjam", "isal", "zstandard"}
+from tests.dependencies import HEAVY
 
 
 def run(code: str) -> str:
