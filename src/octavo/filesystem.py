@@ -11,8 +11,10 @@ import errno
 import fcntl
 import mmap
 import os
+import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -76,6 +78,10 @@ class Lock(Protocol):
         """Give it up and remove the file."""
         ...
 
+    def disown(self) -> None:
+        """In a forked child: let go of it. The parent still holds it, and the file stays."""
+        ...
+
 
 class FileSystem(Protocol):
     """What a log needs of an operating system. Failures are OSError, as Python has them."""
@@ -135,6 +141,55 @@ class FileSystem(Protocol):
         ...
 
 
+# What a failing disk answers. Any other error is about one call, one file or this process: too many open files, a file
+# that was renamed meanwhile, a folder that is not empty.
+_DISK_ERRORS = {
+    getattr(errno, name)
+    for name in (
+        "EIO",
+        "ENOSPC",
+        "EDQUOT",
+        "EROFS",
+        "ENXIO",
+        "ENODEV",
+        "EUCLEAN",
+        "ESTALE",
+        "EREMOTEIO",
+        "ENOMEDIUM",
+        "EBADMSG",
+        "ENOTCONN",
+        "ESHUTDOWN",
+    )
+    if hasattr(errno, name)
+}
+
+
+def is_disk_failure(error: OSError) -> bool:
+    """Whether the error says that the disk failed, and not just this call."""
+    return error.errno is None or error.errno in _DISK_ERRORS
+
+
+Opened = TypeVar("Opened")
+
+# Called when this process has too many files open; says whether some were closed.
+_give_back: list[Callable[[], bool]] = []
+
+
+def when_too_many_are_open(give_back: Callable[[], bool]) -> None:
+    """Let somebody close files that it can do without before an open fails."""
+    _give_back.append(give_back)
+
+
+def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
+    """Open something; once more after others gave descriptors back, if there are too many."""
+    try:
+        return open_it()
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE) or not any([give_back() for give_back in _give_back]):
+            raise
+    return open_it()
+
+
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # macOS has none
 
 
@@ -147,8 +202,8 @@ class LocalFile:
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self._descriptor = -1
-        access = os.O_RDONLY if read_only else os.O_RDWR
-        self._descriptor = os.open(path, access | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+        flags = (os.O_RDONLY if read_only else os.O_RDWR) | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        self._descriptor = with_descriptor(lambda: os.open(path, flags, 0o644))
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -204,8 +259,8 @@ class LocalMapping:
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         self._file: LocalFile | None = None  # most mappings are never written to
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), size)
+        with with_descriptor(lambda: path.open("r+b")) as file:
+            self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # it has a descriptor of its own
 
     def view(self) -> memoryview:
         return memoryview(self._map)
@@ -225,12 +280,15 @@ class LocalMapping:
         return self._file
 
 
-# POSIX locks belong to a process: it would get one a second time too, so those that it has are remembered.
+# The folders that this process has locked, to say so when it tries again.
 _locked: set[tuple[int, int]] = set()
+# Linux: a lock of the open file description. A POSIX lock is lost when the process closes any descriptor of the file:
+# a backup by shutil.copytree would give the directory away. Both kinds exclude each other, so Java's brokers see it.
+_OPEN_FILE_LOCK = getattr(fcntl, "F_OFD_SETLK", None)
 
 
 class LocalLock:
-    """A POSIX lock on a whole file, as brokers take it; a file that nobody holds is no lock."""
+    """A lock on a whole file, as brokers take it; a file that nobody holds is not a lock."""
 
     def __init__(self, path: Path) -> None:
         status = path.parent.stat()
@@ -238,11 +296,11 @@ class LocalLock:
         self._path = path
         if self._folder in _locked:
             raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
-        existed = path.exists()
-        # Closing any descriptor of the file gives up the process's lock, so the file is opened only when none is held.
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        existed = os.path.lexists(path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        self._descriptor = with_descriptor(lambda: os.open(path, flags, 0o644))
         try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_whole(self._descriptor)
         except OSError as error:
             os.close(self._descriptor)
             if not existed:
@@ -256,12 +314,20 @@ class LocalLock:
         _locked.add(self._folder)
 
     def release(self) -> None:
-        if self._folder not in _locked:
+        if self._descriptor < 0:
             return
+        descriptor, self._descriptor = self._descriptor, -1
         _locked.discard(self._folder)
         with contextlib.suppress(OSError):  # a disk that failed keeps its file; the lock goes with the descriptor
             self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        os.close(descriptor)
+
+    def disown(self) -> None:
+        # Closing the child's copy of the descriptor leaves the lock with the parent's; unlocking would take it away.
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            _locked.discard(self._folder)
+            os.close(descriptor)
 
     def _is_in_place(self) -> bool:
         """Whether the locked file still has its name: its last owner removes it, and a third process may make another.
@@ -272,6 +338,15 @@ class LocalLock:
             return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
         except FileNotFoundError:
             return False
+
+
+def _lock_whole(descriptor: int) -> None:
+    if _OPEN_FILE_LOCK is None:  # macOS
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    # struct flock: type, whence, start, length (0: all of it), process (0)
+    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    fcntl.fcntl(descriptor, _OPEN_FILE_LOCK, request)
 
 
 class LocalFileSystem:
@@ -330,7 +405,7 @@ class LocalFileSystem:
         path.rmdir()
 
     def fsync_folder(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = with_descriptor(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             os.fsync(descriptor)
         finally:

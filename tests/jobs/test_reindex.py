@@ -10,7 +10,7 @@ import pytest
 from octavo.filesystem import LocalFileSystem
 from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, TopicPartition
 from octavo.jobs import reindex
-from octavo.jobs.build_index import IndexLimits, build_indexes
+from octavo.storage.build_index import IndexLimits, build_indexes
 from octavo.jobs.reindex import ReindexTask
 from octavo.jobs.runner import Outcome, ThreadRunner
 from octavo.scan.directory import read_directory

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from octavo.errors import CorruptionError, KafkaStorageError, LogDirError
-from octavo.filesystem import FileSystem
+from octavo.filesystem import FileSystem, is_disk_failure
 from octavo.format import clean_shutdown, meta_properties
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import (
@@ -82,12 +82,14 @@ class LogRoot:
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Take the directory offline when its disk fails, which is a KafkaStorageError then."""
+        """Turn an OSError into a KafkaStorageError; one that says that the disk failed takes the directory offline."""
         if self.failure is not None:
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
         try:
             yield
         except OSError as error:
+            if not is_disk_failure(error):
+                raise KafkaStorageError(f"{self.path}: {error}") from error
             self.take_offline(error)
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}") from error
 
