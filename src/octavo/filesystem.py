@@ -185,7 +185,7 @@ def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
     try:
         return open_it()
     except OSError as error:
-        if error.errno not in (errno.EMFILE, errno.ENFILE) or not any([give_back() for give_back in _give_back]):
+        if error.errno not in (errno.EMFILE, errno.ENFILE) or not sum(give_back() for give_back in _give_back):
             raise
     return open_it()
 

@@ -262,6 +262,9 @@ class FaultLock:
     def release(self) -> None:
         self._filesystem.locked.discard(self._path)
 
+    def disown(self) -> None:
+        """No test forks on this filesystem."""
+
 
 class FaultMapping:
     """A mapping, written like the file."""

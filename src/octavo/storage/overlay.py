@@ -23,6 +23,9 @@ class _NoLock:
     def release(self) -> None:
         """There is none."""
 
+    def disown(self) -> None:
+        """Nor has a child one."""
+
 
 class OverlayFileSystem:
     """Files of the machine are opened to be read alone; what is written lands in files of the `scratch` folder.
