@@ -33,6 +33,8 @@ class LogState:
         self.settings = ValidationSettings.of(config)
         self.last_flush_ms = environment.clock.time_ms()
         self.is_closed = False  # what is still scheduled does nothing then, and what waits for the lock is refused
+        self.is_uncertain = False  # a change was begun and has not come to its end
+        self.heal: Callable[[], None] = lambda: None  # loads an uncertain log again
         self.guard: Callable[[str], AbstractContextManager[None]] = lambda action: nullcontext()  # of background work
         self._high_watermark = loaded.log_start_offset
         self._high_watermark_place: OffsetMetadata | None = None
@@ -50,9 +52,23 @@ class LogState:
             self.settings = ValidationSettings.of(config)
 
     def check_open(self) -> None:
-        """Refuse to change a log that was closed while its lock was waited for: another may own its folder by now."""
+        """Refuse to change a log that was closed while its lock was waited for: another may own its folder by now.
+
+        One that is uncertain is loaded again first; `lock` is held.
+        """
         if self.is_closed:
             raise KafkaStorageError(f"{self.local.folder}: it was closed meanwhile")
+        if self.is_uncertain:
+            self.heal()
+            self.is_uncertain = False
+
+    def adopt(self, loaded: Loaded) -> None:
+        """Take what was loaded again; `lock` is held."""
+        loaded.log.cuts = self.local.cuts + 1  # a flush that is under way has synced files that were rewritten since
+        self.local, self.epochs, self.producers = loaded.log, loaded.epochs, loaded.producers
+        self.log_start_offset = loaded.log_start_offset
+        self._high_watermark_place = None
+        self.refresh_first_unstable()
 
     @property
     def high_watermark(self) -> int:
@@ -148,8 +164,12 @@ class LogState:
     def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
         """Sync everything before an offset to the disk and move the recovery point there."""
         while up_to > self.local.recovery_point or with_empty_active:
-            cuts = self.local.cuts
-            self.local.flush(up_to + 1 if with_empty_active else up_to, with_folder=with_empty_active)
+            cuts, end = self.local.cuts, up_to + 1 if with_empty_active else up_to
+            try:
+                self.local.flush(end, with_folder=with_empty_active)
+            except FileNotFoundError:
+                with self.lock:  # the cleaner was just giving a file another name; now all keep theirs
+                    self.local.flush(end, with_folder=with_empty_active)
             with self.lock:
                 if self.local.cuts != cuts:
                     # What was cut off meanwhile may have been written anew, after its old bytes were synced.
@@ -164,6 +184,9 @@ class LogState:
         with self.lock:
             if offset <= self.log_start_offset:
                 return False
+            if offset <= self.local.log_end_offset:
+                # The recovery point must not pass what is not synced: a power loss would leave zeros in the middle.
+                self.flush(offset)
             self.log_start_offset = offset
             if self._high_watermark < offset:
                 self.update_high_watermark(offset)

@@ -6,7 +6,6 @@ import logging
 import secrets
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -100,7 +99,7 @@ class CleanerManager:
     def _candidates(self) -> list[Filthy]:
         found: list[Filthy] = []
         for root in self._logs.live_roots:
-            with suppress(KafkaStorageError), root.using():  # offline then, which is said
+            with root.unless_offline():  # offline then, which is said
                 found += self._compacted(root)
         return found
 
