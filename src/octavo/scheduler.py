@@ -43,7 +43,7 @@ class Scheduler(Protocol):
     ) -> Task: ...
 
     def shutdown(self) -> None:
-        """Run nothing more; returns when the last run has ended."""
+        """Run what is left to be run once, such as the removal of files, and nothing more; returns when it is done."""
         ...
 
 
@@ -79,6 +79,10 @@ class ThreadScheduler:
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
+        tasks, self._tasks = sorted(self._tasks), []  # taken once: what still runs may schedule more
+        for task in tasks:
+            if task.period_ms is None:
+                _run(task)
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
@@ -187,12 +191,6 @@ class JobScheduler(ThreadScheduler):
         """Drop what was scheduled so far, and begin."""
         self._tasks.clear()
         self.start(1)
-
-    def shutdown(self) -> None:
-        super().shutdown()
-        tasks, self._tasks = sorted(self._tasks), []
-        for task in tasks:
-            _run(task)
 
 
 def _run(task: Task) -> None:

@@ -69,7 +69,11 @@ def test_damage_in_the_middle_deletes_what_follows(world: World, tmp_path: Path)
     again = open_log(world, tmp_path, clean=False)
     assert again.log_end_offset < list(log.segments)[2].base_offset
     assert offsets_read(again) == list(range(0, again.log_end_offset, 2))
+    dropped = [name for name in names(tmp_path) if name.endswith(".deleted")]
+    assert len([name for name in dropped if name.endswith(".log.deleted")]) == len(again.dropped)
     world.scheduler.advance(60_000)
+    assert [name for name in names(tmp_path) if name.endswith(".deleted")] == dropped  # nobody asked for more
+    assert open_log(world, tmp_path, clean=False, upkeep=True).dropped == []
     assert not any(name.endswith(".deleted") for name in names(tmp_path))
 
 

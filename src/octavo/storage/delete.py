@@ -23,8 +23,8 @@ class Deleter:
         self._filesystem = filesystem
         self._scheduler = scheduler
 
-    def delete_segments(self, segments: Sequence[Segment], delay_ms: int) -> None:
-        """Steps 2 and 3 for segments that are in no map any more."""
+    def delete_segments(self, segments: Sequence[Segment], delay_ms: int | None) -> None:
+        """Steps 2 and 3 for segments that are in no map any more; without a delay step 2 alone."""
         for segment in segments:
             if segment.files.transient is not Transient.DELETED:
                 segment.files.rename(Transient.DELETED)
@@ -33,17 +33,17 @@ class Deleter:
             for segment in segments:
                 segment.files.unlink()
 
-        if segments:
+        if segments and delay_ms is not None:
             self._scheduler.schedule("delete-file", remove, delay_ms=delay_ms)
 
-    def delete_paths(self, paths: Sequence[Path], delay_ms: int) -> None:
+    def delete_paths(self, paths: Sequence[Path], delay_ms: int | None) -> None:
         """Step 3 for files that bear the suffix already."""
 
         def remove() -> None:
             for path in paths:
                 self._filesystem.unlink(path)
 
-        if paths:
+        if paths and delay_ms is not None:
             self._scheduler.schedule("delete-producer-snapshot", remove, delay_ms=delay_ms)
 
 

@@ -46,6 +46,7 @@ class LoadRequest:
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
     progress: Progress = no_progress  # of what recovery reads
     checkers: Checkers | None = None  # who checks segments ahead, where there are several
+    upkeep: bool = False  # `.deleted` files are removed, those of segments that recovery drops too
 
 
 class DroppedSegment(NamedTuple):
@@ -94,7 +95,8 @@ class _Loader:
         4. Bring epochs and producers to the log's end.
         """
         request = self._request
-        self._deleted = settle_transient_files(self._files, request.folder, self._swap_end)
+        folder, upkeep = request.folder, request.upkeep
+        self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
         self._epochs = LeaderEpochs(self._files, request.folder)
         self._segments = Segments()
         self._retry_on_overflow(self._open_segments)
@@ -169,11 +171,11 @@ class _Loader:
         return recovered
 
     def _recover(self) -> LocalLog:
-        request, tail = self._request, self._tail()
-        if not request.clean:
+        request = self._request
+        if not request.clean:  # before the end is looked for: no index is to be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
-            tail = self._tail()
-        elif tail is not None and tail.end_position < self._segments.active.size:
+        tail = self._tail()
+        if request.clean and tail is not None and tail.end_position < self._segments.active.size:
             # Kafka trusts a clean stop, and would append behind a torn batch, where no reader gets to.
             self._recover_unflushed([self._segments.active])
             tail = self._tail()
@@ -215,7 +217,7 @@ class _Loader:
 
     def _drop(self, segments: Sequence[Segment], reason: str) -> None:
         self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]
-        delay_ms = self._request.config.file_delete_delay_ms
+        delay_ms = self._request.config.file_delete_delay_ms if self._request.upkeep else None
         self._segments.remove(segments)
         self._deleter.delete_segments(segments, delay_ms)
         snapshots = SnapshotFiles(self._files, self._request.folder)

@@ -52,6 +52,7 @@ class LogRoot:
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
+        self.is_missing = False  # it is made with the first topic
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
@@ -66,18 +67,29 @@ class LogRoot:
         self._made: list[Path] = []  # what `lock` made: the directory, then its parents
         self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it can be used: it is there, and its disk has not failed."""
+        return self.failure is None and not self.is_missing
+
     def exists(self) -> bool:
         return self.files.exists(self.path)
 
-    def lock(self, *, create: bool) -> None:
-        """Take the directory's lock; a directory that is missing is made, or refused."""
-        if create and not self.exists():
-            self._made = _missing(self.files, self.path)
-            self.files.mkdir(self.path)
-            self.files.fsync_folder(self.path.parent)
+    def make(self) -> None:
+        """Make a directory that is missing, and take its lock."""
+        if self.exists():
+            raise LogDirError(f"{self.path}: another program has made it since it was opened; open it again")
+        self._made = _missing(self.files, self.path)
+        self.files.mkdir(self.path)
+        self.files.fsync_folder(self.path.parent)
+        self.lock()
+        self.is_missing = False
+
+    def lock(self) -> None:
+        """Take the directory's lock."""
         if not self.files.is_folder(self.path):
-            found = "a file" if self.files.exists(self.path) else "nothing"
-            raise LogDirError(f"{self.path}: there is {found}, expected a log directory")
+            found = "a file, expected a log directory" if self.exists() else "no such directory"
+            raise LogDirError(f"{self.path}: {found}")
         self._lock = DirectoryLock(self.path, self.files)
 
     @contextmanager
@@ -92,6 +104,16 @@ class LogRoot:
                 raise KafkaStorageError(f"{self.path}: {error}") from error
             self.take_offline(error)
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}") from error
+
+    @contextmanager
+    def unless_offline(self) -> Iterator[None]:
+        """`using`, but if the disk fails the block is left, and that is all: other directories may go on."""
+        try:
+            with self.using():
+                yield
+        except KafkaStorageError:
+            if self.failure is None:
+                raise
 
     def meta(self) -> MetaProperties | None:
         """What meta.properties says; None where there is none."""
@@ -220,6 +242,12 @@ class LogRoot:
     def unlock(self) -> None:
         if self._lock is not None:
             self._lock.release()
+            self._lock = None
+
+    def disown(self) -> None:
+        """In a forked child: the lock stays with the parent."""
+        if self._lock is not None:
+            self._lock.disown()
             self._lock = None
 
     def discard(self) -> None:

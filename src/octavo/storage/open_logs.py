@@ -8,19 +8,21 @@ from pathlib import Path
 
 from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
+from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
-from octavo.storage.log_roots import live
+from octavo.storage.log_roots import live, make_missing
 from octavo.storage.partition_log import PartitionLog
 
 
 class OpenLogs:
     """Logs by partition. Topics are created, changed and deleted under `lock`; a look-up needs none.
 
-    Of a directory whose disk fails the logs stay listed: each use of them says why it cannot be.
+    When a directory goes offline its logs stay listed; using one raises KafkaStorageError with the reason.
     """
 
-    def __init__(self, roots: Sequence[LogRoot]) -> None:
+    def __init__(self, roots: Sequence[LogRoot], environment: Environment) -> None:
         self.roots = roots
+        self._environment = environment
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.unserved: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
         self.leaving: list[PartitionLog] = []  # their folders end in -delete
@@ -98,6 +100,19 @@ class OpenLogs:
         for name, home in list(self._homes.items()):
             if home.failure is not None:
                 self.logs[name].abandon(f"its directory is offline: {home.failure}")
+
+    def make_missing(self) -> None:
+        """Make the directories that were not there when they were opened; `lock` is held."""
+        make_missing(self.roots, self._environment)
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use from now on."""
+        self.is_closed = True
+        self.lock = threading.RLock()  # a thread of the parent's may have held it
+        for log in [*self.logs.values(), *(log for _, log in self.unserved)]:
+            log.disown()
+        for root in self.roots:
+            root.disown()
 
     def usable(self) -> threading.RLock:
         """The lock under which topics change; refused once all is closed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from octavo.config import BrokerConfig, Given, LogConfig
@@ -78,6 +77,7 @@ class TopicAdmin:
         value.
         """
         with self._logs.usable():
+            self._logs.make_missing()
             names, there = new.names(), self._logs.logs
             self._configs.store(new.topic, StoredTopic(new.topic_id, dict(new.configs), total))
             self._write_topics()
@@ -181,7 +181,7 @@ class TopicAdmin:
 
     def _write_topics(self) -> None:
         for root in self._logs.live_roots:
-            with suppress(KafkaStorageError), root.using():
+            with root.unless_offline():
                 write_topics(self._environment.filesystem, root.path, self._configs.stored)
 
 

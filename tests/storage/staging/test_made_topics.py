@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -93,22 +95,30 @@ def test_a_task_sees_all_partitions_of_a_topic_that_is_half_made(loss: Loss) -> 
     assert half_made
 
 
+class UnreadableFile(LocalFileSystem):
+    """A disk that fails where one file is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read_bytes(self, path: Path) -> bytes:
+        if path == self._path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return super().read_bytes(path)
+
+
 def test_a_commit_waits_for_a_directory_that_is_offline(tmp_path: Path) -> None:
     roots = (tmp_path / "logs", tmp_path / "more")
     scene = Scene(*roots, filesystem=LocalFileSystem())
     with pytest.raises(Stopped):
         scene.publish(0, _stage(scene, 0), StopAt(CommitStep.MADE), topic_configs=CONFIGS)
-    meta, aside = roots[1] / META_PROPERTIES, tmp_path / "aside"
-    meta.rename(aside)
-    meta.mkdir()  # as a disk that cannot be read
     staged = _stage(scene, 1)
-    with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
+    unreadable = replace(scene.environment(), filesystem=UnreadableFile(roots[1] / META_PROPERTIES))
+    with LogDir(roots, environment=unreadable, background=False) as log_dir:
         assert list(log_dir.offline) == [roots[1]]
         assert len(log_dir.topics["t"]) < PARTITIONS
         with pytest.raises(LogDirError, match="a commit of query 1 waits for partitions that cannot be opened"):
             commit(log_dir.commits, CommitRequest(WRITER, 1, staged))
-    meta.rmdir()
-    aside.rename(meta)
     with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
         found = [read_values(log_dir.log("t", partition)) for partition in range(PARTITIONS)]
         assert found == [[_value(0, partition)] for partition in range(PARTITIONS)]
