@@ -52,6 +52,7 @@ class LogRoot:
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
+        self.directory_id: bytes | None = None  # as meta.properties has it
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
@@ -97,13 +98,16 @@ class LogRoot:
         if not self.files.exists(path):
             return None
         try:
-            return meta_properties.decode(self.files.read_bytes(path))
+            meta = meta_properties.decode(self.files.read_bytes(path))
         except CorruptionError as error:
             raise error.at(path=str(path)) from None
+        self.directory_id = meta.directory_id
+        return meta
 
     def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
         written = datetime.fromtimestamp(now_ms / 1000, UTC)
         replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
+        self.directory_id = meta.directory_id
 
     def folders(self) -> dict[str, PartitionFolder]:
         """The partitions' folders by name; a name that is none of a partition's is refused, as brokers do."""

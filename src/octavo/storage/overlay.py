@@ -28,7 +28,7 @@ class OverlayFileSystem:
     """Files of the machine are opened to be read alone; what is written lands in files of the `scratch` folder.
 
     A log that is cut is not copied, it only ends earlier; an index is copied when it is first written to. Thread-safe.
-    Files can be renamed, folders cannot: no work of which a dry run is asked does that.
+    A folder is renamed with the files in it; folders in it stay where they are, as partitions have none.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -92,6 +92,11 @@ class OverlayFileSystem:
 
     def rename(self, path: Path, target: Path) -> None:
         with self._lock:
+            if self.is_folder(path):
+                for name in self.names(path):
+                    self.rename(path / name, target / name)
+                self._changes(path).exists, self._changes(target).exists = False, True
+                return
             content = self._content(path)
             self._put(target, content)
             self._put(path, None)
