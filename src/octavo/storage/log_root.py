@@ -122,16 +122,30 @@ class LogRoot:
                 raise LogDirError(f"{self.path}: {error.problem}") from None
         return found
 
+    def lost_links(self) -> list[PartitionFolder]:
+        """The partitions whose folder is a link that leads to none: the disk that it leads to is not mounted, say."""
+        links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
+        lost = []
+        for name in links:
+            with suppress(CorruptionError):
+                if not self.files.is_folder(self.path / name) and not is_ignored_folder(name):
+                    lost.append(PartitionFolder.parse(name))
+        return [folder for folder in lost if folder.state is FolderState.CURRENT]
+
     def to_open(self) -> list[PartitionFolder]:
         """The folders whose logs are to be opened."""
-        found = list(self.folders().values())
-        self.partitions = {folder.topic_partition for folder in found if folder.state is FolderState.CURRENT}
+        found, lost = list(self.folders().values()), self.lost_links()
+        for folder in lost:
+            _log.warning("%s is not opened: it is a link that leads to no folder", self.path / folder.name)
+            self.leave_unread(folder)
+        current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
+        self.partitions = {folder.topic_partition for folder in current}
         staying = [folder for folder in found if folder.state is not FolderState.DELETE]
         if self.selection.is_all:
             self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
             return staying
         opened = [f for f in staying if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
-        self.leaves_some = len(opened) < len(staying)
+        self.leaves_some = bool(lost) or len(opened) < len(staying)
         return opened
 
     def begin(self) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from octavo.filesystem import File, LocalFileSystem, Lock, Mapping
+from octavo.filesystem import File, LocalFileSystem, Lock, Mapping, not_regular
 from octavo.storage.overlay_file import Content, OverlayFile, OverlayMapping
 
 
@@ -56,6 +57,15 @@ class OverlayFileSystem:
             untouched = {name for name in self._listed(folder, folders=False) if name not in changes}
             return sorted(untouched | {name for name, content in changes.items() if content is not None})
 
+    def others(self, folder: Path) -> list[str]:
+        with self._lock:
+            changes = self._changes(folder).files
+            there = self._machine.others(folder) if folder.is_dir() else []
+            return [name for name in there if name not in changes]
+
+    def link_target(self, path: Path) -> Path | None:
+        return self._machine.link_target(path) if path.name in self.others(path.parent) else None
+
     def folders(self, folder: Path) -> list[str]:
         with self._lock:
             names = set(self._listed(folder, folders=True))
@@ -87,6 +97,8 @@ class OverlayFileSystem:
         self._content(path).given_mtime_ms = mtime_ms
 
     def read_bytes(self, path: Path) -> bytes:
+        if path.name not in self._changes(path.parent).files:
+            return self._machine.read_bytes(path)
         file = self.open(path)
         return file.pread(file.size(), 0)
 
@@ -128,7 +140,8 @@ class OverlayFileSystem:
         with self._lock:
             changes = self._changes(path.parent).files
             if path.name not in changes:
-                path.stat()  # FileNotFoundError where there is nothing
+                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError where there is nothing
+                    raise not_regular(path)
                 changes[path.name] = Content(path)
             content = changes[path.name]
             if content is None:
