@@ -23,7 +23,7 @@ def test_topics_are_read_back() -> None:
     assert "partitions" not in json.loads(encode(TOPICS))["topics"]["b"]
 
 
-@pytest.mark.parametrize("partitions", [0, -1, 1.5, True, "3", []])
+@pytest.mark.parametrize("partitions", [0, -1, 1.5, True, "3", [], 1 << 31])
 def test_a_number_of_partitions_that_is_none(partitions: object) -> None:
     content = json.loads(encode(TOPICS))
     content["topics"]["a"]["partitions"] = partitions
@@ -48,3 +48,16 @@ def test_a_pending_change_that_is_none(field: str, value: object, problem: str) 
     content["topics"]["c"][field] = value
     with pytest.raises(CorruptionError, match=problem):
         decode(json.dumps(content).encode())
+
+
+def test_a_topic_that_no_directory_can_have() -> None:
+    content = json.loads(encode(TOPICS))
+    content["topics"]["../../x"] = content["topics"]["a"]
+    with pytest.raises(CorruptionError, match="topic name is invalid"):
+        decode(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[1]", b"[" * 100_000, b'{"version": ' + b"9" * 5000 + b"}"])
+def test_what_is_not_a_json_object(data: bytes) -> None:
+    with pytest.raises(CorruptionError, match="expected a JSON object"):
+        decode(data)

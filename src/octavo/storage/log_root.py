@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
-from octavo.errors import CorruptionError, KafkaStorageError, LogDirError
+from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError
 from octavo.filesystem import FileSystem
 from octavo.format import clean_shutdown, meta_properties
+from octavo.format.java_text import shortened
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
@@ -20,6 +21,7 @@ from octavo.format.names import (
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
+    REMOTE_LOG_INDEX_CACHE,
     REPLICATION_OFFSET_CHECKPOINT,
     FolderState,
     PartitionFolder,
@@ -110,27 +112,24 @@ class LogRoot:
         self.directory_id = meta.directory_id
 
     def folders(self) -> dict[str, PartitionFolder]:
-        """The partitions' folders by name; a name that is none of a partition's is refused, as brokers do."""
+        """The partitions' folders by name; one that no broker would make is refused, as brokers do."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
             raise LogDirError(f"{self.path}: a partition's folder, expected the log directory around it")
         found = {}
         for name in self.files.folders(self.path):
-            try:
-                if not is_ignored_folder(name):
-                    found[name] = PartitionFolder.parse(name)
-            except CorruptionError as error:
-                raise LogDirError(f"{self.path}: {error.problem}") from None
+            if not _is_of_broker(name):
+                problem = f"{shortened(name)} is not a folder that a broker makes: move it out of the log directory"
+                raise LogDirError(f"{self.path}: {problem}")
+            if not is_ignored_folder(name):
+                found[name] = PartitionFolder.parse(name)
         return found
 
     def lost_links(self) -> list[PartitionFolder]:
         """The partitions whose folder is a link that leads to none: the disk that it leads to is not mounted, say."""
         links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
-        lost = []
-        for name in links:
-            with suppress(CorruptionError):
-                if not self.files.is_folder(self.path / name) and not is_ignored_folder(name):
-                    lost.append(PartitionFolder.parse(name))
-        return [folder for folder in lost if folder.state is FolderState.CURRENT]
+        lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
+        folders = [PartitionFolder.parse(name) for name in lost if not is_ignored_folder(name)]
+        return [folder for folder in folders if folder.state is FolderState.CURRENT]
 
     def to_open(self) -> list[PartitionFolder]:
         """The folders whose logs are to be opened."""
@@ -250,6 +249,14 @@ class LogRoot:
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         write_offsets(self.files, self.path / name, offsets)
+
+
+def _is_of_broker(name: str) -> bool:
+    """Whether brokers make folders of that name; `t-00` is not written as they do."""
+    try:
+        return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
+    except (CorruptionError, EncodingError):
+        return False
 
 
 def _missing(filesystem: FileSystem, path: Path) -> list[Path]:

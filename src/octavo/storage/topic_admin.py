@@ -148,11 +148,11 @@ class TopicAdmin:
         if pending is not None and pending.change is Change.DELETE:
             raise InvalidPartitionsError(f"topic {topic} is being deleted: {_TO_COMPLETE}")
         total = max(known[-1] + 1, (stored and stored.partitions) or 0)
-        missing = min(set(range(total)) - set(known), default=None)
-        if missing is not None and pending is not None:
+        missing = next((slot for slot, partition in enumerate(known) if partition != slot), len(known))
+        if missing < total and pending is not None:
             problem = f"partition {missing} of topic {topic} is not made yet, its creation was interrupted"
             raise InvalidPartitionsError(f"{problem}: {_TO_COMPLETE}, or delete the topic")
-        if missing is not None:
+        if missing < total:
             problem = f"partition {missing} of topic {topic} is in none of the log directories"
             raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
 from octavo.format import kafka_uuid
-from octavo.format.names import TOPIC_STORE
+from octavo.format.names import TOPIC_STORE, topic_problem
 from octavo.kernels.integers import INT32_MAX
 from octavo.storage.small_file import replace_file
 
@@ -78,7 +78,7 @@ def decode(data: bytes) -> dict[str, StoredTopic]:
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"expected a JSON object, found what is no JSON: {error}") from None
+        raise CorruptionError(f"expected a JSON object, found what is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise CorruptionError(f"expected a JSON object of version {VERSION}")
     topics = content.get("topics")
@@ -112,6 +112,8 @@ def _pending_fields(pending: Pending) -> dict[str, object]:
 
 
 def _topic(name: str, fields: object) -> StoredTopic:
+    if (problem := topic_problem(name)) is not None:
+        raise CorruptionError(f"topic name is invalid: {problem}")
     if not isinstance(fields, dict):
         raise CorruptionError(f"topic {name}: expected an object")
     topic_id, configs = fields.get("topicId"), fields.get("configs")
@@ -120,7 +122,7 @@ def _topic(name: str, fields: object) -> StoredTopic:
     if not all(value is None or isinstance(value, str) for value in configs.values()):
         raise CorruptionError(f"topic {name}: expected configs that are text or null")
     partitions = fields.get("partitions")
-    if partitions is not None and (type(partitions) is not int or partitions < 1):
+    if partitions is not None and (type(partitions) is not int or not 1 <= partitions <= INT32_MAX):
         raise CorruptionError(f'topic {name}: expected a number of at least 1 under "partitions"')
     return StoredTopic(kafka_uuid.from_text(topic_id), configs, partitions, _pending(name, fields))
 
