@@ -42,6 +42,10 @@ class File(Protocol):
 
     def size(self) -> int: ...
 
+    def skip_hole(self, position: int) -> int:
+        """The position itself, or one after it where all between them is known to be zeros without reading it."""
+        ...
+
     def fsync(self) -> None: ...
 
     def let_go(self, length: int) -> None:
@@ -191,6 +195,7 @@ def open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
     return descriptor
 
 
+_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # macOS has none
 
 
@@ -239,6 +244,15 @@ class LocalFile:
 
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
+
+    def skip_hole(self, position: int) -> int:
+        if _SEEK_DATA is None:
+            return position
+        try:
+            return os.lseek(self._descriptor, position, _SEEK_DATA)
+        except OSError as error:
+            # ENXIO: there is no data from here on. Any other: the file system does not tell.
+            return max(self.size(), position) if error.errno == errno.ENXIO else position
 
     def fsync(self) -> None:
         os.fsync(self._descriptor)

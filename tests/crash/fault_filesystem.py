@@ -247,6 +247,9 @@ class FaultFile:
     def size(self) -> int:
         return len(self._inode.content)
 
+    def skip_hole(self, position: int) -> int:
+        return position
+
     def fsync(self) -> None:
         self._filesystem.check(self._path)
         if self._filesystem.step():
