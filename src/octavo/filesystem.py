@@ -11,10 +11,13 @@ import errno
 import fcntl
 import mmap
 import os
+import stat
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from octavo.errors import NotRegularFileError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -40,6 +43,10 @@ class File(Protocol):
         ...
 
     def size(self) -> int: ...
+
+    def skip_hole(self, position: int) -> int:
+        """The position itself, or one after it where all between them is known to be zeros without reading it."""
+        ...
 
     def fsync(self) -> None: ...
 
@@ -84,7 +91,11 @@ class Lock(Protocol):
 
 
 class FileSystem(Protocol):
-    """What a log needs of an operating system. Failures are OSError, as Python has them."""
+    """What a log needs of an operating system. Failures are OSError, as Python has them.
+
+    Only regular files are opened: what else bears a file's name is a NotRegularFileError, a link too, but where only
+    bytes are read (`read_bytes`). Nothing is ever written to what lies behind a link.
+    """
 
     def open(self, path: Path, *, create: bool = False) -> File:
         """Open for reading and writing."""
@@ -99,11 +110,19 @@ class FileSystem(Protocol):
         ...
 
     def names(self, folder: Path) -> list[str]:
-        """The names of a folder's regular files, sorted."""
+        """The names of a folder's regular files, sorted. Links are not."""
+        ...
+
+    def others(self, folder: Path) -> list[str]:
+        """The names of all else in a folder, sorted: folders, links, FIFOs, sockets, devices."""
         ...
 
     def folders(self, folder: Path) -> list[str]:
-        """The names of the folders in a folder, sorted."""
+        """The names of the folders in a folder, sorted, and of links to folders."""
+        ...
+
+    def link_target(self, path: Path) -> Path | None:
+        """Where a link leads; None for what is not a link."""
         ...
 
     def exists(self, path: Path) -> bool: ...
@@ -116,7 +135,9 @@ class FileSystem(Protocol):
 
     def set_mtime_ms(self, path: Path, mtime_ms: int) -> None: ...
 
-    def read_bytes(self, path: Path) -> bytes: ...
+    def read_bytes(self, path: Path) -> bytes:
+        """All of a file, which may be one that a link leads to."""
+        ...
 
     def rename(self, path: Path, target: Path) -> None:
         """Rename; a file at the target is replaced."""
@@ -190,6 +211,46 @@ def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
     return open_it()
 
 
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def not_regular(path: Path, mode: int | None = None) -> NotRegularFileError:
+    """What is wrong with what is not a regular file."""
+    mode = path.lstat().st_mode if mode is None else mode
+    if stat.S_ISLNK(mode):
+        problem = "is a link: octavo does not write through links; copy the file into its place"
+    else:
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "something else")
+        problem = f"is not a regular file but {kind}: move it away"
+    return NotRegularFileError(problem, path=str(path))
+
+
+def open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
+    """A descriptor of a regular file; it never waits, as opening a FIFO would."""
+    flags |= os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a link, a folder and a socket have each their own
+        mode = path.stat(follow_symlinks=follow).st_mode
+        if not stat.S_ISREG(mode):
+            raise not_regular(path, mode) from None
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise not_regular(path, mode)
+    return descriptor
+
+
+_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # macOS has none
 
 
@@ -202,8 +263,8 @@ class LocalFile:
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self._descriptor = -1
-        flags = (os.O_RDONLY if read_only else os.O_RDWR) | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        self._descriptor = with_descriptor(lambda: os.open(path, flags, 0o644))
+        flags = (os.O_RDONLY if read_only else os.O_RDWR) | (os.O_CREAT if create else 0)
+        self._descriptor = with_descriptor(lambda: open_regular(path, flags))
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -239,6 +300,15 @@ class LocalFile:
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
 
+    def skip_hole(self, position: int) -> int:
+        if _SEEK_DATA is None:
+            return position
+        try:
+            return os.lseek(self._descriptor, position, _SEEK_DATA)
+        except OSError as error:
+            # ENXIO: there is no data from here on. Any other: the file system does not tell.
+            return max(self.size(), position) if error.errno == errno.ENXIO else position
+
     def fsync(self) -> None:
         os.fsync(self._descriptor)
 
@@ -259,8 +329,8 @@ class LocalMapping:
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         self._file: LocalFile | None = None  # most mappings are never written to
-        with with_descriptor(lambda: path.open("r+b")) as file:
-            self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # it has a descriptor of its own
+        file = LocalFile(path)
+        self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # which keeps a descriptor of its own
 
     def view(self) -> memoryview:
         return memoryview(self._map)
@@ -296,9 +366,8 @@ class LocalLock:
         self._path = path
         if self._folder in _locked:
             raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
-        existed = os.path.lexists(path)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        self._descriptor = with_descriptor(lambda: os.open(path, flags, 0o644))
+        existed = path.exists()
+        self._descriptor = with_descriptor(lambda: open_regular(path, os.O_RDWR | os.O_CREAT))
         try:
             _lock_whole(self._descriptor)
         except OSError as error:
@@ -363,11 +432,18 @@ class LocalFileSystem:
 
     def names(self, folder: Path) -> list[str]:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_file())
+            return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+    def others(self, folder: Path) -> list[str]:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if not entry.is_file(follow_symlinks=False))
 
     def folders(self, folder: Path) -> list[str]:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries if entry.is_dir())
+
+    def link_target(self, path: Path) -> Path | None:
+        return path.readlink() if path.is_symlink() else None
 
     def exists(self, path: Path) -> bool:
         return os.path.exists(path)  # noqa: PTH110 (three times as fast, and asked for each of thousands of logs)
@@ -385,7 +461,8 @@ class LocalFileSystem:
         os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
 
     def read_bytes(self, path: Path) -> bytes:
-        return path.read_bytes()
+        with open(open_regular(path, os.O_RDONLY, follow=True), "rb") as file:
+            return file.read()
 
     def rename(self, path: Path, target: Path) -> None:
         path.replace(target)

@@ -108,6 +108,14 @@ class FaultFileSystem:
         self.check(folder)
         return sorted(path.name for path in list(self.entries) if path.parent == folder)
 
+    def others(self, folder: Path) -> list[str]:
+        """There is nothing but regular files, and folders, which are not modelled."""
+        self.check(folder)
+        return []
+
+    def link_target(self, path: Path) -> Path | None:
+        return None
+
     def folders(self, folder: Path) -> list[str]:
         self.check(folder)
         return sorted({path.parent.name for path in list(self.entries) if path.parent.parent == folder})
@@ -238,6 +246,9 @@ class FaultFile:
 
     def size(self) -> int:
         return len(self._inode.content)
+
+    def skip_hole(self, position: int) -> int:
+        return position
 
     def fsync(self) -> None:
         self._filesystem.check(self._path)

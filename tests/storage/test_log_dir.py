@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -274,6 +275,40 @@ def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
         LogDir(tmp_path / "none", environment=World().environment, create=False)
     assert not (tmp_path / "none").exists()
     assert "meta.properties" not in names(tmp_path / "t-0")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ü-0".encode(), b"\xff\xfe-0", b"x-0.zz-delete", b"a" * 253 + b"-0", b"t-0 (copy)", b"lost+found", b"x-00",
+     b"x-+1", b"..-0", b"x-0\n", b"x-2147483648"],
+)  # fmt: skip
+def test_a_folder_that_no_broker_makes_is_refused(tmp_path: Path, name: bytes) -> None:
+    opened(tmp_path).close()
+    (tmp_path / os.fsdecode(name)).mkdir()
+    before = names(tmp_path)
+    with pytest.raises(LogDirError, match="is not a folder that a broker makes: move it out of the log dir") as raised:
+        opened(tmp_path)
+    assert str(raised.value).startswith(f"{tmp_path}: ")
+    assert str(raised.value).isprintable()
+    assert names(tmp_path) == before
+
+
+def test_a_stored_config_that_no_topic_can_have_is_named_with_its_file(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 1, {"retention.ms": 5})
+    store = tmp_path / "octavo-topics.json"
+    store.write_text(store.read_text().replace('"retention.ms": "5"', '"retention.ms": "a week"'))
+    with pytest.raises(CorruptionError, match=f"{store}: topic t: retention.ms is 'a week', expected an integer"):
+        opened(tmp_path)
+
+
+def test_a_topic_of_a_billion_partitions_lacks_most(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+    store = tmp_path / "octavo-topics.json"
+    store.write_text(store.read_text().replace('"partitions": 2', f'"partitions": {10**9}'))
+    with opened(tmp_path) as logs, pytest.raises(InvalidPartitionsError, match="partition 2 of topic t is in none"):
+        logs.check_complete("t")
 
 
 def test_a_partition_found_twice_is_refused(tmp_path: Path) -> None:

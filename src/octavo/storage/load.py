@@ -10,9 +10,18 @@ from typing import NamedTuple, TypeVar
 
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError
+from octavo.filesystem import not_regular
 from octavo.format import txn_index
 from octavo.format.entry_layout import INT64_MAX
-from octavo.format.names import FileKind, FolderState, PartitionFolder, SegmentFile, Transient
+from octavo.format.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    FileKind,
+    FolderState,
+    PartitionFolder,
+    SegmentFile,
+    Transient,
+)
 from octavo.storage.check_ahead import Checkers, check_ahead
 from octavo.storage.delete import Deleter
 from octavo.storage.environment import Environment
@@ -95,6 +104,7 @@ class _Loader:
         4. Bring epochs and producers to the log's end.
         """
         request = self._request
+        self._refuse_what_is_no_file()
         folder, upkeep = request.folder, request.upkeep
         self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
         self._epochs = LeaderEpochs(self._files, request.folder)
@@ -112,6 +122,13 @@ class _Loader:
         log.release()
         log.is_changed = log.is_changed or bool(self._deleted or self._recovered)
         return Loaded(log, self._epochs, producers, log_start_offset, self._deleted, self._recovered, self._dropped)
+
+    def _refuse_what_is_no_file(self) -> None:
+        """Where a link or a FIFO bears the name of one of the log's files, not even an orphaned index is removed."""
+        folder = self._request.folder
+        for name in self._files.others(folder):
+            if SegmentFile.parse(name) or name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
+                raise not_regular(folder / name)
 
     def _producers(self) -> Producers:
         snapshots = SnapshotFiles(self._files, self._request.folder)

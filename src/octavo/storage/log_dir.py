@@ -93,8 +93,11 @@ class LogDir:
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, terms)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all(skip_unreadable=skip_unreadable)
-            self.commits = Commits(ledger, self._open.logs, self._admin, self.environment)
-            if not self._open.unreadable and not self.offline:  # a part of the commit may lie in one of them
+            self._admin.complete_pending()
+            self.commits = Commits(ledger, self._open, self._admin, self.environment)
+            # A part of the commit may lie in a directory that is not there, or that cannot be read.
+            halves = [topic for topic in ledger.pending_topics() if self._admin.is_pending(topic.topic)]
+            if not self._open.unreadable and not self.offline and not halves:
                 finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             self._say_what_opening_did()

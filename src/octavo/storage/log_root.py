@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
-from octavo.errors import CorruptionError, KafkaStorageError, LogDirError
+from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError
 from octavo.filesystem import FileSystem, is_disk_failure
 from octavo.format import clean_shutdown, meta_properties
+from octavo.format.java_text import shortened
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
@@ -20,6 +21,7 @@ from octavo.format.names import (
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
+    REMOTE_LOG_INDEX_CACHE,
     REPLICATION_OFFSET_CHECKPOINT,
     FolderState,
     PartitionFolder,
@@ -53,6 +55,7 @@ class LogRoot:
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
         self.is_missing = False  # it is made with the first topic
+        self.directory_id: bytes | None = None  # as meta.properties has it
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
@@ -121,37 +124,51 @@ class LogRoot:
         if not self.files.exists(path):
             return None
         try:
-            return meta_properties.decode(self.files.read_bytes(path))
+            meta = meta_properties.decode(self.files.read_bytes(path))
         except CorruptionError as error:
             raise error.at(path=str(path)) from None
+        self.directory_id = meta.directory_id
+        return meta
 
     def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
         written = datetime.fromtimestamp(now_ms / 1000, UTC)
         replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
+        self.directory_id = meta.directory_id
 
     def folders(self) -> dict[str, PartitionFolder]:
-        """The partitions' folders by name; a name that is none of a partition's is refused, as brokers do."""
+        """The partitions' folders by name; one that no broker would make is refused, as brokers do."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
             raise LogDirError(f"{self.path}: a partition's folder, expected the log directory around it")
         found = {}
         for name in self.files.folders(self.path):
-            try:
-                if not is_ignored_folder(name):
-                    found[name] = PartitionFolder.parse(name)
-            except CorruptionError as error:
-                raise LogDirError(f"{self.path}: {error.problem}") from None
+            if not _is_of_broker(name):
+                problem = f"{shortened(name)} is not a folder that a broker makes: move it out of the log directory"
+                raise LogDirError(f"{self.path}: {problem}")
+            if not is_ignored_folder(name):
+                found[name] = PartitionFolder.parse(name)
         return found
+
+    def lost_links(self) -> list[PartitionFolder]:
+        """The partitions whose folder is a link that leads to none: the disk that it leads to is not mounted, say."""
+        links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
+        lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
+        folders = [PartitionFolder.parse(name) for name in lost if not is_ignored_folder(name)]
+        return [folder for folder in folders if folder.state is FolderState.CURRENT]
 
     def to_open(self) -> list[PartitionFolder]:
         """The folders whose logs are to be opened."""
-        found = list(self.folders().values())
-        self.partitions = {folder.topic_partition for folder in found if folder.state is FolderState.CURRENT}
+        found, lost = list(self.folders().values()), self.lost_links()
+        for folder in lost:
+            _log.warning("%s is not opened: it is a link that leads to no folder", self.path / folder.name)
+            self.leave_unread(folder)
+        current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
+        self.partitions = {folder.topic_partition for folder in current}
         staying = [folder for folder in found if folder.state is not FolderState.DELETE]
         if self.selection.is_all:
             self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
             return staying
         opened = [f for f in staying if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
-        self.leaves_some = len(opened) < len(staying)
+        self.leaves_some = bool(lost) or len(opened) < len(staying)
         return opened
 
     def begin(self) -> None:
@@ -262,6 +279,14 @@ class LogRoot:
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         write_offsets(self.files, self.path / name, offsets)
+
+
+def _is_of_broker(name: str) -> bool:
+    """Whether brokers make folders of that name; `t-00` is not written as they do."""
+    try:
+        return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
+    except (CorruptionError, EncodingError):
+        return False
 
 
 def _missing(filesystem: FileSystem, path: Path) -> list[Path]:

@@ -113,13 +113,13 @@ class PartitionOpener:
                         log.close()
                     root.mark_clean()
 
-    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> None:
-        """Make a partition's folder and open its log."""
+    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
+        """Make a partition's folder; returns its log, which nobody sees yet."""
         with root.using():
             root.forget(name)
             log = self.open(root, PartitionFolder(*name), clean=True)
             log.set_topic_id(topic_id)
-            self._logs.add(name, root, log)
+            return log
 
     def open(
         self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
