@@ -55,6 +55,7 @@ class LogRoot:
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
         self.is_missing = False  # it is made with the first topic
+        self.has_identity = False  # there is a meta.properties; else it is made with the first topic, too
         self.directory_id: bytes | None = None  # as meta.properties has it
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
@@ -127,13 +128,13 @@ class LogRoot:
             meta = meta_properties.decode(self.files.read_bytes(path))
         except CorruptionError as error:
             raise error.at(path=str(path)) from None
-        self.directory_id = meta.directory_id
+        self.directory_id, self.has_identity = meta.directory_id, True
         return meta
 
     def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
         written = datetime.fromtimestamp(now_ms / 1000, UTC)
         replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
-        self.directory_id = meta.directory_id
+        self.directory_id, self.has_identity = meta.directory_id, True
 
     def folders(self) -> dict[str, PartitionFolder]:
         """The partitions' folders by name; one that no broker would make is refused, as brokers do."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from octavo.errors import ConfigError, KafkaStorageError, LogDirError
+from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.identity import check_identity, make_identity
@@ -54,8 +55,8 @@ def open_roots(
     """Lock the directories; nothing changes in those of another broker, or while another process holds one.
 
     1. Lock those that are there. 2. With `create` make what is missing; with None leave that to `make_missing`, with
-    False refuse it. 3. Compare identities, list folders. 4. Write missing identities. What 2 made goes again, if it
-    does not come to 4. A directory whose disk fails on the way is offline; refused if all are.
+    False refuse it. 3. Compare identities, list folders. 4. With `create` write missing identities. What 2 made goes
+    again, if it does not come to 4. A directory whose disk fails on the way is offline; refused if all are.
     """
     roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
     try:
@@ -67,7 +68,9 @@ def open_roots(
                     root.lock()
         if create:
             _make(roots)
-        _check(roots, environment)
+        identities = _check(roots)
+        if create:
+            make_identity(identities, environment.clock.time_ms())
         if not any(root.failure is None for root in roots):
             raise KafkaStorageError(f"{roots[0].path} is offline: {roots[0].failure}")
     except BaseException:
@@ -78,13 +81,13 @@ def open_roots(
 
 
 def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
-    """Make the directories that were not there when they were opened: something is to be written."""
-    missing = [root for root in roots if root.is_missing]
-    if not missing:
+    """Make what was not there when the directories were opened, they or their identities: a topic is to be made."""
+    if all(root.has_identity for root in roots if root.failure is None):
         return
+    missing = [root for root in roots if root.is_missing]
     try:
         _make(missing)
-        _check(roots, environment)
+        make_identity(_check(roots), environment.clock.time_ms())
     except BaseException:
         for root in missing:
             root.discard()
@@ -99,11 +102,11 @@ def _make(roots: Sequence[LogRoot]) -> None:
                 root.make()
 
 
-def _check(roots: Sequence[LogRoot], environment: Environment) -> None:
-    """Refuse directories that do not belong together; those without an identity get that of the others."""
+def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
+    """Refuse directories that do not belong together; returns what each says that it is."""
     identities = check_identity(live(roots))
     check_partitions(live(roots))
-    make_identity(identities, environment.clock.time_ms())
+    return identities
 
 
 def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
