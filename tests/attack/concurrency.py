@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from octavo.client.log_dir import LogDir
 from tests.attack.after_loss import after_kill
@@ -149,5 +150,5 @@ def _problems_of_order(root: Path, sent: dict[Place, str]) -> list[str]:
         producer, number = value.split(":")
         numbers[partition, producer].append(int(number))
     disordered = [key for key, row in numbers.items() if row != sorted(row)]
-    problems = {"lost": lost, "there more than once": doubled, "out of order": disordered}
+    problems: dict[str, list[Any]] = {"lost": lost, "there more than once": doubled, "out of order": disordered}
     return [f"{TOPIC}: {len(those)} {problem}: {those[:3]}" for problem, those in problems.items() if those]

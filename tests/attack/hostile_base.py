@@ -8,8 +8,9 @@ from random import Random
 import zstandard
 
 import octavo
-from octavo.format.batch import BatchHeader, frame_batch
+from octavo.format.batch import frame_batch
 from octavo.format.compression import Codec
+from octavo.format.header import BatchHeader
 from tests.attack.works import CODECS
 
 TOPIC, PARTITION = "t", "t-0"

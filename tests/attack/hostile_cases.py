@@ -93,9 +93,8 @@ def special(draw: Random, root: Path) -> str:
     elif kind == "folder":
         path.mkdir()
     else:
-        path.symlink_to(
-            {"dangling": "nowhere", "loop": path.name, "endless": "/dev/zero", "outside": outside(root)}[kind]
-        )
+        targets = {"dangling": "nowhere", "loop": path.name, "endless": "/dev/zero", "outside": str(outside(root))}
+        path.symlink_to(targets[kind])
     return f"{path.name} is a {kind}"
 
 

@@ -101,19 +101,18 @@ def _filled(command: list[str], draw: Random, root: Path) -> list[str]:
 
 def _run(line: list[str]) -> Iterator[str]:
     """What a command does wrong."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2))
+    out, err = io.BytesIO(), io.BytesIO()
     try:
-        with redirect_stdout(out), redirect_stderr(err):
+        with redirect_stdout(io.TextIOWrapper(out)), redirect_stderr(io.TextIOWrapper(err)):
             code = main(line)
             sys.stdout.flush()
+            sys.stderr.flush()
+            said, shown = err.getvalue().decode("utf-8", "replace"), out.getvalue()
     except BaseException:
         yield f"octavo {' '.join(line)} raised {traceback.format_exc()}"
         return
-    err.flush()
-    said = err.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
     if code not in (0, 1) or "unexpected" in said or "Traceback" in said:
         yield f"octavo {' '.join(line)}: exit code {code}, {said[-1000:]}"
-    shown = out.buffer.getvalue()  # type: ignore[attr-defined]
     if line[0] in ("topics", "verify", "cat") and b"\x1b" in shown:
         yield f"octavo {' '.join(line)} prints a raw escape"
 
@@ -139,7 +138,7 @@ def _open(root: Path) -> Iterator[str]:
 
 def state(folder: Path) -> dict[str, tuple[int, ...]]:
     """What reading must not change: kinds, sizes, times and numbers of all that is there."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for path, folders, files in os.walk(folder):
         for name in (*folders, *files):
             status = os.lstat(os.path.join(path, name))  # noqa: PTH118 (three times as fast)

@@ -28,11 +28,20 @@ INTERRUPTS_OF_ONE_DIRECTORY = 25
 MOST_REFUSALS = 3  # in a row: then a work does not get going again
 CLOSE_SECONDS = 20
 _LIBRARY = str(Path(octavo.__file__).parent)
-# Called as a trace function it only notes the signal, in C: Python then raises where a real one would be raised, which
-# is not at each line. (A trace function that raises itself would leave locks taken that no real signal leaves so.)
-_note_signal = ctypes.pythonapi.PyErr_SetInterrupt
-_note_signal.argtypes = [ctypes.py_object] * 3
-_note_signal.restype = None
+
+
+def _called_by_tracing(name: str) -> Any:
+    """A function of Python's own as a trace function."""
+    function = ctypes.pythonapi[name]
+    function.argtypes = [ctypes.py_object] * 3
+    function.restype = None
+    return function
+
+
+# Python raises where it looks for signals, which is not at each line: a trace function that raised, or one in Python
+# within which Python looks, would leave locks taken that no real signal leaves so. These two are C.
+_note_signal = _called_by_tracing("PyErr_SetInterrupt")
+_do_nothing = _called_by_tracing("Py_GetVersion")
 
 
 @contextmanager
@@ -45,13 +54,26 @@ def at_line(number: int) -> Iterator[None]:
         if not frame.f_code.co_filename.startswith(_LIBRARY):
             return None
         left -= 1
-        return trace if left > 0 else _note_signal
+        if left > 0:
+            return trace
+        sys.settrace(_do_nothing)
+        outer = frame.f_back
+        while outer is not None:
+            outer.f_trace = None
+            outer = outer.f_back
+        return _note_signal
 
+    signal.signal(signal.SIGINT, _interrupt)
     sys.settrace(trace)
     try:
         yield
     finally:
         sys.settrace(None)
+
+
+def _interrupt(*_: object) -> None:
+    sys.settrace(None)  # once is enough
+    raise KeyboardInterrupt
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import octavo
 from octavo.client.log_dir import LogDir
@@ -51,7 +52,7 @@ CONFIGS: dict[str, Given] = {
 
 def opened(root: Path, *, environment: Environment | None = None) -> LogDir:
     """The directory with a broker's upkeep: retention, cleaning and deletions run."""
-    asked = {"upkeep": True} if "upkeep" in inspect.signature(LogDir).parameters else {}
+    asked: dict[str, Any] = {"upkeep": True} if "upkeep" in inspect.signature(LogDir).parameters else {}
     return octavo.LogDir(root, configs=CONFIGS, environment=environment, **asked)
 
 
