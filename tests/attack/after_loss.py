@@ -38,8 +38,10 @@ def after_kill(root: Path, lines: list[Line], *, is_crash: bool = True) -> tuple
 
 def after_power_loss(root: Path, lines: list[Line]) -> Tally:
     """What was acknowledged before the last flush is there; what came later is there or not, but sound."""
-    promised, everything = Promises.of(flushed(lines)), Promises.of(lines)
-    promised.trimmed, promised.dying = everything.trimmed, everything.dying | set(everything.keys)
+    synced = flushed(lines)
+    promised, everything = Promises.of(synced), Promises.of(lines)
+    promised.trimmed = everything.trimmed
+    promised.dying |= {key for kind, key, *_ in lines[len(synced) :] if kind == "dying"}
 
     def findings() -> Iterator[str]:
         yield from (f"in the worker: {error}" for error in everything.errors)

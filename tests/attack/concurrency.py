@@ -15,8 +15,9 @@ from octavo.client.log_dir import LogDir
 from tests.attack.after_loss import after_kill
 from tests.attack.checks import rows
 from tests.attack.journal import Memory, Place
+from tests.attack.scene import PATIENCE_SECONDS, Scene
 from tests.attack.tally import Tally
-from tests.attack.works import CODECS, PATIENCE_SECONDS, Scene, all_works
+from tests.attack.works import CODECS, all_works
 from tests.attack.worlds import Complaints, make_topics, opened
 
 TOPIC, GROUP, PARTITIONS, PRODUCERS, CONSUMERS = "busy", "busy", 4, 4, 3

@@ -16,8 +16,9 @@ from octavo.errors import LogDirLockedError, OctavoError
 from tests.attack import isolation
 from tests.attack.after_loss import after_kill
 from tests.attack.journal import Memory
+from tests.attack.scene import Scene, Work
 from tests.attack.tally import Tally
-from tests.attack.works import Scene, Work, all_works
+from tests.attack.works import all_works
 from tests.attack.worlds import make_topics, opened
 
 PATIENCE_SECONDS = 20

@@ -15,7 +15,8 @@ from octavo.filesystem import FileSystem
 from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
 from tests.attack.journal import Memory
-from tests.attack.works import Scene, all_works
+from tests.attack.scene import Scene
+from tests.attack.works import all_works
 from tests.attack.worlds import make_topics, opened
 from tests.storage.worlds import NOW_MS
 

@@ -17,15 +17,19 @@ SURVIVED = {
     "records acknowledged": "records acknowledged, each there once",
     "records acknowledged and flushed": "records flushed before a power loss, each there once",
 }
+# What the sentences of findings have in them.
+FOUND = {
+    "records lost": "lost",
+    "records doubled": "more than once",
+    "transactions not whole": "records are seen",
+    "directories offline": "offline",
+    "hangs": "hangs",
+}
 
 
 def scoreboard(tally: Tally, skipped: dict[str, str], seed: int, seconds: float) -> str:
     rows = [f"{tally.counts[name]:>12,}  {meaning}" for name, meaning in SURVIVED.items() if tally.counts[name]]
     rows += [f"{'-':>12}  {SURVIVED[name]}: skipped, {reason}" for name, reason in skipped.items()]
-    kinds = ("lost", "more than once", "transaction ", "verify ", "hang", "offline")
-    found = {kind: sum(kind in finding for finding in tally.findings) for kind in kinds}
-    told = ", ".join(f"{kind.strip()} {count}" for kind, count in found.items() if count)
-    rows.append(
-        f"{len(tally.findings):>12,}  findings{f' ({told})' if told else ''} with seed {seed} in {seconds:.0f} s"
-    )
-    return "\n".join(rows)
+    for meaning, word in FOUND.items():
+        rows.append(f"{sum(word in finding for finding in tally.findings):>12,}  findings of {meaning}")
+    return "\n".join([*rows, f"{len(tally.findings):>12,}  findings in all, with seed {seed}, in {seconds:.0f} s"])

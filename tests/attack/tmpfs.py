@@ -12,8 +12,9 @@ from octavo.errors import OctavoError
 from tests.attack import isolation
 from tests.attack.after_loss import after_kill
 from tests.attack.journal import Line, Memory
+from tests.attack.scene import Scene
 from tests.attack.tally import Tally
-from tests.attack.works import Scene, all_works
+from tests.attack.works import all_works
 from tests.attack.worlds import make_topics, opened
 
 STEPS, MOST_REFUSALS = 400, 12

@@ -9,7 +9,8 @@ from pathlib import Path
 from random import Random
 
 from tests.attack.journal import Journal
-from tests.attack.works import Scene, Work, all_works
+from tests.attack.scene import Scene, Work
+from tests.attack.works import all_works
 from tests.attack.worlds import Complaints, make_topics, opened
 
 

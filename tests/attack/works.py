@@ -1,50 +1,17 @@
-"""What a busy program does with a directory, in steps: each says in the journal what was acknowledged.
-
-A work is not thread-safe. After a step that raised, the next one goes on with the same clients where they allow it.
-"""
+"""What a busy program's clients do with a directory, in steps: each says in the journal what was acknowledged."""
 
 from __future__ import annotations
-
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from random import Random
-from typing import Protocol
 
 import pyarrow as pa
 
 from octavo.client.consumer import Consumer
-from octavo.client.log_dir import LogDir
 from octavo.client.producer import Producer
-from tests.attack.journal import Journal
+from tests.attack.admin_works import Administer, Flush, Trim
+from tests.attack.scene import PATIENCE_SECONDS, Scene, Work
 
-PATIENCE_SECONDS = 60
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 GROUP = "readers"
 TRANSACTIONAL_IDS = ("a", "b")
-
-
-@dataclass
-class Scene:
-    """A directory that is open, the journal, and names that no record had before."""
-
-    logs: LogDir
-    journal: Journal
-    draw: Random
-    generation: int = 0  # how often the directory was opened before
-    has_threads: bool = True  # else nothing happens in the background, and nobody may wait for it
-    _numbers: Iterator[int] = field(default_factory=itertools.count)
-
-    def number(self) -> int:
-        """One that is larger than all before it."""
-        return self.generation * 10_000_000 + next(self._numbers)
-
-    def name(self) -> str:
-        return f"r{self.number()}"
-
-
-class Work(Protocol):
-    def step(self) -> None: ...
 
 
 class Produce:
@@ -168,76 +135,6 @@ class Overwrite:
             future = self._producer.send("compacted", value, key=key)
             self._producer.flush()
             scene.journal.say("key", key, future.result(PATIENCE_SECONDS).offset, identity)
-
-
-class Trim:
-    """A topic that retention and delete_records shorten."""
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._producer: Producer | None = None
-
-    def step(self) -> None:
-        scene, draw = self._scene, self._scene.draw
-        if self._producer is None or self._producer.is_closed:
-            self._producer = scene.logs.producer()
-        sent = [
-            (identity := scene.name(), self._producer.send("retained", f"{identity}:{'z' * 150}")) for _ in range(8)
-        ]
-        self._producer.flush()
-        places = [(identity, future.result(PATIENCE_SECONDS)) for identity, future in sent]
-        scene.journal.say("sent", "retained", [(place.partition, place.offset, identity) for identity, place in places])
-        if draw.random() < 0.1:
-            log = scene.logs.log("retained", 0)
-            offset = max(log.log_start_offset, log.log_end_offset - 20)
-            scene.journal.say("trim", offset)
-            log.delete_records(offset)
-
-
-class Administer:
-    """Topics that are made, grown, altered and deleted."""
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-
-    def step(self) -> None:
-        logs, draw = self._scene.logs, self._scene.draw
-        topic, size = f"admin{draw.randint(0, 4)}", draw.randint(1000, 9999)
-        partitions, chance = len(logs.topics.get(topic, ())), draw.random()
-        if not partitions:
-            count = draw.randint(1, 3)
-            configs = {"segment.bytes": size, "segment.index.bytes": 2048}
-            self._change(topic, [count, size], lambda: logs.create_topic(topic, count, configs))
-        elif chance < 0.5:
-            self._change(topic, None, lambda: logs.delete_topic(topic))
-        elif chance < 0.75:
-            self._change(topic, [partitions, size], lambda: logs.alter_configs(topic, {"segment.bytes": size}))
-        else:
-            wanted = [partitions + 1, logs.config(topic).segment_bytes]
-            self._change(topic, wanted, lambda: logs.create_partitions(topic, partitions + 1))
-
-    def _change(self, topic: str, wanted: list[int] | None, change: Callable[[], object]) -> None:
-        self._scene.journal.say("wish", topic, wanted)
-        change()
-        self._scene.journal.say("done", topic, wanted)
-
-
-class Flush:
-    """Syncs to the disk, checkpoints, and now and then one round of retention."""
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-
-    def step(self) -> None:
-        scene = self._scene
-        number = scene.name()
-        scene.journal.say("flushing", number)
-        scene.logs.flush()
-        scene.journal.say("flushed", number)
-        if scene.draw.random() < 0.3:
-            scene.logs.checkpoint()
-        if scene.draw.random() < 0.2:
-            scene.logs.retain()
 
 
 def all_works(scene: Scene) -> list[Work]:
