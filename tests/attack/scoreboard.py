@@ -22,7 +22,7 @@ FOUND = {
     "records lost": "lost",
     "records doubled": "more than once",
     "transactions not whole": "records are seen",
-    "directories offline": "offline",
+    "directories offline": "offline:",
     "hangs": "hangs",
 }
 
