@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from octavo.errors import NotRegularFileError
+from octavo.errors import CorruptionError, NotRegularFileError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -210,6 +210,9 @@ def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
             raise
     return open_it()
 
+
+# Nothing that is read as a whole has more: checkpoints, snapshots, a segment of the metadata log.
+_MOST_BYTES = 1 << 30
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -461,7 +464,10 @@ class LocalFileSystem:
         os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
 
     def read_bytes(self, path: Path) -> bytes:
-        with open(open_regular(path, os.O_RDONLY, follow=True), "rb") as file:
+        descriptor = with_descriptor(lambda: open_regular(path, os.O_RDONLY, follow=True))
+        with open(descriptor, "rb") as file:  # noqa: PTH123 (not a path)
+            if (size := os.fstat(file.fileno()).st_size) > _MOST_BYTES:
+                raise CorruptionError(f"{size} bytes, more than such a file has", path=str(path))
             return file.read()
 
     def rename(self, path: Path, target: Path) -> None:

@@ -131,13 +131,14 @@ class LogState:
     def roll(self, base_offset: int) -> Segment:
         """Begin a new segment. What came before is flushed in the background; until then a crash recovers it.
 
-        1. Roll the segments. 2. Write a snapshot of the producers at the new base offset, not yet synced.
-        3. In the background sync the snapshot, then flush everything before the new segment.
+        1. Roll the segments. 2. Write a snapshot of the producers at the new base offset, not yet synced unless the
+        recovery point is there already. 3. In the background flush everything before the new segment, the snapshot
+        first.
         """
         with self.lock:
             segment = self.local.roll(base_offset)
             self.producers.state.map_end_offset = segment.base_offset
-            snapshot = self.producers.take_snapshot(sync=False)
+            self.producers.take_snapshot(sync=self.local.recovery_point >= segment.base_offset)
             if self._high_watermark >= self.local.log_end_offset:
                 self._high_watermark_place = self.local.log_end
 
@@ -145,8 +146,6 @@ class LogState:
             if self.is_closed:
                 return
             with self.guard("flush"):
-                if snapshot is not None:
-                    self.producers.snapshots.sync(snapshot)
                 self.flush(segment.base_offset)
 
         self.environment.scheduler.schedule("flush-log", flush)
@@ -165,6 +164,7 @@ class LogState:
         """Sync everything before an offset to the disk and move the recovery point there."""
         while up_to > self.local.recovery_point or with_empty_active:
             cuts, end = self.local.cuts, up_to + 1 if with_empty_active else up_to
+            self.producers.snapshots.sync_up_to(up_to)
             try:
                 self.local.flush(end, with_folder=with_empty_active)
             except FileNotFoundError:

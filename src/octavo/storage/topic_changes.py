@@ -213,9 +213,14 @@ class TopicChanges:
         return tuple(root.directory_id for root in roots)
 
     def _write(self, topics: Mapping[str, StoredTopic]) -> None:
+        """Write the file of every directory; one that is offline catches up when it is opened with the others."""
+        written = 0
         for root in self._logs.live_roots:
             with root.unless_offline():
                 write_topics(self._files, root.path, topics)
+                written += 1
+        if not written:
+            raise KafkaStorageError("all log directories are offline: what is known of topics cannot be stored")
 
 
 def _leaving(name: TopicPartition) -> str:
