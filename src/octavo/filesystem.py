@@ -239,13 +239,12 @@ def open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
     flags |= os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags, 0o644)
-    except FileNotFoundError:
-        raise
-    except OSError:  # a link, a folder and a socket have each their own
-        mode = path.stat(follow_symlinks=follow).st_mode
-        if not stat.S_ISREG(mode):
-            raise not_regular(path, mode) from None
-        raise
+    except OSError as error:  # a link, a folder and a socket have each their own
+        with contextlib.suppress(FileNotFoundError):
+            mode = path.stat(follow_symlinks=follow).st_mode
+            if not stat.S_ISREG(mode):
+                raise not_regular(path, mode) from None
+        raise error
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)

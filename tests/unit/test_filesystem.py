@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from octavo.filesystem import LocalFileSystem
+from octavo.filesystem import LocalFileSystem, is_disk_failure
 
 FILES = LocalFileSystem()
 
@@ -81,3 +82,15 @@ def test_names_renames_folders_and_times(tmp_path: Path) -> None:
     FILES.fsync_folder(tmp_path / "x")
     FILES.rmdir(tmp_path / "x" / "y")
     assert not FILES.exists(tmp_path / "x" / "y")
+
+
+def test_a_full_disk_is_not_taken_for_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be made is not there either: the first error is the one that counts."""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        LocalFileSystem().open(tmp_path / "new", create=True)
+    assert is_disk_failure(raised.value)
