@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 from octavo.errors import ScanError
+from octavo.regular_file import open_regular
 
 _SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 
@@ -21,7 +22,7 @@ UNKNOWN_SIZE = -1
 class Entry(NamedTuple):
     """A file or folder as a listing shows it. A folder's size and time are not asked for: 0.
 
-    What the system cannot look at (a link to itself, a bad disk) has `UNKNOWN_SIZE`: who opens it learns why.
+    What cannot be read (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`: whoever opens it learns why.
     """
 
     name: str
@@ -135,7 +136,7 @@ class LocalFile:
     def __init__(self, path: str) -> None:
         self._path = path
         self._descriptor = -1
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = open_regular(path)
 
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
@@ -189,7 +190,7 @@ class LocalFileSystem:
                 except OSError:
                     found.append(Entry(entry.name, UNKNOWN_SIZE, 0, False))
                     continue
-                found.append(Entry(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, False))
+                found.append(_file_entry(entry.name, status))
         return found
 
     def entry(self, path: str, /) -> Entry:
@@ -197,7 +198,7 @@ class LocalFileSystem:
         name = self.absolute(path).rpartition("/")[2]
         if stat.S_ISDIR(status.st_mode):
             return Entry(name, 0, 0, True)
-        return Entry(name, status.st_size, status.st_mtime_ns // 1_000_000, False)
+        return _file_entry(name, status)
 
     def open(self, path: str, /) -> LocalFile:
         return LocalFile(path)
@@ -207,6 +208,11 @@ class LocalFileSystem:
 
     def shown(self, path: str, /) -> str:
         return path
+
+
+def _file_entry(name: str, status: os.stat_result) -> Entry:
+    size = status.st_size if stat.S_ISREG(status.st_mode) else UNKNOWN_SIZE
+    return Entry(name, size, status.st_mtime_ns // 1_000_000, False)
 
 
 LOCAL = LocalFileSystem()

@@ -10,7 +10,7 @@ from typing import TypeVar
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segments
-from octavo.scan.location import ReadableFile
+from octavo.scan.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
 from octavo.scan.second_look import Patience
@@ -128,9 +128,10 @@ def look_at(files: PartitionFiles, patience: Patience | None = None) -> Partitio
 def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
     """The segments that a broker would have after its start: complete `.swap` files take the place of their range.
 
-    A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished.
+    A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished. What has such
+    a name and is not a file (a folder, a FIFO) is passed over.
     """
-    swaps = files.transient_segments(Transient.SWAP)
+    swaps = tuple(swap for swap in files.transient_segments(Transient.SWAP) if swap.log.size != UNKNOWN_SIZE)
     if not swaps or not files.whole:
         return files.segments
     cleaned = files.transient_segments(Transient.CLEANED)
