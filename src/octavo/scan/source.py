@@ -9,6 +9,7 @@ from typing import NamedTuple
 from octavo.errors import CorruptRecordError, ScanError
 from octavo.format.batch_summary import Summary
 from octavo.format.names import PartitionFolder
+from octavo.format.sound import BROKEN, broken
 from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.kernels.layout import Stop
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition
@@ -118,8 +119,8 @@ class Source:
 
     def _pass(self, span: _Span, chunk: Chunk, summary: Summary) -> None:
         last_offset = summary.last_offset
-        if summary.flaws or not summary.ascending:
-            sound = chunk.table[chunk.table["flaws"] == 0]
+        if summary.flaws & BROKEN or not summary.ascending:
+            sound = chunk.table[~broken(chunk.table)]
             last_offset = int(last_offsets(sound).max()) if len(sound) else -1
         span.passed_offset = max(span.passed_offset, last_offset + 1)
         self.next_offset = max(self.next_offset, last_offset + 1)
