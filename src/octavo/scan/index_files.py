@@ -66,9 +66,12 @@ def are_untrimmed(files: PartitionFiles, segment: SegmentFiles) -> bool:
 
 
 def end_unused(ends: Iterable[bool]) -> bool | None:
-    """Whether all index files of a segment end in unused entries, as a crash leaves them; None where there is none."""
+    """Whether an index file of a segment ends in unused entries, as a crash leaves it; None where there is none.
+
+    One does where a crash came between trimming the two, as a segment was closed.
+    """
     found = list(ends)
-    return all(found) if found else None
+    return any(found) if found else None
 
 
 def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:
