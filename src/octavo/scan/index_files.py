@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import FileKind
 from octavo.format.offset_index import OffsetIndex
 from octavo.format.time_index import TimeIndex
@@ -109,6 +110,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
     try:
         with location.open() as file:
             size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size
+            size = size if size <= INT32_MAX else 0  # Kafka maps an index whole: no such file is larger
             end = size if size == kind.LAYOUT.size else _used_end(file, size, kind.LAYOUT.size)
             start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
             data = memoryview(bytearray(end - start))

@@ -17,6 +17,8 @@ _SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 
 
 UNKNOWN_SIZE = -1
+# Of what is read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
+MOST_SMALL_BYTES = 256 << 20
 
 
 class Entry(NamedTuple):
@@ -103,9 +105,12 @@ class Location:
         return self.file_system.open(self.path)
 
     def read(self) -> bytes:
-        """A small file's whole content."""
+        """A small file's whole content; OSError where it is larger than any such file is."""
         with self.open() as file:
-            buffer = memoryview(bytearray(file.size()))
+            size = file.size()
+            if size > MOST_SMALL_BYTES:
+                raise OSError(errno.EFBIG, f"a file of {size} bytes, expected at most {MOST_SMALL_BYTES}", str(self))
+            buffer = memoryview(bytearray(size))
             return bytes(buffer[: read_fully(file, buffer, 0)])
 
     def __str__(self) -> str:
