@@ -112,7 +112,9 @@ def _speak_utf8(stream: object) -> None:
 
 def _say(message: Warning | str, *_: object, **__: object) -> None:
     """A warning is one sentence too."""
-    print(message, file=sys.stderr)
+    from octavo.cli.plain import plain
+
+    print(plain(str(message)), file=sys.stderr)
 
 
 def _flush() -> None:
@@ -140,7 +142,9 @@ def _fail(sentence: str, settings: Settings, code: int = 1) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"octavo: {sentence}", file=sys.stderr)
+    from octavo.cli.plain import plain
+
+    print(f"octavo: {plain(sentence)}", file=sys.stderr)
     return code
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import click
 
 from octavo.cli.app import Settings
+from octavo.cli.plain import plain, plain_json
 from octavo.errors import ConfigError
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -113,7 +114,12 @@ def coloured(text: str, colour: str) -> str:
 
 def print_json(fields: Mapping[str, object]) -> None:
     """Print one line of `--json` output."""
-    print(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
+    print(plain_json(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))))
+
+
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line of a command's result, or of what it has to say on stderr."""
+    print(plain(line), file=sys.stderr if err else sys.stdout)
 
 
 def many(number: int, one: str, several: str | None = None) -> str:
@@ -124,4 +130,4 @@ def many(number: int, one: str, several: str | None = None) -> str:
 def say_notes(notes: Iterable[object]) -> None:
     """Say on stderr what a reader found to be not as expected."""
     for note in notes:
-        print(f"octavo: {note}", file=sys.stderr)
+        echo(f"octavo: {note}", err=True)
