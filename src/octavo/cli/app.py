@@ -67,6 +67,10 @@ def _report(arguments: list[str]) -> int:
     except OSError as error:
         problem = str(error.strerror or error)
         return _fail(f"{error.filename}: {problem}" if error.filename else problem, settings)
+    except MemoryError:
+        return _fail(
+            "not enough memory for what was to be read; --max-unpacked-bytes says what a batch may take", settings
+        )
     except Exception as error:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
 

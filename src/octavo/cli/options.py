@@ -41,6 +41,29 @@ now_option = click.option(
 partition_option = click.option(
     "--partition", required=True, type=click.IntRange(min=0), metavar="P", help="The number of the partition."
 )
+
+
+def _set_unpack_limit(context: click.Context, _: click.Parameter, given: int | None) -> None:
+    """Set what all parts of the command go by, and what Spark's workers on this machine inherit."""
+    if given is None:
+        return
+    from octavo.format.compression import LIMIT_VARIABLE  # not needed to complete a command's name
+
+    before = os.environ.get(LIMIT_VARIABLE)
+    os.environ[LIMIT_VARIABLE] = str(given)
+
+    def restore() -> None:
+        os.environ.pop(LIMIT_VARIABLE)
+        if before is not None:
+            os.environ[LIMIT_VARIABLE] = before
+
+    context.call_on_close(restore)
+
+
+unpacked_option = click.option(
+    "--max-unpacked-bytes", type=click.IntRange(min=1), metavar="N", expose_value=False, callback=_set_unpack_limit,
+    help="How many bytes a compressed batch may unpack to, default 268435456; one of more counts as damaged.",
+)  # fmt: skip
 isolation_option = click.option(
     "--isolation-level", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted",
     help="Whether records of open and of aborted transactions are read; default: read_uncommitted.",

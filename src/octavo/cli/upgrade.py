@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import echo, json_option, logdirs_argument, print_json, topics_option
+from octavo.cli.options import echo, json_option, logdirs_argument, print_json, topics_option, unpacked_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
@@ -25,6 +25,7 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing; takes no lock.")
 @spark_option
 @json_option
+@unpacked_option
 def command(
     logdirs: tuple[str, ...],
     topics: tuple[str, ...],

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from octavo.cli.options import coloured, json_option, logdirs_argument, many, print_json, say_notes
+from octavo.cli.options import coloured, json_option, logdirs_argument, many, print_json, say_notes, unpacked_option
 from octavo.cli.options import command as declare
 from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
@@ -21,6 +21,7 @@ from octavo.scan.log_dirs import no_partition
 @logdirs_argument
 @spark_option
 @json_option
+@unpacked_option
 def command(logdirs: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """Check everything in LOGDIR: checksums, lengths, offsets, records, indexes, snapshots, checkpoints, names.
 

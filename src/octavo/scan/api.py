@@ -38,6 +38,7 @@ class Request:
     isolation_level: IsolationLevel
     columns: tuple[str, ...]
     split_bytes: int
+    max_unpacked_bytes: int | None
 
 
 class _Planned(NamedTuple):
@@ -61,6 +62,7 @@ def scan(
     columns: Iterable[str] | None = None,
     split_bytes: int = SPLIT_BYTES,
     on_damage: OnDamage = "raise",
+    max_unpacked_bytes: int | None = None,
 ) -> Scan:
     """A read-only view of log directories, partition folders or segment files.
 
@@ -68,7 +70,8 @@ def scan(
     "latest", "highWatermark", or a mapping from (topic, partition) to these; ends are not included. A timestamp
     (milliseconds, ISO 8601, datetime) stands for the first offset from that time on. `on_damage`: raise the error that
     a damaged batch or an unreadable file is, or "skip" it and say so in `notes`. What a crash leaves at the end of a
-    log, an incomplete batch or zeros, is no damage.
+    log, an incomplete batch or zeros, is no damage. `max_unpacked_bytes`: a compressed batch that unpacks to more is
+    damaged; 256 MiB unless the environment variable OCTAVO_MAX_UNPACKED_BYTES says otherwise.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"isolation level {isolation_level!r}, expected read_uncommitted or read_committed")
@@ -89,7 +92,9 @@ def scan(
     findings = Findings(on_damage)
     findings.damages = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
-    request = Request(bounds, isolation_level, _columns(columns), split_bytes)
+    if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
+        raise ScanError(f"max_unpacked_bytes {max_unpacked_bytes}, expected more than 0")
+    request = Request(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
     return Scan([log_dirs.partitions[name] for name in wanted], request, findings, log_dirs.notes)
 
 
@@ -152,7 +157,8 @@ class Scan:
         snapshot = look_at(files)
         transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
         offsets = resolve(request.bounds, snapshot, transactions)
-        tasks = plan_partition(snapshot, offsets, transactions, request.columns, request.split_bytes)
+        limits = request.split_bytes, request.max_unpacked_bytes
+        tasks = plan_partition(snapshot, offsets, transactions, request.columns, *limits)
         notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
         return _Planned(tasks, notes, snapshot.failure if offsets.end >= snapshot.log_end_offset else None)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
+from octavo.format.compression import unpack_limit
 from octavo.format.decoder import Decoder
 from octavo.format.record import TimestampType
 from octavo.format.sound import are_readable, flaw_of, unreadable
@@ -72,6 +73,8 @@ class TaskReader:
         """The task's records in offset order."""
         aborted = AbortedOf(task, self._findings)
         source = Source(task, self._findings)
+        for decoder in (self._plain, self._with_offsets):
+            decoder.limit = unpack_limit() if task.max_unpacked_bytes is None else task.max_unpacked_bytes
         for found in source:
             start = source.next_offset
             if all_delivered(found.summary, start, task.end_offset):
