@@ -14,6 +14,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from octavo.regular_file import skip_hole
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -46,6 +48,10 @@ class File(Protocol):
 
         From the start, since the system keeps pages of which a part is not covered, and a page may be megabytes long.
         """
+        ...
+
+    def skip_hole(self, position: int) -> int:
+        """The position itself, or one after it where all between them is known to be zeros without reading it."""
         ...
 
     def fileno(self) -> int:
@@ -190,6 +196,9 @@ class LocalFile:
     def let_go(self, length: int) -> None:
         if _CAN_ADVISE:
             os.posix_fadvise(self._descriptor, 0, length, os.POSIX_FADV_DONTNEED)
+
+    def skip_hole(self, position: int) -> int:
+        return skip_hole(self._descriptor, position)
 
     def fileno(self) -> int:
         return self._descriptor

@@ -1,10 +1,12 @@
-"""Opening files to read them, where nothing but a regular file will do: a FIFO or a device would never end."""
+"""Regular files, to be read: a FIFO or a device in the place of one would never end. Their holes need not be read."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+
+_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 
 
 def open_regular(path: str | os.PathLike[str]) -> int:
@@ -32,6 +34,17 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
     """The whole content of a regular file."""
     with open(open_regular(path), "rb") as file:
         return file.read()
+
+
+def skip_hole(descriptor: int, position: int) -> int:
+    """The position itself, or one after it where all between them is known to be zeros without reading it."""
+    if _SEEK_DATA is None:
+        return position
+    try:
+        return os.lseek(descriptor, position, _SEEK_DATA)
+    except OSError as error:
+        # ENXIO: there is no data from here on. Any other: the file system does not tell.
+        return max(os.fstat(descriptor).st_size, position) if error.errno == errno.ENXIO else position
 
 
 def _not_regular(path: str | os.PathLike[str]) -> OSError:

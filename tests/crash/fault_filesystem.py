@@ -248,6 +248,9 @@ class FaultFile:
     def let_go(self, length: int) -> None:
         assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: let go before it is synced"
 
+    def skip_hole(self, position: int) -> int:
+        return position
+
     def fileno(self) -> int:
         raise NotImplementedError("no descriptor in memory")
 

@@ -11,10 +11,7 @@ from typing import NamedTuple, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 from octavo.errors import ScanError
-from octavo.regular_file import open_regular
-
-_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
-
+from octavo.regular_file import open_regular, skip_hole
 
 UNKNOWN_SIZE = -1
 # Of what is read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
@@ -153,13 +150,7 @@ class LocalFile:
             raise OSError(error.errno, error.strerror, self._path) from None
 
     def skip_hole(self, position: int, /) -> int:
-        if _SEEK_DATA is None:
-            return position
-        try:
-            return os.lseek(self._descriptor, position, _SEEK_DATA)
-        except OSError as error:
-            # ENXIO: there is no data from here on. Any other: the file system does not tell.
-            return max(self.size(), position) if error.errno == errno.ENXIO else position
+        return skip_hole(self._descriptor, position)
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

@@ -21,9 +21,8 @@ from octavo.scan.plan import FileRange, ReadTask
 from octavo.scan.resync import next_sound_position
 from octavo.scan.root import Root
 from octavo.scan.salvage import walk_into
+from octavo.scan.second_look import Chase
 from octavo.scan.segment_log import batch_at, follow, last_offsets
-
-_LISTINGS = 5
 
 
 class SourceChunk(NamedTuple):
@@ -160,13 +159,15 @@ class Source:
 
     def _relocated(self, end_offset: int) -> Iterator[SourceChunk]:
         """The batches up to an offset from the segments that are there now."""
-        for _ in range(_LISTINGS):
+        chase = Chase()
+        while chase.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
             try:
-                yield from self._from_listing(self._listing(), end_offset)
+                yield from self._from_listing(files, end_offset)
                 return
             except FileNotFoundError:
                 continue
-        raise ScanError(f"{self.task.folder}: files went away while they were read, {_LISTINGS} times")
+        gone = f"files went away while they were read; {chase.listings} listings did not help"
+        raise ScanError(f"{self.task.folder}: {gone}")
 
     def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[SourceChunk]:
         segments = effective_segments(files)

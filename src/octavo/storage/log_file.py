@@ -149,7 +149,7 @@ class LogFile:
 
     def is_zero_from(self, position: int) -> bool:
         """Whether nothing but zeros lies behind a position."""
-        return zeros_end(self.file.pread_into, position, self.size) >= self.size
+        return zeros_end(self.file.pread_into, position, self.size, self.file.skip_hole) >= self.size
 
     def truncate_to(self, size: int) -> int:
         """Cut the file; returns how many bytes of it went."""

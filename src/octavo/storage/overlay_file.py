@@ -99,6 +99,9 @@ class OverlayFile:
     def let_go(self, length: int) -> None:
         """The files below may be read again: by the real run."""
 
+    def skip_hole(self, position: int) -> int:
+        return self._current().skip_hole(position)
+
     def fileno(self) -> int:
         return self._current().fileno()
 
