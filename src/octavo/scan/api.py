@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.errors import ScanError
+from octavo.format.names import TopicPartition
 from octavo.scan.bounds import Bounds, Offsets, resolve
 from octavo.scan.files import PartitionFiles
 from octavo.scan.findings import Findings, OnDamage
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from octavo.scan.consumer import ScanConsumer
+    from octavo.scan.followed import Reset
 
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
@@ -189,6 +193,46 @@ class Scan:
     def records(self) -> Iterator[ConsumerRecord]:
         """The records one by one, with all their fields."""
         return read_records(self._tasks, self._findings)
+
+    def consumer(
+        self,
+        group: str | None = None,
+        *,
+        auto_offset_reset: Reset = "earliest",
+        consumer_timeout_ms: float = 0,
+        max_poll_records: int = 500,
+    ) -> ScanConsumer:
+        """A consumer of the scan's partitions as they grow, without a lock; `octavo.scan.consumer` has its calls.
+
+        It begins where the scan does, with a group where that has committed, with `latest` at the end. Where records
+        before its position were deleted it goes on as `auto_offset_reset` says. Iterating ends when there has been no
+        record for so many milliseconds.
+        """
+        from octavo.scan.consumer import ScanConsumer
+        from octavo.scan.followed import Followed, Reading
+
+        if auto_offset_reset not in ("earliest", "latest", "none"):
+            raise ScanError(f"auto_offset_reset {auto_offset_reset!r}, expected earliest, latest or none")
+        request = self._request
+        is_committed = request.isolation_level == "read_committed"
+        limits = request.split_bytes, request.max_unpacked_bytes
+        reading = Reading(request.bounds, is_committed, *limits, auto_offset_reset)
+        return ScanConsumer(
+            [Followed(files, reading, self._findings) for files in self._partitions],
+            {} if group is None else self._committed(group),
+            consumer_timeout_ms=consumer_timeout_ms,
+            max_poll_records=max_poll_records,
+        )
+
+    def _committed(self, group: str) -> dict[TopicPartition, int]:
+        from octavo.scan.group_offsets import committed_offsets  # the schemas of its records take long to load
+
+        roots = dict.fromkeys(files.root.location for files in self._partitions)
+        found = open_log_dirs(roots, lambda name: name.topic == "__consumer_offsets") if roots else None
+        if found is None or not found.partitions:
+            return {}
+        request = Request(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)
+        return committed_offsets(Scan(found.partitions.values(), request, Findings("skip")), group)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()
