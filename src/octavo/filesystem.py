@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from octavo.errors import CorruptionError, NotRegularFileError
+from octavo.regular_file import skip_hole
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -234,7 +235,7 @@ def not_regular(path: Path, mode: int | None = None) -> NotRegularFileError:
     return NotRegularFileError(problem, path=str(path))
 
 
-def open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
+def _open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
     """A descriptor of a regular file; it never waits, as opening a FIFO would."""
     flags |= os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     try:
@@ -252,7 +253,6 @@ def open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
     return descriptor
 
 
-_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # macOS has none
 
 
@@ -266,7 +266,7 @@ class LocalFile:
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self._descriptor = -1
         flags = (os.O_RDONLY if read_only else os.O_RDWR) | (os.O_CREAT if create else 0)
-        self._descriptor = with_descriptor(lambda: open_regular(path, flags))
+        self._descriptor = with_descriptor(lambda: _open_regular(path, flags))
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -302,21 +302,15 @@ class LocalFile:
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
 
-    def skip_hole(self, position: int) -> int:
-        if _SEEK_DATA is None:
-            return position
-        try:
-            return os.lseek(self._descriptor, position, _SEEK_DATA)
-        except OSError as error:
-            # ENXIO: there is no data from here on. Any other: the file system does not tell.
-            return max(self.size(), position) if error.errno == errno.ENXIO else position
-
     def fsync(self) -> None:
         os.fsync(self._descriptor)
 
     def let_go(self, length: int) -> None:
         if _CAN_ADVISE:
             os.posix_fadvise(self._descriptor, 0, length, os.POSIX_FADV_DONTNEED)
+
+    def skip_hole(self, position: int) -> int:
+        return skip_hole(self._descriptor, position)
 
     def fileno(self) -> int:
         return self._descriptor
@@ -369,7 +363,7 @@ class LocalLock:
         if self._folder in _locked:
             raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
         existed = path.exists()
-        self._descriptor = with_descriptor(lambda: open_regular(path, os.O_RDWR | os.O_CREAT))
+        self._descriptor = with_descriptor(lambda: _open_regular(path, os.O_RDWR | os.O_CREAT))
         try:
             _lock_whole(self._descriptor)
         except OSError as error:
@@ -463,7 +457,7 @@ class LocalFileSystem:
         os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
 
     def read_bytes(self, path: Path) -> bytes:
-        descriptor = with_descriptor(lambda: open_regular(path, os.O_RDONLY, follow=True))
+        descriptor = with_descriptor(lambda: _open_regular(path, os.O_RDONLY, follow=True))
         with open(descriptor, "rb") as file:  # noqa: PTH123 (not a path)
             if (size := os.fstat(file.fileno()).st_size) > _MOST_BYTES:
                 raise CorruptionError(f"{size} bytes, more than such a file has", path=str(path))

@@ -112,7 +112,7 @@ def test_help_lists_every_command_and_imports_none() -> None:
         assert name in done.stdout
         assert command.summary.split()[0] in done.stdout
     assert done.stderr.strip() == (
-        "[] ['octavo.cli.app', 'octavo.cli.commands', 'octavo.cli.group', 'octavo.cli.options']"
+        "[] ['octavo.cli.app', 'octavo.cli.commands', 'octavo.cli.group', 'octavo.cli.options', 'octavo.cli.plain']"
     )
 
 

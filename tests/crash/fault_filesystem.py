@@ -247,9 +247,6 @@ class FaultFile:
     def size(self) -> int:
         return len(self._inode.content)
 
-    def skip_hole(self, position: int) -> int:
-        return position
-
     def fsync(self) -> None:
         self._filesystem.check(self._path)
         if self._filesystem.step():
@@ -258,6 +255,9 @@ class FaultFile:
 
     def let_go(self, length: int) -> None:
         assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: let go before it is synced"
+
+    def skip_hole(self, position: int) -> int:
+        return position
 
     def fileno(self) -> int:
         raise NotImplementedError("no descriptor in memory")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from pathlib import Path
 
 import pytest
 
+import octavo
+from octavo.errors import InvalidRecordError
 from octavo.filesystem import LocalFileSystem
 from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, TopicPartition
 from octavo.jobs import reindex
@@ -18,6 +21,7 @@ from octavo.scan.log_dirs import open_log_dirs
 from octavo.storage.build_index import IndexLimits, build_indexes
 from octavo.storage.topic_configs import TopicConfigs
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
+from tests.format.crafted import crafted
 from tests.golden.archives import unpack
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -158,3 +162,38 @@ def test_a_crash_at_any_step_leaves_each_index_old_or_new(folder: Path, loss: Lo
             assert after.read_bytes(log) == log.read_bytes()
             work(after)
             assert {file: after.read_bytes(file) for file in new} == new
+
+
+FORMS = {
+    "magic 3": crafted(batch(25), magic=3),
+    "-1 records": crafted(batch(25), recordsCount=-1),
+    "begins before the segment": crafted(batch(25, 2), baseOffset=19),
+    "ends before the segment": crafted(batch(25), baseOffset=19),
+    "offsets go back": crafted(batch(25), baseOffset=22),
+    "more records than offsets": crafted(batch(25), recordsCount=3),
+    "records that cannot be decoded": batch(25)[:61] + b"\xff" * 111,
+    "no timestamp": crafted(batch(25), baseTimestamp=-1, maxTimestamp=-1),
+    "unknown attributes": crafted(batch(25), attributes=0x7F00),
+    "a marker that cannot be read": crafted(batch(25), attributes=0x30, producerId=7, producerEpoch=0),
+    "wrong CRC": batch(25)[:-1] + b"x",
+    "too far, and offsets go back": crafted(batch(25), baseOffset=20 + 2**31),
+    "codec 5": crafted(batch(25), attributes=5),
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_indexes_end_where_recovery_ends_the_log(tmp_path: Path, form: str, first: bool) -> None:
+    folder, log = tmp_path / "orders-0", path(tmp_path / "orders-0", 20, FileKind.LOG)
+    before = [] if first else [batch(number) for number in range(20, 25)]
+    folder.mkdir()
+    log.write_bytes(b"".join([*before, FORMS[form], *(batch(number) for number in range(26, 40))]))
+    (built,) = reindexed(folder, write=False)
+    # Like Kafka it then fails to load the producers of a log that ends with an unreadable marker.
+    with (
+        contextlib.suppress(InvalidRecordError),
+        octavo.LogDir(tmp_path, background=False, configs={"log.index.interval.bytes": 200}),
+    ):
+        pass
+    assert built.stop_position == log.stat().st_size
+    assert [result.changed for result in reindexed(folder, write=False)] == [()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from octavo.format.batch import empty_batch, read_header
 from octavo.format.names import FileKind, TopicPartition
 from octavo.kernels.layout import Stop
 from octavo.scan.directory import read_directory
+from octavo.scan.files import FileStat, PartitionFiles
 from octavo.scan.location import locate
-from octavo.scan.partition import PartitionSnapshot, effective_segments, take_snapshot
-from octavo.scan.second_look import Patience
+from octavo.scan.partition import PartitionSnapshot, effective_segments, retrying, take_snapshot
+from octavo.scan.second_look import Chase, Patience
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -287,8 +289,31 @@ def test_a_file_that_goes_away_each_time_ends_the_search(folder: Path, monkeypat
     files = read_directory(locate(folder)).partitions[ORDERS]
     monkeypatch.setattr("octavo.scan.partition.relisted", lambda _: files)
     (folder / f"{0:020}.log").unlink()
-    with pytest.raises(ScanError, match=r"orders-0: .*\.log.* went away while it was read, 5 times"):
+    with pytest.raises(ScanError, match=r"orders-0: .*\.log.* went away while it was read; 6 listings did not help"):
         take_snapshot(files)
+
+
+def test_a_cleaner_that_never_rests_is_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time a file is gone, the next listing shows another one."""
+    write_segment(folder, 0, *TEN)
+    files = read_directory(locate(folder)).partitions[ORDERS]
+    listings = iter([replace(files, others={f"{number}": FileStat(0, 0)}) for number in range(40)])
+    monkeypatch.setattr("octavo.scan.partition.relisted", lambda _: next(listings))
+
+    def look(listed: PartitionFiles) -> str:
+        if "39" not in listed.others:
+            raise FileNotFoundError(2, "gone", "x.log")
+        return "found"
+
+    assert retrying(files, look) == "found"
+
+
+def test_a_chase_ends_by_its_deadline() -> None:
+    clock = iter([0, 10, 20, 29, 31])
+    chase = Chase(30, lambda: next(clock))
+    assert [chase.goes_on(number) for number in range(4)] == [True, True, True, False]
+    still = Chase(30, lambda: 0)
+    assert [still.goes_on("same") for _ in range(6)] == [True] * 5 + [False]
 
 
 def test_an_old_name_of_a_deleted_file_is_followed(folder: Path) -> None:

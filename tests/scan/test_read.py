@@ -22,6 +22,8 @@ from octavo.scan.arrow import read_tasks
 from octavo.scan.findings import Findings
 from octavo.scan.read import TaskReader, wanted_columns
 from octavo.scan.records import read_records
+from tests.cli.runs import octavo as octavo_command
+from tests.format.crafted import crafted
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -336,3 +338,20 @@ class TestMemory:
         tasks = octavo.scan(folder).plan()
         places = {found.column("value").buffers()[2].address for found in read_tasks(tasks, ("value",), Findings())}
         assert len(places) < 6
+
+
+@pytest.mark.parametrize("fields", [{"lastOffsetDelta": -1}, {"lastOffsetDelta": -2}, {}], ids=str)
+@pytest.mark.parametrize("attributes", [0, 4])
+def test_a_batch_of_less_than_no_records_is_damage(folder: Path, fields: dict[str, int], attributes: int) -> None:
+    """Its CRC is right; a consumer of Kafka's fails at it, too."""
+    log = write_segment(
+        folder, 0, batch(0), crafted(batch(1), recordsCount=-1, attributes=attributes, **fields), batch(2)
+    )
+    scan = octavo.scan(folder, on_damage="skip")
+    assert [record.offset for record in scan] == [0, 2]
+    assert scan.damages == 1
+    assert f"{log}: position 172: a batch at offset 1 of -1 records" in str(scan.notes[0])
+    with pytest.raises(CorruptionError, match="-1 records"):
+        octavo.scan(folder).to_table()
+    counted = octavo_command("topics", str(folder))
+    assert (counted.exit, "-1 records" in counted.stderr) == (1, True)

@@ -82,3 +82,8 @@ def test_a_batch_waits_for_enough_offsets_but_not_for_ever() -> None:
     assert must_wait(8, 9, since_last_ms=999, max_delay_ms=1000)
     assert not must_wait(8, 8, since_last_ms=0, max_delay_ms=1000)
     assert not must_wait(0, 9, since_last_ms=1000, max_delay_ms=1000)
+
+
+@pytest.mark.parametrize("number", [5, 1000, 10**9])
+def test_no_more_pieces_are_cut_than_there_are_offsets(number: int) -> None:
+    assert divide([PartitionRange(A, 7, 12)], number, None) == [PartitionRange(A, at, at + 1) for at in range(7, 12)]

@@ -112,6 +112,8 @@ def test_of_several_starting_options_one_goes_first(given: dict[str, str], limit
         ({"minPartitions": "two"}, 'minPartitions: For input string: "two"'),
         ({"maxRecordsPerPartition": "-1"}, "maxRecordsPerPartition must be positive"),
         ({"minPartitions": " 2"}, 'minPartitions: For input string: " 2"'),
+        ({"minPartitions": "999999999"}, "minPartitions is 999999999, expected at most 1000000"),
+        ({"maxUnpackedBytes": "0"}, "maxUnpackedBytes must be positive"),
         ({"minPartitions": "2147483648"}, 'minPartitions: For input string: "2147483648"'),
         ({"kafkaConsumer.pollTimeoutMs": "x"}, 'kafkaConsumer.pollTimeoutMs: For input string: "x"'),
         ({"fetchOffset.numRetries": "2147483648"}, "fetchOffset.numRetries: For input string"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, many, print_json, topic_option
+from octavo.cli.options import config_option, echo, json_option, logdirs_argument, many, print_json, topic_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
@@ -65,9 +65,9 @@ def command(
         print_json({"topic": topic, "partitions": count, "configs": after})
         return
     for name, value in after.items():
-        click.echo(f"{topic}: {name}={value} (was {before[name]})")
+        echo(f"{topic}: {name}={value} (was {before[name]})")
     if partitions is not None:
-        click.echo(f"{topic}: {many(count, 'partition')}")
+        echo(f"{topic}: {many(count, 'partition')}")
 
 
 def _check_total(total: int, topic: str, known: list[int]) -> None:

@@ -67,6 +67,10 @@ def _report(arguments: list[str]) -> int:
     except OSError as error:
         problem = str(error.strerror or error)
         return _fail(f"{error.filename}: {problem}" if error.filename else problem, settings)
+    except MemoryError:
+        return _fail(
+            "not enough memory for what was to be read; --max-unpacked-bytes says what a batch may take", settings
+        )
     except Exception as error:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
 
@@ -112,7 +116,9 @@ def _speak_utf8(stream: object) -> None:
 
 def _say(message: Warning | str, *_: object, **__: object) -> None:
     """A warning is one sentence too."""
-    print(message, file=sys.stderr)
+    from octavo.cli.plain import plain
+
+    print(plain(str(message)), file=sys.stderr)
 
 
 def _flush() -> None:
@@ -140,7 +146,9 @@ def _fail(sentence: str, settings: Settings, code: int = 1) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"octavo: {sentence}", file=sys.stderr)
+    from octavo.cli.plain import plain
+
+    print(f"octavo: {plain(sentence)}", file=sys.stderr)
     return code
 
 

@@ -6,7 +6,15 @@ import click
 
 from octavo.cli.compact_output import print_row
 from octavo.cli.options import command as declare
-from octavo.cli.options import configs_option, json_option, key_values, logdirs_argument, now_option, topic_configs
+from octavo.cli.options import (
+    configs_option,
+    json_option,
+    key_values,
+    logdirs_argument,
+    now_option,
+    topic_configs,
+    unpacked_option,
+)
 from octavo.cli.owner import owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
@@ -43,6 +51,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 )
 @spark_option
 @json_option
+@unpacked_option
 def command(
     logdirs: tuple[str, ...],
     topics: tuple[str, ...],

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
-from octavo.cli.options import print_json
+from octavo.cli.options import echo, print_json
 from octavo.jobs.compact_request import CompactedPartition
 from octavo.storage.cleaner.clean import Cleaned
 
@@ -16,13 +14,13 @@ def print_row(row: CompactedPartition, *, as_json: bool) -> None:
         return
     explanation, name = row.explanation, row.name
     if row.error is not None:
-        click.echo(f"{name}: not cleaned: {row.error}")
+        echo(f"{name}: not cleaned: {row.error}")
     elif row.cleaned is None:
-        click.echo(f"{name}: not cleaned: {explanation.verdict}")
+        echo(f"{name}: not cleaned: {explanation.verdict}")
     else:
-        click.echo(f"{name}: {_sentence(row.cleaned, row.dry_run)} ({explanation.verdict})")
+        echo(f"{name}: {_sentence(row.cleaned, row.dry_run)} ({explanation.verdict})")
     if explanation.is_compacted:
-        click.echo(f"  cannot go beyond offset {explanation.cleanable.first_uncleanable_offset}: {explanation.hold}")
+        echo(f"  cannot go beyond offset {explanation.cleanable.first_uncleanable_offset}: {explanation.hold}")
 
 
 def _sentence(cleaned: Cleaned, dry_run: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, many, path_type, print_json, say_notes
+from octavo.cli.options import config_option, echo, json_option, many, path_type, print_json, say_notes
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.errors import LogDirError, OctavoError
@@ -56,7 +55,7 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
                     copied = outcome.get()
                 except OctavoError as error:
                     problems += 1
-                    print(f"octavo: {outcome.task.topic_partition}: {error}", file=sys.stderr)
+                    echo(f"octavo: {outcome.task.topic_partition}: {error}", err=True)
                     continue
                 problems += copied.damages
                 say_notes(copied.notes)
@@ -108,4 +107,4 @@ def _print(task: CopyTask, copied: Copied, logs: LogDir, as_json: bool) -> None:
         return
     offsets = f"from offset {copied.start_offset} to {log.log_end_offset}"
     found = f"{many(copied.batches, 'batch', 'batches')}, {copied.size} bytes, {offsets}"
-    click.echo(f"{name}: {found}; {many(len(log.segments), 'segment')}")
+    echo(f"{name}: {found}; {many(len(log.segments), 'segment')}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, print_json, topic_option
+from octavo.cli.options import config_option, echo, json_option, logdirs_argument, print_json, topic_option
 from octavo.cli.owner import Terms, owned
 from octavo.errors import TopicExistsError
 from octavo.format import kafka_uuid
@@ -39,7 +39,7 @@ def command(
         except TopicExistsError:
             if not if_not_exists:
                 raise
-            click.echo(f"octavo: topic {topic} is there already", err=True)
+            echo(f"octavo: topic {topic} is there already", err=True)
             return
         folders = [str(logs.log(topic, partition).folder) for partition in logs.topics[topic]]
         if as_json:
@@ -47,4 +47,4 @@ def command(
             print_json({"topic": topic, "topicId": text, "partitions": len(folders), "folders": folders})
             return
         for folder in folders:
-            click.echo(folder)
+            echo(folder)

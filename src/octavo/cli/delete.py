@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, many, print_json
+from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, owned
 from octavo.jobs.listing import check_topics, known_topics
 
@@ -31,4 +31,4 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, 
             if as_json:
                 print_json({"topic": topic, "partitions": partitions})
             else:
-                click.echo(f"{topic}: deleted, {many(len(partitions), 'partition')}")
+                echo(f"{topic}: deleted, {many(len(partitions), 'partition')}")

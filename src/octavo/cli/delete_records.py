@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, path_type, print_json
+from octavo.cli.options import echo, json_option, logdirs_argument, path_type, print_json
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.errors import KafkaError, OctavoError
 from octavo.format.names import TopicPartition
@@ -58,12 +58,12 @@ def command(
                 start = logs.log(*name).delete_records(first_kept)
             except KafkaError as error:
                 failed += 1
-                click.echo(f"octavo: {name}: {error}", err=True)
+                echo(f"octavo: {name}: {error}", err=True)
                 continue
             if as_json:
                 print_json({"topic": name.topic, "partition": name.partition, "logStartOffset": start})
             else:
-                click.echo(f"{name}: starts at offset {start}")
+                echo(f"{name}: starts at offset {start}")
     return 1 if failed else 0
 
 

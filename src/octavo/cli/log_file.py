@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from types import TracebackType
 from typing import Self
 
 from octavo.errors import CorruptionError
 from octavo.kernels.layout import MAX_FILE_BYTES
+from octavo.regular_file import open_regular
 
 
 class LogFile:
@@ -17,12 +16,8 @@ class LogFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._descriptor = os.open(path, os.O_RDONLY)
-        status = os.fstat(self._descriptor)
-        self.size = status.st_size
-        if stat.S_ISDIR(status.st_mode):
-            self.close()
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        self._descriptor = open_regular(path)
+        self.size = os.fstat(self._descriptor).st_size
         if self.size > MAX_FILE_BYTES:
             self.close()
             raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed", path=path)

@@ -11,6 +11,7 @@ from typing import TypeVar
 import click
 
 from octavo.cli.app import Settings
+from octavo.cli.plain import plain, plain_json
 from octavo.errors import ConfigError
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -40,6 +41,29 @@ now_option = click.option(
 partition_option = click.option(
     "--partition", required=True, type=click.IntRange(min=0), metavar="P", help="The number of the partition."
 )
+
+
+def _set_unpack_limit(context: click.Context, _: click.Parameter, given: int | None) -> None:
+    """Set what all parts of the command go by, and what Spark's workers on this machine inherit."""
+    if given is None:
+        return
+    from octavo.format.compression import LIMIT_VARIABLE  # not needed to complete a command's name
+
+    before = os.environ.get(LIMIT_VARIABLE)
+    os.environ[LIMIT_VARIABLE] = str(given)
+
+    def restore() -> None:
+        os.environ.pop(LIMIT_VARIABLE)
+        if before is not None:
+            os.environ[LIMIT_VARIABLE] = before
+
+    context.call_on_close(restore)
+
+
+unpacked_option = click.option(
+    "--max-unpacked-bytes", type=click.IntRange(min=1), metavar="N", expose_value=False, callback=_set_unpack_limit,
+    help="How many bytes a compressed batch may unpack to, default 268435456; one of more counts as damaged.",
+)  # fmt: skip
 isolation_option = click.option(
     "--isolation-level", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted",
     help="Whether records of open and of aborted transactions are read; default: read_uncommitted.",
@@ -113,7 +137,12 @@ def coloured(text: str, colour: str) -> str:
 
 def print_json(fields: Mapping[str, object]) -> None:
     """Print one line of `--json` output."""
-    print(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))
+    print(plain_json(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))))
+
+
+def echo(line: str, *, err: bool = False) -> None:
+    """Print a line of a command's result, or of what it has to say on stderr."""
+    print(plain(line), file=sys.stderr if err else sys.stdout)
 
 
 def many(number: int, one: str, several: str | None = None) -> str:
@@ -124,4 +153,4 @@ def many(number: int, one: str, several: str | None = None) -> str:
 def say_notes(notes: Iterable[object]) -> None:
     """Say on stderr what a reader found to be not as expected."""
     for note in notes:
-        print(f"octavo: {note}", file=sys.stderr)
+        echo(f"octavo: {note}", err=True)

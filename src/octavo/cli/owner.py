@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
+from octavo.cli.options import echo
 from octavo.cli.progress import progress_bar
 from octavo.format.names import TopicPartition
 from octavo.jobs import owner
@@ -35,7 +36,7 @@ def say_recoveries(logs: LogDir, *, dry_run: bool = False) -> None:
     """Say on stderr what opening the directories had to cut, or would have."""
     for name, log in logs.logs.items():
         for line in cuts(name, log, dry_run=dry_run):
-            print(f"octavo: {line}", file=sys.stderr)
+            echo(f"octavo: {line}", err=True)
 
 
 def cuts(name: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:

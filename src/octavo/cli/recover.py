@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, many, print_json
+from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Terms, cuts, owned
 from octavo.format.names import FolderState, PartitionFolder
 from octavo.storage.log_dir import LogDir
@@ -49,10 +48,10 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
         if not as_json:
             for path in swept:
                 removed = "would be removed" if dry_run else "removed"
-                click.echo(f"{path}: {removed}: it was staged by a writer that died")
-            click.echo(_summary(found, dry_run=dry_run))
+                echo(f"{path}: {removed}: it was staged by a writer that died")
+            echo(_summary(found, dry_run=dry_run))
         for folder, error in sorted(logs.unreadable.items()):
-            print(f"octavo: {folder}: not recovered: {error}", file=sys.stderr)
+            echo(f"octavo: {folder}: not recovered: {error}", err=True)
     return 1 if logs.unreadable else 0
 
 
@@ -66,10 +65,10 @@ def _sweep(logs: LogDir) -> list[Path]:
 def _say(log: PartitionLog, *, dry_run: bool) -> None:
     name = log.folder.name
     for line in cuts(name, log, dry_run=dry_run):
-        click.echo(line)
+        echo(line)
     state = PartitionFolder.parse(name).state
     if state in _UNSERVED:
-        click.echo(f"{name}: {_UNSERVED[state]}: kept, but no broker serves it")
+        echo(f"{name}: {_UNSERVED[state]}: kept, but no broker serves it")
 
 
 def _fields(log: PartitionLog) -> dict[str, object]:

@@ -8,7 +8,16 @@ from typing import NamedTuple
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, json_option, logdirs_argument, many, now_option, print_json, topics_option
+from octavo.cli.options import (
+    config_option,
+    echo,
+    json_option,
+    logdirs_argument,
+    many,
+    now_option,
+    print_json,
+    topics_option,
+)
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.format.names import TopicPartition
 from octavo.jobs.listing import check_topics, known_topics
@@ -58,7 +67,7 @@ def command(
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)
     if not as_json:
-        click.echo(f"{many(gone, 'segment')} of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
+        echo(f"{many(gone, 'segment')} of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
 
 
 def _rows(logs: LogDir, *, dry_run: bool) -> Iterator[_Row]:
@@ -73,7 +82,7 @@ def _print(row: _Row, *, as_json: bool, dry_run: bool) -> None:
     if not as_json:
         fate = "stays" if not row.goes else "would go" if dry_run else "went"
         reason = f"{verdict.reason}: {verdict.detail}" if row.goes else verdict.detail
-        click.echo(f"{name}: segment {verdict.base_offset}, {row.size} bytes, {fate}: {reason}")
+        echo(f"{name}: segment {verdict.base_offset}, {row.size} bytes, {fate}: {reason}")
         return
     print_json(
         {

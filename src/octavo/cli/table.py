@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from octavo.cli.plain import plain
+
 _GAP = "  "
 _NARROWEST = 12
 _LEAST_TEXT = 24
@@ -24,7 +26,7 @@ class Column(NamedTuple):
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under their columns' names. The first column is text, and is cut where all else is not enough."""
-    cells = [[column.name for column in columns], *rows]
+    cells = [[column.name for column in columns], *([plain(cell) for cell in row] for row in rows)]
     widths = [max(len(row[slot]) for row in cells) for slot in range(len(columns))]
     kept = list(range(len(columns)))
     if sys.stdout.isatty():
@@ -45,13 +47,14 @@ def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterat
 
     On a terminal the texts go on below, where the line ends, and columns that leave them no room are cut there.
     """
-    *plain, last = texts
+    start = plain(start)
+    *several, last = map(plain, texts)
     if not sys.stdout.isatty():
-        yield (start + "; ".join([text for text in plain if text] + ([style(last)] if last else []))).rstrip()
+        yield (start + "; ".join([text for text in several if text] + ([style(last)] if last else []))).rstrip()
         return
     width = shutil.get_terminal_size().columns
     indent = len(start) if width - len(start) >= _LEAST_TEXT else _INDENT
-    lines = [line for text in plain for line in textwrap.wrap(text, max(width - indent, _LEAST_TEXT))]
+    lines = [line for text in several for line in textwrap.wrap(text, max(width - indent, _LEAST_TEXT))]
     lines += [style(line) for line in textwrap.wrap(last, max(width - indent, _LEAST_TEXT))]
     if indent == len(start) and lines:
         start += lines.pop(0)

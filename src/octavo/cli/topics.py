@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option
+from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option, unpacked_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.cli.table import Column, print_table
@@ -38,6 +38,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 @topics_option
 @spark_option
 @json_option
+@unpacked_option
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """List the partitions of LOGDIR with exact counts of what a client can read.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, partition_option, print_json, topic_option
+from octavo.cli.options import echo, json_option, logdirs_argument, partition_option, print_json, topic_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.format.names import TopicPartition
 from octavo.jobs.listing import check_topics
@@ -44,6 +44,6 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
             )
         elif cut or log.log_end_offset != end:
             verb = "would end" if dry_run else "ends"
-            click.echo(f"{name}: {verb} at offset {log.log_end_offset}, was {end}; {cut} bytes cut")
+            echo(f"{name}: {verb} at offset {log.log_end_offset}, was {end}; {cut} bytes cut")
         else:
-            click.echo(f"{name}: ends at offset {end}; nothing to cut")
+            echo(f"{name}: ends at offset {end}; nothing to cut")

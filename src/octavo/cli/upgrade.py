@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, print_json, topics_option
+from octavo.cli.options import echo, json_option, logdirs_argument, print_json, topics_option, unpacked_option
 from octavo.cli.owner import Terms, owned, say_recoveries
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
@@ -25,6 +25,7 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing; takes no lock.")
 @spark_option
 @json_option
+@unpacked_option
 def command(
     logdirs: tuple[str, ...],
     topics: tuple[str, ...],
@@ -77,10 +78,10 @@ def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
             }
         )
     elif done.error is not None:
-        click.echo(f"{name}: stays as it is: {done.error}")
+        echo(f"{name}: stays as it is: {done.error}")
     elif not changed:
-        click.echo(f"{name}: nothing to change")
+        echo(f"{name}: nothing to change")
     else:
         verb = "would be" if dry_run else "were"
         sizes = f"{before} bytes before, {after} after"
-        click.echo(f"{name}: {batches} batches in {len(changed)} segments {verb} written anew: {sizes}")
+        echo(f"{name}: {batches} batches in {len(changed)} segments {verb} written anew: {sizes}")

@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from octavo.cli.options import coloured, json_option, logdirs_argument, many, print_json, say_notes
+from octavo.cli.options import coloured, json_option, logdirs_argument, many, print_json, say_notes, unpacked_option
 from octavo.cli.options import command as declare
+from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.jobs.verify.finding import Finding, Severity
@@ -20,6 +21,7 @@ from octavo.scan.log_dirs import no_partition
 @logdirs_argument
 @spark_option
 @json_option
+@unpacked_option
 def command(logdirs: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """Check everything in LOGDIR: checksums, lengths, offsets, records, indexes, snapshots, checkpoints, names.
 
@@ -48,7 +50,8 @@ def _print(finding: Finding, as_json: bool) -> None:
         return
     place = finding.path if finding.position is None else f"{finding.path}, position {finding.position}"
     colour = "red" if finding.severity is Severity.PROBLEM else "yellow"
-    click.echo(f"{coloured(finding.severity, colour)}: {place}: {finding.problem}: {finding.detail}")
+    found = plain(f"{place}: {finding.problem}: {finding.detail}")
+    click.echo(f"{coloured(finding.severity, colour)}: {found}")
 
 
 def _fields(summary: Summary) -> dict[str, object]:

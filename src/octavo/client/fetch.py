@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptRecordError
+from octavo.format.batch_summary import summarize
 from octavo.format.decoder import Decoder
 from octavo.format.names import TopicPartition
+from octavo.format.sound import are_readable, unreadable
 from octavo.format.walker import walk
-from octavo.kernels.layout import TRANSACTIONAL, Flaw
+from octavo.kernels.layout import TRANSACTIONAL
 from octavo.scan.read import Filling
 from octavo.scan.records import ConsumerRecord, records_of
 from octavo.scan.rows import AbortedRanges, delivered, timestamp_types
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import Isolation, aborted_transactions
-
-_DAMAGED = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT | Flaw.UNKNOWN_MAGIC)
 
 
 class FetchForm(NamedTuple):
@@ -67,7 +67,9 @@ def fetch_all(
 
 def _sound(name: TopicPartition, table: NDArray[np.void]) -> NDArray[np.void]:
     """The batches before the first that is damaged; where that is the first, it is an error."""
-    damaged = np.flatnonzero(table["flaws"] & _DAMAGED)
+    if are_readable(summarize(table)):
+        return table
+    damaged = np.flatnonzero(unreadable(table))
     if not len(damaged):
         return table
     if damaged[0] > 0:

@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo import kernels
 from octavo.errors import CorruptRecordError, EncodingError
-from octavo.format.compression import DEFAULT_LIMIT, Codec, compress
+from octavo.format.compression import Codec, compress
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
 from octavo.format.problems import crc_mismatch
@@ -162,7 +162,7 @@ def empty_batch(header: BatchHeader) -> bytes:
 
 
 def decode_batch(
-    data: Buffer, position: int = 0, *, stored_timestamps: bool = False, limit: int = DEFAULT_LIMIT
+    data: Buffer, position: int = 0, *, stored_timestamps: bool = False, limit: int | None = None
 ) -> tuple[BatchHeader, list[Record]]:
     """The batch (or v0/v1 message) at `position`, its CRC checked.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptRecordError, EncodingError, InvalidRecordError, UnsupportedCompressionTypeError
 from octavo.format.batch import BatchTraits, build_columns, check_records
-from octavo.format.compression import DEFAULT_LIMIT, Codec
+from octavo.format.compression import Codec
 from octavo.format.decoder import Decoder
 from octavo.format.header import BatchHeader
 from octavo.format.message_set import encode_message_set
@@ -42,7 +42,7 @@ class Appending:
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH
 
 
-def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: int = DEFAULT_LIMIT) -> bytes:
+def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: int | None = None) -> bytes:
     """The batches for a consumer that knows no magic above `to_magic`, who asked for `first_offset`.
 
     What has no place below v2 is lost: headers, the producer's fields, leader epochs, whole control batches; below v1
@@ -59,7 +59,7 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
     )
 
 
-def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, *, limit: int = DEFAULT_LIMIT) -> bytes:
+def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, *, limit: int | None = None) -> bytes:
     """The v0 or v1 message set of a produce request as the leader appends it in magic `to_magic`.
 
     To v2 the whole set becomes one batch. v0's records get the timestamp -1 with CreateTime.
@@ -77,7 +77,7 @@ def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, 
     return _build(_numbered(records, appending.first_offset), to_magic, codec, appending)
 
 
-def rewrite_as_v2(data: Buffer, *, limit: int = DEFAULT_LIMIT) -> bytes:
+def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
     """The same log in v2 alone: each v0 or v1 message, or wrapper, becomes a batch of its own with the same offsets.
 
     So rewrites the cleaner of Kafka 4 what it keeps. v0's records get the timestamp -1 with CreateTime, whatever the

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.errors import CorruptionError
-from octavo.format.compression import DEFAULT_LIMIT, Scratch, unpacker
+from octavo.errors import CorruptionError, DecompressionLimitError
+from octavo.format.compression import Scratch, beyond, unpack_limit, unpacker
 from octavo.format.message_set import wrapped_value
 from octavo.format.problems import problem_of, unreadable
 from octavo.kernels import layout
@@ -29,23 +29,22 @@ TARGET_BYTES = 2 << 20
 # Compressed batches are decoded by about so many, or so many unpacked bytes, while these are still in the CPU's cache.
 UNPACK_BYTES = 256 << 10
 UNPACK_BATCHES = 64
+_MOST_UNPACKED = MAX_COLUMN_BYTES - TARGET_BYTES - UNPACK_BYTES
 _PACKED_FIELDS = itemgetter(*map(list(layout.BATCH_COLUMNS).index, ("position", "size", "attributes", "count")))
 
 
 class Decoder:
     """Turns batches into columns, which it owns and fills anew with each call. Not thread-safe: one a thread.
 
-    `limit` bounds what one batch may unpack to; what a column can hold bounds it too. The CRCs of batches and outer
-    messages are the walk's business (a reader may want to see a damaged batch); those of the messages inside a
-    wrapper are checked here.
+    `limit` bounds what one batch may unpack to (`unpack_limit()` unless it is given); what a column can hold bounds it
+    too. The CRCs of batches and outer messages are the business of the walk (a reader may want to see a damaged batch);
+    those of the messages inside a wrapper are checked here.
     """
 
-    def __init__(
-        self, columns: Column = Column.ALL, *, limit: int = DEFAULT_LIMIT, check_inner_crc: bool = True
-    ) -> None:
+    def __init__(self, columns: Column = Column.ALL, *, limit: int | None = None, check_inner_crc: bool = True) -> None:
         self.columns = RecordColumns.empty(0, 0, columns=columns)
         self._wanted = int(columns)
-        self._limit = min(limit, MAX_COLUMN_BYTES - TARGET_BYTES - UNPACK_BYTES)
+        self.limit = unpack_limit() if limit is None else limit
         self._check_inner_crc = check_inner_crc
         self._scratch = Scratch()
         self._filled_bytes = 0
@@ -148,7 +147,9 @@ class Decoder:
         """Unpack view[start:end] into the scratch behind `at`; returns where it ends there."""
         try:
             unpack = unpacker(attributes & layout.CODEC_MASK, magic)
-            return unpack(view[start:end], self._scratch, at, magic=magic, limit=self._limit)
+            return unpack(view[start:end], self._scratch, at, magic=magic, limit=min(self.limit, _MOST_UNPACKED))
+        except DecompressionLimitError as error:
+            raise beyond(error, self.limit).at(position=start) from None
         except CorruptionError as error:
             raise error.at(position=start + (error.position or 0)) from None
 

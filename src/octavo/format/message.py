@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 
 from octavo.errors import CorruptRecordError, InvalidRecordError
-from octavo.format.compression import DEFAULT_LIMIT, decompress
+from octavo.format.compression import decompress
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
 from octavo.kernels.integers import signed64
@@ -116,7 +116,7 @@ class Message:
         return bytes(self.entry[start : start + size])
 
 
-def read_messages(entry: memoryview, *, limit: int = DEFAULT_LIMIT) -> Iterator[Message]:
+def read_messages(entry: memoryview, *, limit: int | None = None) -> Iterator[Message]:
     """The message of a log entry, or those that it wraps, with their absolute offsets."""
     wrapper = Message(entry)
     if not wrapper.codec_id:
@@ -134,7 +134,7 @@ def read_messages(entry: memoryview, *, limit: int = DEFAULT_LIMIT) -> Iterator[
         yield message
 
 
-def unpack(wrapper: Message, *, limit: int = DEFAULT_LIMIT) -> memoryview:
+def unpack(wrapper: Message, *, limit: int | None = None) -> memoryview:
     """The message set that a compressed message wraps."""
     if wrapper.magic not in (0, 1):
         raise InvalidRecordError(f"a compressed message of magic {wrapper.magic}, expected 0 or 1")

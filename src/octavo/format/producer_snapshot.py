@@ -81,6 +81,15 @@ def decode_table(data: Buffer) -> NDArray[np.void]:
     return ENTRY.view(entries[: count * ENTRY.size])
 
 
+def is_torn(data: Buffer) -> bool:
+    """Whether a snapshot ends before the last of the entries that it announces, as a write that was cut short does."""
+    content = memoryview(data).cast("B")
+    if len(content) < HEADER.size:
+        return True
+    _, _, count = HEADER.unpack_from(content)
+    return bool(count > (len(content) - HEADER.size) // ENTRY.size)
+
+
 def encode(producers: Iterable[ProducerEntry]) -> bytes:
     """The file's bytes."""
     return _framed(b"".join(ENTRY.pack(*producer) for producer in producers))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.errors import ScanError
+from octavo.format.names import TopicPartition
 from octavo.scan.bounds import Bounds, Offsets, resolve
 from octavo.scan.files import PartitionFiles
 from octavo.scan.findings import Findings, OnDamage
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from octavo.scan.consumer import ScanConsumer
+    from octavo.scan.followed import Reset
+
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 
@@ -38,6 +42,7 @@ class Request:
     isolation_level: IsolationLevel
     columns: tuple[str, ...]
     split_bytes: int
+    max_unpacked_bytes: int | None
 
 
 class _Planned(NamedTuple):
@@ -61,6 +66,7 @@ def scan(
     columns: Iterable[str] | None = None,
     split_bytes: int = SPLIT_BYTES,
     on_damage: OnDamage = "raise",
+    max_unpacked_bytes: int | None = None,
 ) -> Scan:
     """A read-only view of log directories, partition folders or segment files.
 
@@ -68,7 +74,8 @@ def scan(
     "latest", "highWatermark", or a mapping from (topic, partition) to these; ends are not included. A timestamp
     (milliseconds, ISO 8601, datetime) stands for the first offset from that time on. `on_damage`: raise the error that
     a damaged batch or an unreadable file is, or "skip" it and say so in `notes`. What a crash leaves at the end of a
-    log, an incomplete batch or zeros, is no damage.
+    log, an incomplete batch or zeros, is no damage. `max_unpacked_bytes`: a compressed batch that unpacks to more is
+    damaged; 256 MiB unless the environment variable OCTAVO_MAX_UNPACKED_BYTES says otherwise.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"isolation level {isolation_level!r}, expected read_uncommitted or read_committed")
@@ -89,7 +96,9 @@ def scan(
     findings = Findings(on_damage)
     findings.damages = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
-    request = Request(bounds, isolation_level, _columns(columns), split_bytes)
+    if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
+        raise ScanError(f"max_unpacked_bytes {max_unpacked_bytes}, expected more than 0")
+    request = Request(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
     return Scan([log_dirs.partitions[name] for name in wanted], request, findings, log_dirs.notes)
 
 
@@ -152,7 +161,8 @@ class Scan:
         snapshot = look_at(files)
         transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
         offsets = resolve(request.bounds, snapshot, transactions)
-        tasks = plan_partition(snapshot, offsets, transactions, request.columns, request.split_bytes)
+        limits = request.split_bytes, request.max_unpacked_bytes
+        tasks = plan_partition(snapshot, offsets, transactions, request.columns, *limits)
         notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
         return _Planned(tasks, notes, snapshot.failure if offsets.end >= snapshot.log_end_offset else None)
 
@@ -183,6 +193,46 @@ class Scan:
     def records(self) -> Iterator[ConsumerRecord]:
         """The records one by one, with all their fields."""
         return read_records(self._tasks, self._findings)
+
+    def consumer(
+        self,
+        group: str | None = None,
+        *,
+        auto_offset_reset: Reset = "earliest",
+        consumer_timeout_ms: float = 0,
+        max_poll_records: int = 500,
+    ) -> ScanConsumer:
+        """A consumer of the scan's partitions as they grow, without a lock; `octavo.scan.consumer` has its calls.
+
+        It begins where the scan does, with a group where that has committed, with `latest` at the end. Where records
+        before its position were deleted it goes on as `auto_offset_reset` says. Iterating ends when there has been no
+        record for so many milliseconds.
+        """
+        from octavo.scan.consumer import ScanConsumer
+        from octavo.scan.followed import Followed, Reading
+
+        if auto_offset_reset not in ("earliest", "latest", "none"):
+            raise ScanError(f"auto_offset_reset {auto_offset_reset!r}, expected earliest, latest or none")
+        request = self._request
+        is_committed = request.isolation_level == "read_committed"
+        limits = request.split_bytes, request.max_unpacked_bytes
+        reading = Reading(request.bounds, is_committed, *limits, auto_offset_reset)
+        return ScanConsumer(
+            [Followed(files, reading, self._findings) for files in self._partitions],
+            {} if group is None else self._committed(group),
+            consumer_timeout_ms=consumer_timeout_ms,
+            max_poll_records=max_poll_records,
+        )
+
+    def _committed(self, group: str) -> dict[TopicPartition, int]:
+        from octavo.scan.group_offsets import committed_offsets  # the schemas of its records take long to load
+
+        roots = dict.fromkeys(files.root.location for files in self._partitions)
+        found = open_log_dirs(roots, lambda name: name.topic == "__consumer_offsets") if roots else None
+        if found is None or not found.partitions:
+            return {}
+        request = Request(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)
+        return committed_offsets(Scan(found.partitions.values(), request, Findings("skip")), group)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()

@@ -17,6 +17,7 @@ from octavo.format.names import (
     TopicPartition,
     Transient,
 )
+from octavo.scan.location import UNKNOWN_SIZE
 from octavo.scan.small_files import read_small
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FileStat(NamedTuple):
-    """What a listing says of a file."""
+    """What a listing says of a file; a folder that has a file's name has `UNKNOWN_SIZE`."""
 
     size: int
     mtime_ms: int
@@ -100,8 +101,9 @@ def from_entries(root: Root, location: Location, folder: PartitionFolder, entrie
     snapshots: dict[int, FileStat] = {}
     others: dict[str, FileStat] = {}
     for entry in entries:
-        file, stat = SegmentFile.parse(entry.name), FileStat(entry.size, entry.mtime_ms)
-        if file is None or entry.is_folder or file.transient:
+        file = SegmentFile.parse(entry.name)
+        stat = FileStat(UNKNOWN_SIZE if entry.is_folder else entry.size, entry.mtime_ms)
+        if file is None or file.transient:
             others[entry.name] = stat
         elif file.kind is FileKind.PRODUCER_SNAPSHOT:
             snapshots[file.base_offset] = stat

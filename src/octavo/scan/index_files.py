@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import FileKind
 from octavo.format.offset_index import OffsetIndex
 from octavo.format.time_index import TimeIndex
@@ -65,9 +66,12 @@ def are_untrimmed(files: PartitionFiles, segment: SegmentFiles) -> bool:
 
 
 def end_unused(ends: Iterable[bool]) -> bool | None:
-    """Whether all index files of a segment end in unused entries, as a crash leaves them; None where there is none."""
+    """Whether an index file of a segment ends in unused entries, as a crash leaves it; None where there is none.
+
+    One does where a crash came between trimming the two, as a segment was closed.
+    """
     found = list(ends)
-    return all(found) if found else None
+    return any(found) if found else None
 
 
 def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:
@@ -100,6 +104,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
     try:
         with location.open() as file:
             size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size
+            size = size if size <= INT32_MAX else 0  # Kafka maps an index whole: no such file is larger
             end = size if size == kind.LAYOUT.size else _used_end(file, size, kind.LAYOUT.size)
             start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
             data = memoryview(bytearray(end - start))

@@ -11,17 +11,17 @@ from typing import NamedTuple, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
 from octavo.errors import ScanError
-
-_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
-
+from octavo.regular_file import open_regular, skip_hole
 
 UNKNOWN_SIZE = -1
+# Of what is read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
+MOST_SMALL_BYTES = 256 << 20
 
 
 class Entry(NamedTuple):
     """A file or folder as a listing shows it. A folder's size and time are not asked for: 0.
 
-    What the system cannot look at (a link to itself, a bad disk) has `UNKNOWN_SIZE`: who opens it learns why.
+    What cannot be read (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`: whoever opens it learns why.
     """
 
     name: str
@@ -102,9 +102,12 @@ class Location:
         return self.file_system.open(self.path)
 
     def read(self) -> bytes:
-        """A small file's whole content."""
+        """A small file's whole content; OSError where it is larger than any such file is."""
         with self.open() as file:
-            buffer = memoryview(bytearray(file.size()))
+            size = file.size()
+            if size > MOST_SMALL_BYTES:
+                raise OSError(errno.EFBIG, f"a file of {size} bytes, expected at most {MOST_SMALL_BYTES}", str(self))
+            buffer = memoryview(bytearray(size))
             return bytes(buffer[: read_fully(file, buffer, 0)])
 
     def __str__(self) -> str:
@@ -135,7 +138,7 @@ class LocalFile:
     def __init__(self, path: str) -> None:
         self._path = path
         self._descriptor = -1
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = open_regular(path)
 
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
@@ -147,13 +150,7 @@ class LocalFile:
             raise OSError(error.errno, error.strerror, self._path) from None
 
     def skip_hole(self, position: int, /) -> int:
-        if _SEEK_DATA is None:
-            return position
-        try:
-            return os.lseek(self._descriptor, position, _SEEK_DATA)
-        except OSError as error:
-            # ENXIO: there is no data from here on. Any other: the file system does not tell.
-            return max(self.size(), position) if error.errno == errno.ENXIO else position
+        return skip_hole(self._descriptor, position)
 
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
@@ -189,7 +186,7 @@ class LocalFileSystem:
                 except OSError:
                     found.append(Entry(entry.name, UNKNOWN_SIZE, 0, False))
                     continue
-                found.append(Entry(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, False))
+                found.append(_file_entry(entry.name, status))
         return found
 
     def entry(self, path: str, /) -> Entry:
@@ -197,7 +194,7 @@ class LocalFileSystem:
         name = self.absolute(path).rpartition("/")[2]
         if stat.S_ISDIR(status.st_mode):
             return Entry(name, 0, 0, True)
-        return Entry(name, status.st_size, status.st_mtime_ns // 1_000_000, False)
+        return _file_entry(name, status)
 
     def open(self, path: str, /) -> LocalFile:
         return LocalFile(path)
@@ -207,6 +204,11 @@ class LocalFileSystem:
 
     def shown(self, path: str, /) -> str:
         return path
+
+
+def _file_entry(name: str, status: os.stat_result) -> Entry:
+    size = status.st_size if stat.S_ISREG(status.st_mode) else UNKNOWN_SIZE
+    return Entry(name, size, status.st_mtime_ns // 1_000_000, False)
 
 
 LOCAL = LocalFileSystem()

@@ -15,6 +15,7 @@ from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
 from octavo.format.names import FileKind
 from octavo.format.offset_index import OffsetPosition
+from octavo.format.sound import unreadable
 from octavo.format.time_index import ENTRY as TIME_ENTRY
 from octavo.format.time_index import TimestampOffset
 from octavo.kernels.layout import NO_TIMESTAMP, Column
@@ -191,7 +192,7 @@ class _Search:
         for chunk in walk_past(log, start, end, self._segment.base_offset, passed.see_gap):
             table = chunk.table
             times = table["max_timestamp"]
-            wanted = (table["flaws"] == 0) & (last_offsets(table) >= self._start_offset)
+            wanted = ~unreadable(table) & (last_offsets(table) >= self._start_offset)
             wanted &= times == timestamp if exactly else times >= timestamp
             for number in np.flatnonzero(wanted):
                 row = table[number]

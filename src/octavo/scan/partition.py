@@ -10,14 +10,13 @@ from typing import TypeVar
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition, read_segments
-from octavo.scan.location import ReadableFile
+from octavo.scan.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scan.notes import Note
 from octavo.scan.root import Root
-from octavo.scan.second_look import Patience
+from octavo.scan.second_look import Chase, Patience
 from octavo.scan.tail import Tail, read_tail
 
-# How often a listing is taken anew when files of the last one are gone: a broker deletes many at once, but seldom.
-_LISTINGS = 5
+_COMMITS = 5  # that may come in between, before what was found is taken as it is
 
 Value = TypeVar("Value")
 
@@ -69,15 +68,15 @@ def take_snapshot(files: PartitionFiles, patience: Patience | None = None) -> Pa
 
 def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:
     """What `look` finds, with a new listing each time when a listed file is gone."""
-    for _ in range(_LISTINGS - 1):
+    chase = Chase()
+    while True:
         try:
             return look(files)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
             files = relisted(files)
-    try:
-        return look(files)
-    except FileNotFoundError as error:
-        raise ScanError(f"{files.location}: {error.filename} went away while it was read, {_LISTINGS} times") from error
+            if not chase.goes_on((files.segments, files.others)):
+                gone = f"{error.filename} went away while it was read; {chase.listings} listings did not help"
+                raise ScanError(f"{files.location}: {gone}") from error
 
 
 def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value:
@@ -86,7 +85,7 @@ def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value
     It is told whether it looks again, and has to list anew.
     """
     found, roots = look(False)
-    for _ in range(_LISTINGS - 1):
+    for _ in range(_COMMITS - 1):
         moved = [root.has_committed() for root in roots]
         if not any(moved):
             break
@@ -128,9 +127,10 @@ def look_at(files: PartitionFiles, patience: Patience | None = None) -> Partitio
 def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
     """The segments that a broker would have after its start: complete `.swap` files take the place of their range.
 
-    A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished.
+    A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished. What has such
+    a name and is not a file (a folder, a FIFO) is passed over.
     """
-    swaps = files.transient_segments(Transient.SWAP)
+    swaps = tuple(swap for swap in files.transient_segments(Transient.SWAP) if swap.log.size != UNKNOWN_SIZE)
     if not swaps or not files.whole:
         return files.segments
     cleaned = files.transient_segments(Transient.CLEANED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from octavo.format.sound import unreadable
 from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.scan.location import Location
 from octavo.scan.notes import Note
@@ -24,7 +25,7 @@ class Passed:
     def see(self, chunk: Chunk, rows: int) -> None:
         """The first rows of a chunk were passed."""
         table = chunk.table[:rows]
-        flawed = table["flaws"] != 0
+        flawed = unreadable(table)
         before = np.flatnonzero(~flawed & (table["base_offset"] <= self._offset))
         if len(before):
             self._found.clear()

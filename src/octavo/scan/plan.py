@@ -52,6 +52,7 @@ class ReadTask:
     columns: tuple[str, ...]
     # None: `aborted` has all. Else an index may be missing, and the log is to be asked, up to this offset at most.
     replay_end: int | None = None
+    max_unpacked_bytes: int | None = None  # what a batch may unpack to; None: the usual
 
     @property
     def size(self) -> int:
@@ -65,6 +66,7 @@ def plan_partition(
     transactions: Transactions | None,
     columns: tuple[str, ...],
     split_bytes: int = SPLIT_BYTES,
+    max_unpacked_bytes: int | None = None,
 ) -> list[ReadTask]:
     """The tasks for these offsets of a partition, each of about `split_bytes`; with transactions, read_committed."""
     if offsets.start >= offsets.end:
@@ -81,7 +83,7 @@ def plan_partition(
         left_out = tuple(aborted[slot] for slot in overlapping.tolist())
         replay_end = transactions.last_stable_offset if transactions and start < transactions.unindexed_below else None
         place = snapshot.files.location, *snapshot.topic_partition
-        tasks.append(ReadTask(*place, start, end, tuple(group), left_out, columns, replay_end))
+        tasks.append(ReadTask(*place, start, end, tuple(group), left_out, columns, replay_end, max_unpacked_bytes))
     return tasks
 
 

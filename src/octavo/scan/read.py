@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.errors import CorruptionError
+from octavo.format.compression import unpack_limit
 from octavo.format.decoder import Decoder
 from octavo.format.record import TimestampType
+from octavo.format.sound import are_readable, flaw_of, unreadable
 from octavo.kernels.columns import RecordColumns
-from octavo.kernels.layout import Column, Flaw
+from octavo.kernels.layout import Column
 from octavo.scan.aborted import AbortedOf
 from octavo.scan.findings import Findings
 from octavo.scan.plan import ReadTask
@@ -71,6 +73,8 @@ class TaskReader:
         """The task's records in offset order."""
         aborted = AbortedOf(task, self._findings)
         source = Source(task, self._findings)
+        for decoder in (self._plain, self._with_offsets):
+            decoder.limit = unpack_limit() if task.max_unpacked_bytes is None else task.max_unpacked_bytes
         for found in source:
             start = source.next_offset
             if all_delivered(found.summary, start, task.end_offset):
@@ -104,18 +108,19 @@ class TaskReader:
 
 
 def sound_batches(found: SourceChunk, start: int, end: int, findings: Findings) -> NDArray[np.void]:
-    """The batches without a flaw; of a flawed one among those that are wanted the findings are told."""
+    """The batches that can be read; of another one among those that are wanted the findings are told."""
     table = found.chunk.table
-    if not found.summary.flaws:
+    if are_readable(found.summary):
         return table
-    sound: NDArray[np.void] = table[table["flaws"] == 0]
-    for slot in np.flatnonzero(table["flaws"]).tolist():
+    unsound = unreadable(table)
+    sound: NDArray[np.void] = table[~unsound]
+    for slot in np.flatnonzero(unsound).tolist():
         behind = int(np.searchsorted(sound["position"], table[slot]["position"]))
         is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
         is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
         if not is_before and not is_beyond:
             position = found.chunk.file_position + int(table[slot]["position"])
-            findings.damage(_flaw(table[slot]).at(position=position, path=str(found.location)))
+            findings.damage(flaw_of(table[slot]).at(position=position, path=str(found.location)))
     return sound
 
 
@@ -134,13 +139,3 @@ def _bounds(columns: RecordColumns, start: int, end: int) -> tuple[int, int]:
     offsets = columns.offset[: columns.rows]
     first, last = np.searchsorted(offsets, [start, end]).tolist()
     return first, last
-
-
-def _flaw(row: np.void) -> CorruptionError:
-    flaws = Flaw(int(row["flaws"]))
-    offset = int(row["base_offset"])
-    if flaws & Flaw.UNKNOWN_MAGIC:
-        return CorruptRecordError(f"a batch of magic {row['magic']} at offset {offset}, expected 0, 1 or 2")
-    if flaws & Flaw.TOO_SHORT:
-        return CorruptRecordError(f"a batch of {row['size']} bytes at offset {offset}, too short for its header")
-    return CorruptRecordError(f"a batch at offset {offset} whose CRC is not the stored {row['crc']}")

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from octavo.format.control import ControlType
 from octavo.format.marker_table import decode_markers
+from octavo.format.sound import unreadable
 from octavo.format.txn_index import AbortedTxn
 from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL
 
@@ -44,7 +45,7 @@ def transactional(table: NDArray[np.void]) -> NDArray[np.void]:
     """The sound batches of transactions, and their markers."""
     if not len(table) or not np.bitwise_or.reduce(table["attributes"]) & TRANSACTIONAL:
         return table[:0]
-    wanted = (table["flaws"] == 0) & (table["magic"] >= 2) & (table["attributes"] & TRANSACTIONAL != 0)
+    wanted = ~unreadable(table) & (table["magic"] >= 2) & (table["attributes"] & TRANSACTIONAL != 0)
     rows: NDArray[np.void] = table[wanted & (table["producer_id"] > NO_PRODUCER_ID)]
     return rows
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from octavo.format.batch_summary import Summary, summarize
+from octavo.format.sound import BROKEN, broken
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import Stop
 from octavo.scan.location import ReadableFile
@@ -56,7 +57,7 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iter
         start, resumed = resumed, None
         for chunk in walk_file(log, start, end):
             summary = summarize(chunk.table)
-            for row in _doubtful_rows(chunk) if summary.flaws else ():
+            for row in _doubtful_rows(chunk) if summary.flaws & BROKEN else ():
                 position = chunk.file_position + int(chunk.table[row]["position"])
                 claimed = position + int(chunk.table[row]["size"])
                 lowest = _next_offset(chunk, row, next_offset)
@@ -73,7 +74,7 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iter
 
 def _doubtful_rows(chunk: Chunk) -> list[int]:
     """The damaged batches whose length need not be right: the next batch does not begin with the next offset."""
-    flawed = np.flatnonzero(chunk.table["flaws"])
+    flawed = np.flatnonzero(broken(chunk.table))
     following = np.append(chunk.table["base_offset"][1:], -1)
     rows: list[int] = flawed[following[flawed] != last_offsets(chunk.table)[flawed] + 1].tolist()
     return rows
@@ -81,12 +82,12 @@ def _doubtful_rows(chunk: Chunk) -> list[int]:
 
 def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
     """The offset behind the last sound one of the first batches of a chunk."""
-    sound = np.flatnonzero(chunk.table["flaws"][:rows] == 0)
+    sound = np.flatnonzero(~broken(chunk.table[:rows]))
     return int(last_offsets(chunk.table[sound[-1:]])[0]) + 1 if len(sound) else next_offset
 
 
 def _next_offset_behind(chunk: Chunk, summary: Summary, next_offset: int) -> int:
     """The same for a whole chunk."""
-    if summary.flaws or not len(chunk.table):
+    if summary.flaws & BROKEN or not len(chunk.table):
         return _next_offset(chunk, len(chunk.table), next_offset)
     return summary.last_offset + 1

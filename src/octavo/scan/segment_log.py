@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
+from octavo.format.sound import broken
 from octavo.format.walker import CHUNK_BYTES, Chunk, walk, walk_chunks
 from octavo.kernels.layout import CODEC_MASK, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Column
 from octavo.scan.location import ReadableFile, read_fully
@@ -74,7 +75,7 @@ def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
     if read_fully(file, data, position) < size:
         return None
     found = walk(data)
-    if len(found.table) != 1 or found.table[0]["flaws"]:
+    if len(found.table) != 1 or broken(found.table)[0]:
         return None
     row = found.table[0]
     last_offset = int(row["base_offset"]) + int(row["last_offset_delta"])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from octavo.errors import CorruptRecordError, ScanError
 from octavo.format.batch_summary import Summary
 from octavo.format.names import PartitionFolder
+from octavo.format.sound import BROKEN, broken
 from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.kernels.layout import Stop
 from octavo.scan.files import PartitionFiles, SegmentFiles, read_partition
@@ -20,9 +21,8 @@ from octavo.scan.plan import FileRange, ReadTask
 from octavo.scan.resync import next_sound_position
 from octavo.scan.root import Root
 from octavo.scan.salvage import walk_into
+from octavo.scan.second_look import Chase
 from octavo.scan.segment_log import batch_at, follow, last_offsets
-
-_LISTINGS = 5
 
 
 class SourceChunk(NamedTuple):
@@ -118,8 +118,8 @@ class Source:
 
     def _pass(self, span: _Span, chunk: Chunk, summary: Summary) -> None:
         last_offset = summary.last_offset
-        if summary.flaws or not summary.ascending:
-            sound = chunk.table[chunk.table["flaws"] == 0]
+        if summary.flaws & BROKEN or not summary.ascending:
+            sound = chunk.table[~broken(chunk.table)]
             last_offset = int(last_offsets(sound).max()) if len(sound) else -1
         span.passed_offset = max(span.passed_offset, last_offset + 1)
         self.next_offset = max(self.next_offset, last_offset + 1)
@@ -159,13 +159,15 @@ class Source:
 
     def _relocated(self, end_offset: int) -> Iterator[SourceChunk]:
         """The batches up to an offset from the segments that are there now."""
-        for _ in range(_LISTINGS):
+        chase = Chase()
+        while chase.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
             try:
-                yield from self._from_listing(self._listing(), end_offset)
+                yield from self._from_listing(files, end_offset)
                 return
             except FileNotFoundError:
                 continue
-        raise ScanError(f"{self.task.folder}: files went away while they were read, {_LISTINGS} times")
+        gone = f"files went away while they were read; {chase.listings} listings did not help"
+        raise ScanError(f"{self.task.folder}: {gone}")
 
     def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[SourceChunk]:
         segments = effective_segments(files)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.sound import broken
 from octavo.format.time_index import TimestampOffset
 from octavo.format.walker import STOP_TEXTS
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
@@ -82,7 +83,7 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
     next_offset, position, damaged, stop = base_offset, start, 0, Stop.END
     largest = TimestampOffset(NO_TIMESTAMP, base_offset)
     for chunk in walk_past(log, start, size, base_offset):
-        sound = np.flatnonzero(chunk.table["flaws"] == 0)
+        sound = np.flatnonzero(~broken(chunk.table))
         if len(sound):
             last = chunk.table[sound[-1]]
             next_offset = int(last_offsets(chunk.table[sound[-1:]])[0]) + 1

@@ -6,6 +6,7 @@ import numpy as np
 
 from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
+from octavo.format.sound import unreadable
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import CONTROL, Column
 from octavo.scan.index_files import hint_for, read_time_index
@@ -60,7 +61,7 @@ def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: l
 def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: int) -> tuple[int, int | None]:
     """How many batches were looked at, and the offset of the record in the last of them; None: it is in none."""
     table = chunk.table
-    late = (table["flaws"] == 0) & (table["max_timestamp"] >= timestamp) & (last_offsets(table) >= start)
+    late = ~unreadable(table) & (table["max_timestamp"] >= timestamp) & (last_offsets(table) >= start)
     late &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)
     for row in np.flatnonzero(late).tolist():
         try:

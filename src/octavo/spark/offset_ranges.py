@@ -55,9 +55,9 @@ def _share(size: int, total: int, number: int) -> int:
 
 
 def _pieces(part: PartitionRange, number: int) -> list[PartitionRange]:
-    """Equal pieces; what does not divide goes to the last ones."""
+    """Equal pieces, no more than there are offsets; what does not divide goes to the last ones."""
     pieces, start = [], part.start
-    for left in range(number, 0, -1):
+    for left in range(min(number, part.size), 0, -1):
         end = start + (part.end - start) // left
         if end > start:
             pieces.append(PartitionRange(part.name, start, end))

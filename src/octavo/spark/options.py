@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
+from octavo.format.compression import DEFAULT_LIMIT
+
 Scope = Literal["batch", "stream", "both"]
 
 PARTITION_BYTES = 128 << 20
@@ -81,6 +83,13 @@ SOURCE_OPTIONS = (
     Option("maxRecordsPerPartition", "", "both", "split offset ranges of more offsets than that"),
     Option(
         "partitionBytes", str(PARTITION_BYTES), "both", "the bytes of log that a Spark task reads at most", ours=True
+    ),
+    Option(
+        "maxUnpackedBytes",
+        str(DEFAULT_LIMIT),
+        "both",
+        "what a compressed batch may unpack to; one of more counts as damaged",
+        ours=True,
     ),
     Option("includeHeaders", "false", "both", "the column headers"),
     Option(

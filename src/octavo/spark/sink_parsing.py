@@ -17,7 +17,7 @@ from octavo.scan.location import local_path
 from octavo.spark.sink_option_table import SINK_OPTIONS
 from octavo.spark.sink_options import SinkOptions
 from octavo.spark.source_options import paths_of
-from octavo.spark.values import boolean, duration_ms, integer, positive
+from octavo.spark.values import boolean, count, integer, wait_ms
 from octavo.storage.staging.destinations import NewTopics
 
 _USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
@@ -51,7 +51,7 @@ def parse_options(given: Mapping[str, str]) -> SinkOptions:
         BatchSettings(producer.batch_size, producer.codec, producer.level),
         producer.partitioner_ignore_keys,
         _new_topics(options),
-        duration_ms("lockTimeout", options.get("lockTimeout", "60s")) / 1000,
+        wait_ms("lockTimeout", options.get("lockTimeout", "60s")) / 1000,
         options.get("txnAppId"),
         version,
         options.get("checkpointLocation"),
@@ -76,7 +76,7 @@ def _new_topics(options: Mapping[str, str]) -> NewTopics:
     LogConfig.of(configs)  # refuses what is wrong
     return NewTopics(
         create=boolean("autoCreateTopics", options.get("autoCreateTopics", "true")),
-        partitions=positive("partitions", options["partitions"]) if "partitions" in options else default,
+        partitions=count("partitions", options["partitions"], "partitions") if "partitions" in options else default,
         configs=configs,
     )
 

@@ -16,7 +16,7 @@ from octavo.spark.options import PARTITION_BYTES
 from octavo.spark.schema import columns_of, schema_of
 from octavo.spark.stream_options import check_trigger_limits
 from octavo.spark.subscription import Subscription
-from octavo.spark.values import INT32, INT64, boolean, integer, positive
+from octavo.spark.values import INT32, INT64, boolean, count, integer, positive
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -61,6 +61,7 @@ class SourceOptions:
     fail_on_data_loss: bool
     on_no_match: OnNoMatch
     splitting: Splitting
+    max_unpacked_bytes: int | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -79,10 +80,11 @@ class SourceOptions:
             _boolean(options, "failOnDataLoss", True),
             _on_no_match(options),
             Splitting(
-                _positive(options, "minPartitions", INT32),
+                count("minPartitions", options["minPartitions"], "tasks") if "minPartitions" in options else None,
                 _positive(options, "maxRecordsPerPartition"),
                 _positive(options, "partitionBytes") or PARTITION_BYTES,
             ),
+            _positive(options, "maxUnpackedBytes"),
         )
 
     def schema(self) -> StructType:

@@ -47,6 +47,7 @@ def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOption
             view.transactions,
             options.columns,
             options.splitting.partition_bytes,
+            options.max_unpacked_bytes,
         ),
     )
 

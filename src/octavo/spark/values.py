@@ -22,6 +22,7 @@ _MICROSECONDS = {
     "h": 3600 * 10**6,
     "d": 86_400 * 10**6,
 }
+MOST = 1_000_000
 INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
 
 
@@ -37,6 +38,14 @@ def positive(name: str, text: str, numbers: range = INT64) -> int:
     number = integer(name, text, numbers)
     if number <= 0:
         raise ConfigError(f"{name} must be positive, and is {number}")
+    return number
+
+
+def count(name: str, text: str, what: str) -> int:
+    """A whole number above 0 of things that are made one by one: not more than anybody can use."""
+    number = positive(name, text, INT32)
+    if number > MOST:
+        raise ConfigError(f"{name} is {number}, expected at most {MOST}: nobody can use so many {what}")
     return number
 
 
@@ -56,6 +65,14 @@ def duration_ms(name: str, text: str) -> int:
         expected = "expected a number with s, m or min, h, d, ms, us, as in 50s, 100ms or 250us"
         raise ConfigError(f"{name}: Failed to parse time string: {text}, {expected}")
     return int(match[1]) * unit // 1000
+
+
+def wait_ms(name: str, text: str) -> int:
+    """A time to wait: not below 0."""
+    found = duration_ms(name, text)
+    if found < 0:
+        raise ConfigError(f"{name} is {text}, expected 0s or more")
+    return found
 
 
 def partitions(text: str) -> frozenset[TopicPartition]:

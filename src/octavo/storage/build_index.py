@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from octavo import kernels
 from octavo.filesystem import FileSystem
 from octavo.format import offset_index, time_index
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.marker_table import decode_markers
+from octavo.format.sound import sound_part, up_to_marker
 from octavo.format.time_index import TimestampOffset, takes
-from octavo.format.walker import STOP_TEXTS, Chunk
-from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
+from octavo.format.walker import Chunk
+from octavo.kernels.layout import CONTROL, INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.log_file import LogFile
-
-_INT32_MAX = 2**31 - 1
 
 
 class IndexLimits(NamedTuple):
@@ -37,11 +38,11 @@ class BuiltIndexes(NamedTuple):
 
 
 def build_indexes(filesystem: FileSystem, log: Path, base_offset: int, limits: IndexLimits) -> BuiltIndexes:
-    """The entries of all batches before the first damaged one, and the time index's closing entry."""
+    """The entries of all batches that recovery would keep, and the time index's closing entry."""
     builder = _Builder(base_offset, limits)
     position, problem = 0, None
     for chunk in LogFile(filesystem, log).chunks(check_crc=True):
-        table, problem = _sound(chunk, base_offset)
+        table, problem = _indexable(chunk, base_offset)
         if len(table):
             builder.add(table, position)
             position += int(table["size"].sum(dtype=np.int64))
@@ -86,12 +87,15 @@ class _Builder:
         return bytes(self._times) + closing
 
 
-def _sound(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
-    """The batches before the first that is damaged or outside the segment's offsets, and what is wrong there."""
-    table = chunk.table
-    last = table["base_offset"] + table["last_offset_delta"]
-    broken = (table["flaws"] != 0) | (table["base_offset"] < base_offset) | (last - base_offset > _INT32_MAX)
-    if broken.any():
-        row = int(np.flatnonzero(broken)[0])
-        return table[:row], f"the batch at offset {table[row]['base_offset']} is damaged, or not of this segment"
-    return table, None if chunk.stop is None else STOP_TEXTS.get(chunk.stop)
+def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
+    """The batches before the one at which recovery would end the segment, or split it, and what is wrong there."""
+    table, found, problem = sound_part(chunk, base_offset)
+    if found.attributes & CONTROL:
+        _, rows, damage = decode_markers(chunk.data, table)
+        if damage is not None:
+            table, problem = up_to_marker(table, rows, damage)
+    far = np.flatnonzero(table["base_offset"] + table["last_offset_delta"] - base_offset > INT32_MAX)
+    if len(far):
+        offset = int(table[far[0]]["base_offset"])
+        return table[: far[0]], f"offset {offset} is too far from the segment's first: recovery splits such a segment"
+    return table, problem

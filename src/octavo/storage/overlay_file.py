@@ -93,14 +93,14 @@ class OverlayFile:
     def size(self) -> int:
         return self._content.size()
 
-    def skip_hole(self, position: int) -> int:
-        return self._current().skip_hole(position)
-
     def fsync(self) -> None:
         """Nothing outlives a dry run."""
 
     def let_go(self, length: int) -> None:
         """The files below may be read again: by the real run."""
+
+    def skip_hole(self, position: int) -> int:
+        return self._current().skip_hole(position)
 
     def fileno(self) -> int:
         return self._current().fileno()

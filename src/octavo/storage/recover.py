@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from octavo.format.batch_summary import Summary, summarize
-from octavo.format.entry_layout import INT32_MAX
-from octavo.format.walker import STOP_TEXTS, Chunk
-from octavo.kernels.layout import Flaw, Stop
+from octavo.format.batch_summary import summarize
+from octavo.format.sound import sound_part, up_to_marker
+from octavo.format.walker import STOP_TEXTS
+from octavo.kernels.layout import Stop
 from octavo.storage.epochs import LeaderEpochs
 from octavo.storage.producer_state import ProducerStateManager
 from octavo.storage.segment import Segment
 
-_BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
 # More than readers take at once: nothing is decoded that the CPU's cache should still hold, and fewer calls are made.
 _CHUNK_BYTES = 8 << 20
 
@@ -48,7 +44,7 @@ def check_segment(segment: Segment, progress: Progress = no_progress) -> Checked
     """Check every batch from the first on. Nothing changes, so that segments can be checked side by side."""
     end_position, problem = 0, None
     for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES, check_crc=True):
-        _, found, problem = _sound(chunk, segment.base_offset)
+        _, found, problem = sound_part(chunk, segment.base_offset)
         end_position += found.end
         progress(found.end)
         if problem is not None:
@@ -76,15 +72,14 @@ def recover_segment(
     progress = progress if checked is None else no_progress  # the check has told all
     end = None if checked is None else checked.end_position
     for chunk in segment.files.log.chunks(end=end, chunk_bytes=_CHUNK_BYTES, check_crc=checked is None):
-        table, found, problem = _sound(chunk, segment.base_offset)
+        table, found, problem = sound_part(chunk, segment.base_offset)
         if len(table):
             if not found.ascending:
                 segment.check_offset(int((table["base_offset"] + table["last_offset_delta"]).max()))
             segment.check_offset(found.last_offset)
             replay = producers.replay(chunk.data, table, found)
             if replay.damage is not None:
-                # Kafka notices such a marker only when it has counted its batch as sound.
-                table, problem = table[: replay.rows + 1], replay.damage.problem
+                table, problem = up_to_marker(table, replay.rows, replay.damage)
                 found = summarize(table)
             segment.index(table, valid)
             if not epochs.is_continued(found):
@@ -105,53 +100,8 @@ def recover_segment(
     return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None)
 
 
-class _Sound(NamedTuple):
-    """The batches of a chunk before the first broken one, and what breaks there; None where the chunk is whole."""
-
-    table: NDArray[np.void]
-    found: Summary  # `end` is how many bytes they have: a chunk begins with a batch
-    problem: str | None
-
-
-def _sound(chunk: Chunk, base_offset: int) -> _Sound:
-    """The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too.
-
-    (Kafka does not start on such a log. Offsets that go back within the segment stay: `decisions/0013-crashes.md`.)
-    """
-    table, found = chunk.table, summarize(chunk.table)
-    is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & _BROKEN
-    if not is_ordinary or found.last_offset - base_offset > INT32_MAX:
-        broken = np.flatnonzero((table["flaws"] & _BROKEN != 0) | _is_elsewhere(table, base_offset))
-        if len(broken):
-            table = table[: broken[0]]
-            return _Sound(table, summarize(table), _flaw(chunk.table[broken[0]], base_offset))
-    return _Sound(table, found, None if chunk.stop is None else STOP_TEXTS.get(chunk.stop))
-
-
 def _explained(problem: str | None, segment: Segment, position: int) -> str | None:
     """What ends a segment: bytes that are no batch may be room that nothing was written to."""
     if problem == STOP_TEXTS[Stop.SIZE_TOO_SMALL] and segment.files.log.is_zero_from(position):
         return "zeros of a preallocated file"
     return problem
-
-
-def _flaw(batch: np.void, base_offset: int) -> str:
-    if batch["flaws"] & _BROKEN:
-        flaw = "its CRC is wrong" if batch["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
-    else:
-        flaw = f"not of the segment with base offset {base_offset}"
-    return f"batch with base offset {batch['base_offset']}: {flaw}"
-
-
-def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
-    """Which batches lie before the segment, or so far behind its base offset that no index entry can name them.
-
-    The latter may be right, in a segment that is to be split, as long as offsets only go up.
-    """
-    last_offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
-    found: NDArray[np.bool_] = last_offsets < base_offset
-    far = last_offsets - base_offset > INT32_MAX
-    if far.any():
-        lowest_from = np.minimum.accumulate(last_offsets[::-1])[::-1]
-        found |= far & (lowest_from < last_offsets)
-    return found

@@ -224,8 +224,9 @@ def test_a_file_that_cannot_be_read_ends_no_other_check(logs: Path, name: str, m
 
 
 def test_a_folder_with_the_name_of_a_segments_file(logs: Path) -> None:
+    (logs / "orders-0" / f"{5:020}.index").mkdir()
     (logs / "orders-0" / f"{7:020}.log").mkdir()
-    assert problems(logs) == [(f"{7:020}.log", Problem.NAME)]
+    assert problems(logs) == [(f"{5:020}.index", Problem.NAME), (f"{7:020}.log", Problem.UNREADABLE_FILE)]
 
 
 def test_places_of_every_kind(logs: Path) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import octavo
+from octavo.format import producer_snapshot
 from octavo.format.message_set import encode_message_set
 from octavo.format.names import FileKind
+from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import Problem, Severity
 from tests.jobs.verify.verified import findings_of, flipped, shown
@@ -167,3 +169,97 @@ def test_without_timestamps_there_is_nothing_to_find_by_time(folder: Path) -> No
     write_segment(folder, 1, batch(1, timestamp=-1))
     path(folder, 0, FileKind.TIME_INDEX).unlink()
     assert findings_of(folder.parent) == []
+
+
+def test_a_last_segment_that_was_opened_again_and_appended_to_names_an_older_time(folder: Path) -> None:
+    """A stop had trimmed its indexes; an append makes room for entries only when one is due."""
+    write_segment(folder, 0, *BATCHES)
+    log = path(folder, 0, FileKind.LOG)
+    log.write_bytes(log.read_bytes() + batch(10, timestamp=9000))
+    points = folder.parent / "recovery-point-offset-checkpoint"
+    points.write_text("0\n1\norders 0 10\n")
+    (found,) = shown(findings_of(folder.parent))
+    assert found[0::2] == (TIMES, Problem.MISSING_ENTRY)
+    assert found[3] is INFO
+    points.write_text("0\n1\norders 0 11\n")  # all of it was flushed: nobody will make the index again
+    (found,) = shown(findings_of(folder.parent))
+    assert found[3] is PROBLEM
+    points.write_text("0\n1\nother 0 11\n")  # made since the file was written
+    (found,) = shown(findings_of(folder.parent))
+    assert found[3] is INFO
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    (found,) = shown(findings_of(folder.parent))
+    assert found[3] is PROBLEM
+
+
+@pytest.mark.parametrize("tail", [batch(11)[:-9], bytes(70)])
+def test_a_torn_end_behind_what_was_not_flushed_is_info(folder: Path, tail: bytes) -> None:
+    write_segment(folder, 0, *BATCHES, tail=tail)
+    points = folder.parent / "recovery-point-offset-checkpoint"
+    points.write_text("0\n1\norders 0 8\n")
+    assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
+    points.write_text("0\n1\norders 0 10\n")
+    assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
+
+
+@pytest.mark.parametrize("trimmed", [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX])
+@pytest.mark.parametrize("rolled", [False, True])
+def test_a_roll_that_was_killed_between_two_steps_is_info(folder: Path, trimmed: FileKind, rolled: bool) -> None:
+    write_segment(folder, 0, *BATCHES)
+    content = path(folder, 0, trimmed).read_bytes()
+    write_segment(folder, 0, *BATCHES, closed=False, tail=bytes(100))
+    path(folder, 0, trimmed).write_bytes(content)
+    if rolled:
+        path(folder, 10, FileKind.LOG).touch()
+    found = shown(findings_of(folder.parent))
+    assert {problem for _, _, problem, _ in found} == {Problem.ZERO_ENTRIES, Problem.ZEROS}
+    assert all(severity is INFO for *_, severity in found)
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    assert all(severity is PROBLEM for *_, severity in shown(findings_of(folder.parent)))
+
+
+def test_a_preallocated_log_that_was_just_made_is_info(folder: Path) -> None:
+    """Where the disk is full there is not even an index beside it."""
+    write_segment(folder, 0, *BATCHES)
+    path(folder, 10, FileKind.LOG).write_bytes(bytes(4096))
+    name = f"{10:020}.log"
+    assert shown(findings_of(folder.parent)) == [(name, 0, Problem.ZEROS, INFO)]
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    assert shown(findings_of(folder.parent)) == [(name, 0, Problem.ZEROS, PROBLEM)]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", producer_snapshot.encode([ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1)])[:-3]], ids=len
+)
+def test_the_newest_snapshot_may_be_torn_after_a_crash(folder: Path, content: bytes) -> None:
+    write_segment(folder, 0, *BATCHES)
+    newest, older = (path(folder, offset, FileKind.PRODUCER_SNAPSHOT) for offset in (10, 9))
+    points = folder.parent / "recovery-point-offset-checkpoint"
+    points.write_text("0\n1\norders 0 8\n")
+    for name in (newest, older):
+        name.write_bytes(content)
+    assert [(name, severity) for name, _, _, severity in shown(findings_of(folder.parent))] == [
+        (older.name, PROBLEM),
+        (newest.name, INFO),
+    ]
+    older.unlink()
+    newest.write_bytes(bytes([0, 1, *range(4), 0, 0, 0, 0]))  # of its full length, but with a wrong CRC
+    assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
+    newest.write_bytes(content)
+    (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
+
+
+def test_indexes_whose_log_is_on_its_way_out_are_info(folder: Path) -> None:
+    """A deletion that was killed between two renames."""
+    write_segment(folder, 0, *BATCHES)
+    write_segment(folder, 10, batch(10))
+    log = path(folder, 0, FileKind.LOG)
+    log.rename(log.with_name(f"{log.name}.deleted"))
+    assert shown(findings_of(folder.parent)) == [
+        (f"{LOG}.deleted", None, Problem.ON_ITS_WAY_OUT, INFO),
+        (INDEX, None, Problem.MISSING_FILE, INFO),
+        (TIMES, None, Problem.MISSING_FILE, INFO),
+    ]
+    log.with_name(f"{log.name}.deleted").unlink()
+    assert all(severity is PROBLEM for *_, severity in shown(findings_of(folder.parent)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from octavo.format.control import ControlType, EndTransactionMarker, build_marke
 from octavo.format.names import FileKind
 from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.txn_index import AbortedTxn
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import MOST_FINDINGS, Problem, Severity
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -229,3 +230,43 @@ def test_what_brokers_wrote_of_a_producer_after_its_marker(tmp_path: Path, entry
     write_segment(folder, 0, data(0, 1), later)
     write_snapshot(folder, 2, entry)
     assert findings_of(folder) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_open_at_a_marker_is_found_as_by_looking_at_all_before_it(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    entries, last = [], 0
+    for producer_id in range(40):
+        last += draw.randrange(1, 4)
+        first = draw.randrange(last)
+        entries.append(AbortedTxn(producer_id, first, last, draw.randrange(last + 2)))
+    expected = set()
+    for slot, entry in enumerate(entries):
+        for before in reversed(entries[:slot]):
+            if before.last_offset < entry.first_offset:
+                break
+            if before.last_stable_offset > entry.first_offset:
+                expected.add(f"last stable offset {before.last_stable_offset} at the marker {before.last_offset}")
+                break
+    write_segment(tmp_path / "orders-0", 0, batch(last + 1))
+    write_aborted(tmp_path / "orders-0", entries)
+    details = [found.detail for found in findings_of(tmp_path) if "begun before the" in found.detail]
+    assert {detail.partition("begun before the ")[2] for detail in details} == expected
+
+
+def test_of_a_damaged_index_so_many_findings_are_told_and_the_rest_is_counted(folder: Path) -> None:
+    """All entries overlap: looking at each pair of them would take minutes."""
+    path(folder, 0, FileKind.TXN_INDEX).write_bytes(bytes(34 * 20_000))
+    found = [line for line in findings_of(folder) if line.path.endswith(TXNINDEX)]
+    assert len(found) == MOST_FINDINGS + 1
+    assert (found[-1].problem, found[-1].detail) == (Problem.MORE, "19002 more findings in this file")
+
+
+@pytest.mark.parametrize("kind", ["txnindex", "snapshot", "index", "timeindex"])
+def test_a_file_larger_than_any_of_its_kind_is_not_read(folder: Path, kind: str) -> None:
+    file = folder / f"{0:020}.{kind}"
+    with file.open("wb") as opened:
+        opened.truncate(8 << 30)
+    (found,) = [line for line in findings_of(folder) if line.path == str(file)]
+    assert found.problem is Problem.UNREADABLE_FILE
+    assert "8589934592 bytes, expected at most" in found.detail

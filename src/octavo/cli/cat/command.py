@@ -11,7 +11,7 @@ from octavo.cli.cat.options import cat_options
 from octavo.cli.cat.output import given_path, is_folder, is_replaceable, opened, place_around
 from octavo.cli.cat.text import write_text
 from octavo.cli.options import command as declare
-from octavo.cli.options import logdirs_argument
+from octavo.cli.options import echo, logdirs_argument
 from octavo.cli.runner import SparkCommand, job_runner
 from octavo.jobs.export import Form
 from octavo.scan.api import IsolationLevel, Scan, scan
@@ -97,5 +97,5 @@ def _write(records: Scan, sink: BinaryIO, form: TextForm | Form, shown: str, lim
 def _say_notes(records: Scan, said: int) -> int:
     notes = records.notes
     for note in notes[said:]:
-        print(f"octavo: {note}", file=sys.stderr)
+        echo(f"octavo: {note}", err=True)
     return len(notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.cat.text import SHOWN
-from octavo.cli.options import Function, isolation_option, offset_or, path_type
+from octavo.cli.options import Function, isolation_option, offset_or, path_type, unpacked_option
 from octavo.cli.runner import spark_option
 from octavo.errors import ScanError
 from octavo.scan.timestamps import to_milliseconds
@@ -61,6 +61,7 @@ _OPTIONS = (
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
         help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',
     ),
+    unpacked_option,
     spark_option,
 )  # fmt: skip
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from json.encoder import encode_basestring
 from typing import BinaryIO
 
+from octavo.cli.plain import plain_csv, plain_json
 from octavo.scan.records import ConsumerRecord
 
 # Turns a key or value into JSON; null is not among them.
@@ -39,16 +40,16 @@ def write_text(
     records: Iterable[ConsumerRecord], sink: BinaryIO, form: str, shown: str, *, with_header: bool = True
 ) -> None:
     """Write the records as lines of a form: json, csv (with the line of names first) or raw."""
-    lines: Iterator[bytes]
     if form == "raw":
-        lines = ((record.value or b"") + b"\n" for record in records)
-    elif form == "csv":
-        sink.write(_CSV_HEADER.encode() if with_header else b"")
-        lines = (csv_line(record, SHOWN[shown]).encode() for record in records)
-    else:
-        lines = (json_line(record, SHOWN[shown]).encode() for record in records)
-    while several := list(islice(lines, _LINES_AT_ONCE)):
-        sink.write(b"".join(several))
+        values = ((record.value or b"") + b"\n" for record in records)
+        while several := list(islice(values, _LINES_AT_ONCE)):
+            sink.write(b"".join(several))
+        return
+    line, escaped = (csv_line, plain_csv) if form == "csv" else (json_line, plain_json)
+    sink.write(_CSV_HEADER.encode() if form == "csv" and with_header else b"")
+    lines = (line(record, SHOWN[shown]) for record in records)
+    while text := "".join(islice(lines, _LINES_AT_ONCE)):
+        sink.write(escaped(text).encode())
 
 
 def json_line(record: ConsumerRecord, show: Show) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from octavo.errors import CorruptionError, OctavoError
 from octavo.format.index import SparseIndex
 from octavo.format.names import base_offset_of
 from octavo.format.offset_index import OffsetIndex
+from octavo.regular_file import read_regular
 
 
 def dump_offset_index(file: JavaFile, options: Options, findings: Findings) -> None:
     base_offset = base_offset_of(file.name)
     log_path = file.sibling(".log")
     with LogFile(log_path) as log:
-        index = OffsetIndex.decode(Path(file.path).read_bytes(), base_offset)
+        index = OffsetIndex.decode(read_regular(file.path), base_offset)
         if not len(index):
             print(f"{file} is empty.")
         elif options.has("index-sanity-check"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.report import say
 from octavo.format.producer_snapshot import COUNT_POSITION, ENTRY, HEADER, VERSION, ProducerEntry
 from octavo.format.sequence import decrement
 from octavo.kernels import crc32c
+from octavo.regular_file import read_regular
 
 
 class CorruptSnapshotError(Exception):
@@ -16,7 +15,7 @@ class CorruptSnapshotError(Exception):
 
 
 def dump_producer_snapshot(file: JavaFile) -> None:
-    content = Path(file.path).read_bytes()
+    content = read_regular(file.path)
     try:
         for entry in _entries(content):
             print(_line(entry))

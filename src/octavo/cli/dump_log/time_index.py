@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from octavo.cli.dump_log.java_file import JavaFile
@@ -20,13 +18,14 @@ from octavo.format.offset_index import OffsetIndex
 from octavo.format.time_index import TimeIndex
 from octavo.format.walker import walk, walk_chunks
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
+from octavo.regular_file import read_regular
 
 
 def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> None:
     base_offset = base_offset_of(file.name)
     with LogFile(file.sibling(".log")) as log:
-        offset_index = OffsetIndex.decode(Path(file.sibling(".index")).read_bytes(), base_offset)
-        time_index = TimeIndex.decode(Path(file.path).read_bytes(), base_offset)
+        offset_index = OffsetIndex.decode(read_regular(file.sibling(".index")), base_offset)
+        time_index = TimeIndex.decode(read_regular(file.path), base_offset)
         if options.has("index-sanity-check"):
             check_sanity(time_index, file)
             return

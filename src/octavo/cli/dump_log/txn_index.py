@@ -8,6 +8,7 @@ from octavo.cli.dump_log.java_file import JavaFile
 from octavo.errors import CorruptionError
 from octavo.format.names import base_offset_of
 from octavo.format.txn_index import ENTRY, decode
+from octavo.regular_file import read_regular
 
 
 def dump_txn_index(file: JavaFile) -> None:
@@ -16,7 +17,7 @@ def dump_txn_index(file: JavaFile) -> None:
     path = Path(file.path)
     if not path.exists():
         return
-    content = path.read_bytes()
+    content = read_regular(path)
     try:
         aborted = decode(content).aborted
     except CorruptionError as error:

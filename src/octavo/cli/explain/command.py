@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, path_type
+from octavo.cli.options import json_option, path_type, unpacked_option
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.anatomy.text_files import TEXT_FILES
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, Transient
@@ -19,8 +19,12 @@ _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the form
 @click.argument("file", type=path_type)
 @click.option("--position", type=click.IntRange(min=0), help="Take apart what has this byte of the file.")
 @click.option("--offset", type=click.IntRange(min=0), help="Take apart the batch or index entry for this offset.")
+@click.option(
+    "--all-records", is_flag=True, help="With --position: take apart all records of a batch, not the first 10000 alone."
+)
 @json_option
-def command(file: str, position: int | None, offset: int | None, as_json: bool) -> int:
+@unpacked_option
+def command(file: str, position: int | None, offset: int | None, all_records: bool, as_json: bool) -> int:
     """Show what is in FILE, byte by byte: a log, an index, a transaction index, a producer snapshot, a checkpoint.
 
     FILE is a path or a URL. With --position or --offset: each field of one batch, message or entry with its position,
@@ -41,7 +45,7 @@ def command(file: str, position: int | None, offset: int | None, as_json: bool) 
         if kind is FileKind.LOG:
             from octavo.cli.explain.log import explain_log
 
-            return explain_log(location, position, offset, as_json)
+            return explain_log(location, position, offset, as_json, all_records=all_records)
         from octavo.cli.explain.entries import explain_entries
 
         return explain_entries(location, kind, position, offset, as_json)

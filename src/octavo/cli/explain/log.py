@@ -15,21 +15,26 @@ from octavo.kernels import layout
 from octavo.kernels.layout import Stop
 from octavo.scan.location import Location
 
+_MOST_RECORDS = 10_000
 
-def explain_log(location: Location, position: int | None, offset: int | None, as_json: bool) -> int:
+
+def explain_log(
+    location: Location, position: int | None, offset: int | None, as_json: bool, *, all_records: bool = False
+) -> int:
     with OpenLog(location) as log:
         if position is not None:
-            return show_anatomy(_at_position(log, position), as_json)
+            most = None if all_records else _MOST_RECORDS
+            return show_anatomy(_at_position(log, position, most), as_json)
         if offset is not None:
             return show_anatomy(_at_offset(log, offset), as_json)
         return show_overview(Overview(log), as_json)
 
 
-def _at_position(log: OpenLog, position: int) -> Node:
+def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     if position >= log.size:
         raise OctavoError(f"{log.path}: position {position} lies behind the end of the file of {log.size} bytes")
     found = batch_with_byte(log, position)
-    return _tail_node(log, found) if isinstance(found, Tail) else _batch_node(log, found)
+    return _tail_node(log, found) if isinstance(found, Tail) else _batch_node(log, found, most)
 
 
 def _at_offset(log: OpenLog, offset: int) -> Node:
@@ -43,8 +48,8 @@ def _at_offset(log: OpenLog, offset: int) -> Node:
     return _without_other_records(_batch_node(log, found), offset)
 
 
-def _batch_node(log: OpenLog, place: Place) -> Node:
-    return describe_batch(memoryview(log.read_at(place.position, place.size)), place.position)
+def _batch_node(log: OpenLog, place: Place, most: int | None = None) -> Node:
+    return describe_batch(memoryview(log.read_at(place.position, place.size)), place.position, most=most)
 
 
 def _tail_node(log: OpenLog, tail: Tail) -> Node:

@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-import click
-
 from octavo.cli.options import command as declare
-from octavo.cli.options import json_option, logdirs_argument, many, print_json, topic_option
+from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json, topic_option
 from octavo.cli.owner import Terms, owned_as
 from octavo.cli.produce.json_lines import read_json
 from octavo.cli.produce.lines import LineForm, read_lines
@@ -124,4 +122,4 @@ def _report(topic: str, before: dict[int, int], after: dict[int, int], as_json: 
         if as_json:
             print_json({"topic": topic, "partition": partition, "baseOffset": first, "nextOffset": end})
         else:
-            click.echo(f"{topic}-{partition}: {many(end - first, 'offset')}, {first} to {end - 1}")
+            echo(f"{topic}-{partition}: {many(end - first, 'offset')}, {first} to {end - 1}")

@@ -10,22 +10,25 @@ from octavo.format.anatomy.meanings import BATCH_MEANINGS, MESSAGE_MEANINGS, att
 from octavo.format.anatomy.message import describe_message
 from octavo.format.anatomy.node import Node, field_nodes
 from octavo.format.anatomy.record import describe_records
-from octavo.format.compression import DEFAULT_LIMIT, decompress
+from octavo.format.compression import decompress
 from octavo.kernels import layout
 from octavo.kernels.integers import signed64
 
 
-def describe_batch(data: memoryview, position: int, *, limit: int = DEFAULT_LIMIT) -> Node:
-    """The anatomy of one whole log entry: a batch, or a v0/v1 message. What is damaged is shown with its problem."""
+def describe_batch(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
+    """The anatomy of one whole log entry: a batch, or a v0/v1 message. What is damaged is shown with its problem.
+
+    `limit` is what it may unpack to, `most` how many of its records are taken apart.
+    """
     magic = int.from_bytes(data[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
     if magic < 2:
-        return describe_message(data, position, limit=limit)
+        return describe_message(data, position, limit=limit, most=most)
     header = _header_nodes(data, position)
     fields = {node.name: node.value for node in header if isinstance(node.value, int)}
     if len(fields) < len(layout.BATCH_FIELDS):
         problem = f"{len(data)} bytes, expected at least the {layout.BATCH_OVERHEAD} of a header"
         return Node("batch", position, bytes(data), None, "", problem, tuple(header))
-    records = _records_node(data, position, fields, limit)
+    records = _records_node(data, position, fields, limit, most)
     offsets = f"offsets {fields['baseOffset']} to {signed64(fields['baseOffset'] + fields['lastOffsetDelta'])}"
     return Node("batch", position, bytes(data), None, f"v2, {offsets}", "", (*header, records))
 
@@ -57,11 +60,11 @@ def _with_details(node: Node, data: memoryview) -> Node:
     return node
 
 
-def _records_node(data: memoryview, position: int, fields: dict[str, int], limit: int) -> Node:
+def _records_node(data: memoryview, position: int, fields: dict[str, int], limit: int | None, most: int | None) -> Node:
     packed = data[layout.BATCH_OVERHEAD :]
     start, codec_id = position + layout.BATCH_OVERHEAD, fields["attributes"] & layout.CODEC_MASK
     if not codec_id:
-        children, problem = describe_records(packed, start, fields)
+        children, problem = describe_records(packed, start, fields, most)
         return Node("records", start, bytes(packed), None, f"{len(packed)} bytes", problem, children)
     codec = codec_text(codec_id)
     if fields["recordsCount"] == 0:
@@ -70,6 +73,6 @@ def _records_node(data: memoryview, position: int, fields: dict[str, int], limit
         unpacked = memoryview(bytes(decompress(codec_id, packed, magic=2, limit=limit)))
     except CorruptionError as error:
         return Node("records", start, bytes(packed), None, codec, f"cannot be unpacked: {error}")
-    children, problem = describe_records(unpacked, 0, fields)
+    children, problem = describe_records(unpacked, 0, fields, most)
     meaning = f"{codec}, unpacks to {len(unpacked)} bytes; positions below count in those"
     return Node("records", start, bytes(packed), None, meaning, problem, children)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
+from itertools import islice
 
 from octavo.errors import CorruptionError
 from octavo.format.anatomy.meanings import MESSAGE_MEANINGS, attribute_nodes, codec_text, crc_node
 from octavo.format.anatomy.node import Node, field_nodes
-from octavo.format.compression import DEFAULT_LIMIT
+from octavo.format.anatomy.record import left_out
 from octavo.format.message import Message, inner_entries, read_messages, unpack
 from octavo.kernels import layout
 
 
-def describe_message(data: memoryview, position: int, *, limit: int = DEFAULT_LIMIT) -> Node:
+def describe_message(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
     """A log entry with a message; that of a wrapper goes on with the messages inside."""
     message = Message(data)
     node = _message_node(message, position, "message")
@@ -23,7 +24,7 @@ def describe_message(data: memoryview, position: int, *, limit: int = DEFAULT_LI
     codec = codec_text(message.codec_id) or "unknown codec"
     if value.name != "value":
         return replace(node, meaning=f"{node.meaning}, {codec} wrapper", problem="a null value, expected a message set")
-    children = (*fields, _unpacked(message, value, limit))
+    children = (*fields, _unpacked(message, value, limit, most))
     return replace(node, meaning=f"{node.meaning}, {codec} wrapper", children=children)
 
 
@@ -61,7 +62,7 @@ def _sized(message: Message, name: str, position: int) -> list[Node]:
     return [length] if content is None else [length, Node(name, position + at + 4, content, content)]
 
 
-def _unpacked(wrapper: Message, value: Node, limit: int) -> Node:
+def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None) -> Node:
     """The value of a wrapper with the messages that it holds, their places counted in the unpacked stream."""
     try:
         content = memoryview(bytes(unpack(wrapper, limit=limit)))
@@ -72,13 +73,16 @@ def _unpacked(wrapper: Message, value: Node, limit: int) -> Node:
     at = 0
     problem = ""
     try:
-        for entry in inner_entries(content):
+        for entry in islice(inner_entries(content), most):
             children.append(_message_node(Message(entry), at, f"message {len(children)}"))
             at += len(entry)
-        if at < len(content):
+        rest = []
+        if len(children) == most and at < len(content):
+            rest = [left_out(bytes(content[at:]), at, f"{len(content) - at} bytes of more messages")]
+        elif at < len(content):
             problem = f"{len(content) - at} bytes of an incomplete message at the end"
-        offsets = [message.offset for message in read_messages(wrapper.entry, limit=limit)]
-        children = [_with_offset(child, offset) for child, offset in zip(children, offsets, strict=True)]
+        offsets = [message.offset for message in islice(read_messages(wrapper.entry, limit=limit), most)]
+        children = [_with_offset(child, offset) for child, offset in zip(children, offsets, strict=True)] + rest
     except CorruptionError as error:
         problem = error.problem
     return replace(value, meaning=meaning, problem=problem, children=tuple(children))

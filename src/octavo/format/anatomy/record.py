@@ -25,10 +25,13 @@ _MEANINGS = {
 }
 
 
-def describe_records(data: memoryview, position: int, fields: Mapping[str, int]) -> tuple[tuple[Node, ...], str]:
+def describe_records(
+    data: memoryview, position: int, fields: Mapping[str, int], most: int | None = None
+) -> tuple[tuple[Node, ...], str]:
     """The records of a batch with these header fields, and what is wrong with them as a whole.
 
-    They are followed as far as they can be read; the last one shown may be damaged.
+    They are followed as far as they can be read; the last one shown may be damaged. After the first `most` one node
+    stands for all others.
     """
     nodes: list[Node] = []
     count, at = fields["recordsCount"], 0
@@ -37,6 +40,8 @@ def describe_records(data: memoryview, position: int, fields: Mapping[str, int])
     for number in range(count):
         if at == len(data):
             return tuple(nodes), f"{number} records, expected the {count} that the header counts"
+        if number == most:
+            return (*nodes, left_out(bytes(data[at:]), position + at, f"{count - number} more records")), ""
         node = _record_node(data, at, position, number, fields)
         nodes.append(node)
         if node.problem:
@@ -45,6 +50,11 @@ def describe_records(data: memoryview, position: int, fields: Mapping[str, int])
     # Kafka does not look behind the header of a batch that counts no records.
     trailing = len(data) - at if count else 0
     return tuple(nodes), f"{trailing} bytes are left after the last record, expected none" if trailing else ""
+
+
+def left_out(raw: bytes, position: int, what: str) -> Node:
+    """Stands for what is not shown."""
+    return Node("…", position, raw, None, f"{what}, which are not shown")
 
 
 def _record_node(data: memoryview, start: int, position: int, number: int, fields: Mapping[str, int]) -> Node:

@@ -1,17 +1,29 @@
 """Kafka's four codecs, framed as Kafka frames them: streams ↔ bytes. A codec's library loads with its first use."""
 
 from octavo.format.compression.codec import CODECS, Codec, CodecRow
-from octavo.format.compression.dispatch import DEFAULT_LIMIT, compress, decompress, decompress_into, unpacker
+from octavo.format.compression.dispatch import (
+    DEFAULT_LIMIT,
+    LIMIT_VARIABLE,
+    beyond,
+    compress,
+    decompress,
+    decompress_into,
+    unpack_limit,
+    unpacker,
+)
 from octavo.format.compression.scratch import Scratch
 
 __all__ = [
     "CODECS",
     "DEFAULT_LIMIT",
+    "LIMIT_VARIABLE",
     "Codec",
     "CodecRow",
     "Scratch",
+    "beyond",
     "compress",
     "decompress",
     "decompress_into",
+    "unpack_limit",
     "unpacker",
 ]

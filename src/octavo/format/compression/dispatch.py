@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from octavo.errors import DecompressionLimitError, EncodingError, InvalidRecordError
+from octavo.errors import ConfigError, DecompressionLimitError, EncodingError, InvalidRecordError
 from octavo.format.compression.codec import CODECS, Codec
 from octavo.format.compression.scratch import Scratch
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# What one stream may unpack to. Kafka has no such limit; its largest batch holds less than 2 GiB packed, and an honest
-# one of the usual 1 MiB (message.max.bytes) stays far below this even at zstd's best ratios.
-DEFAULT_LIMIT = 1 << 30
+# What one stream may unpack to. Kafka has no such limit; an honest batch of the usual 1 MiB (message.max.bytes) stays
+# far below this, and one that is made to (262 KB of zstd can be 1 GiB of zeros) takes no more memory than this.
+DEFAULT_LIMIT = 256 << 20
+LIMIT_VARIABLE = "OCTAVO_MAX_UNPACKED_BYTES"
+
+
+def unpack_limit() -> int:
+    """What one stream may unpack to where nobody says otherwise: by the environment variable, if that is set."""
+    given = os.environ.get(LIMIT_VARIABLE)
+    if given is None:
+        return DEFAULT_LIMIT
+    if not given.isdecimal() or not given.isascii():
+        raise ConfigError(f"{LIMIT_VARIABLE} is {given!r}, expected a number of bytes")
+    return int(given)
 
 
 class Unpack(Protocol):
@@ -52,7 +64,7 @@ def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int =
 
 
 def decompress(
-    codec: int, data: Buffer, *, magic: int = 2, limit: int = DEFAULT_LIMIT, scratch: Scratch | None = None
+    codec: int, data: Buffer, *, magic: int = 2, limit: int | None = None, scratch: Scratch | None = None
 ) -> memoryview:
     """What a stream holds: a view of the scratch's beginning, good until the scratch is used again."""
     scratch = Scratch() if scratch is None else scratch
@@ -60,14 +72,25 @@ def decompress(
 
 
 def decompress_into(
-    codec: int, data: Buffer, scratch: Scratch, at: int, *, magic: int = 2, limit: int = DEFAULT_LIMIT
+    codec: int, data: Buffer, scratch: Scratch, at: int, *, magic: int = 2, limit: int | None = None
 ) -> int:
     """Unpack a stream into the scratch from position `at` on, behind what is there; returns where it ends.
 
     Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
     the position in `data`; what lies before `at` in the scratch stays as it is.
     """
-    return unpacker(codec, magic)(_bytes_view(data), scratch, at, magic=magic, limit=limit)
+    limit = unpack_limit() if limit is None else limit
+    try:
+        return unpacker(codec, magic)(_bytes_view(data), scratch, at, magic=magic, limit=limit)
+    except DecompressionLimitError as error:
+        raise beyond(error, limit) from None
+
+
+def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitError:
+    """A codec's error with the limit that was reached, and how to raise it."""
+    allow = "to allow more give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
+    sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {allow}"
+    return DecompressionLimitError(sentence, position=error.position, path=error.path)
 
 
 @cache

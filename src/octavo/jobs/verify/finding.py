@@ -110,9 +110,15 @@ class Findings:
         else:
             self._left_out[name] = self._left_out.get(name, 0) + 1
 
-    def add_error(self, path: object, error: CorruptionError, problem: Problem = Problem.DAMAGED_FILE) -> None:
+    def add_error(
+        self,
+        path: object,
+        error: CorruptionError,
+        problem: Problem = Problem.DAMAGED_FILE,
+        severity: Severity = Severity.PROBLEM,
+    ) -> None:
         """A decoder's error."""
-        self.add(path, error.position, problem, error.problem)
+        self.add(path, error.position, problem, error.problem, severity)
 
     def check_form(self, path: object, content: bytes, written: bytes) -> None:
         """A text file that can be read, but has another form than the one in which Kafka writes the same."""

@@ -53,13 +53,14 @@ class FolderTask:
     files: PartitionFiles
     patience: Patience
     is_read: bool = True
+    unflushed_from: int | None = None  # the offset from which on a crash may have come; None: nothing tells of one
 
     @property
     def size(self) -> int:
         return sum(stat.size for stat in self.files.snapshots.values())
 
     def run(self) -> FolderResult:
-        check = _FolderCheck(self.files, self.patience)
+        check = _FolderCheck(self.files, self.patience, self.unflushed_from)
         leaving = _LEAVING.get(self.files.folder.state)
         if leaving is not None:
             check.findings.add(self.files.location, None, Problem.ON_ITS_WAY_OUT, leaving, Severity.INFO)
@@ -71,12 +72,13 @@ class FolderTask:
 class _FolderCheck:
     """The checks of one folder, and what they learn."""
 
-    def __init__(self, files: PartitionFiles, patience: Patience) -> None:
+    def __init__(self, files: PartitionFiles, patience: Patience, unflushed_from: int | None) -> None:
         self.findings = Findings()
         self.topic_id: str | None = None
         self.last_epoch: EpochEntry | None = None
         self._files = files
         self._patience = patience
+        self._unflushed_from = unflushed_from
         self._alone: list[str] = []  # segment files without their log
 
     def run(self) -> None:
@@ -91,7 +93,14 @@ class _FolderCheck:
             self._check_small(QUORUM_STATE, self._check_quorum_state)
         for offset in self._files.snapshots:
             path = self._files.snapshot_path(offset)
-            settled(self._patience, path, partial(producers.check_entries, path, offset), self.findings)
+            check = partial(producers.check_entries, path, offset, offset == self._being_written())
+            settled(self._patience, path, check, self.findings)
+
+    def _being_written(self) -> int | None:
+        """The offset of the snapshot that was being written when a crash came, if one did."""
+        newest = max(self._files.snapshots)
+        is_unflushed = self._unflushed_from is not None and newest >= self._unflushed_from
+        return newest if is_unflushed else None
 
     def _check_folder_name(self) -> None:
         folder = self._files.folder
@@ -119,7 +128,7 @@ class _FolderCheck:
             self.findings.add(path, None, Problem.NAME, detail)
 
     def _check_alone(self) -> None:
-        """Indexes that still have no log beside them: a broker that deletes a segment renames file by file."""
+        """Indexes that still have no log beside them: whoever deletes a segment renames file by file, the log first."""
         if not self._alone:
             return
         entries = self._files.location.list()
@@ -130,7 +139,11 @@ class _FolderCheck:
             if name in folders:
                 self.findings.add(path, None, Problem.NAME, "a folder, expected a segment's file of that name")
             elif name in listed.others:
-                self.findings.add(path, None, Problem.MISSING_FILE, "its segment's log file is not there")
+                base_offset = int(name.partition(".")[0])
+                is_leaving = SegmentFile(base_offset, FileKind.LOG, Transient.DELETED).name in listed.others
+                detail = f"its segment's log file is {'deleted soon' if is_leaving else 'not there'}"
+                severity = Severity.INFO if is_leaving else Severity.PROBLEM
+                self.findings.add(path, None, Problem.MISSING_FILE, detail, severity)
 
     def _check_small(self, name: str, check: Callable[[bytes, Findings], None]) -> None:
         if name in self._files.others:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.entry_layout import EntryLayout
+from octavo.format.entry_layout import INT32_MAX, EntryLayout
 from octavo.format.names import FileKind, SegmentFile, Transient
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import SegmentView
@@ -41,6 +42,8 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
     try:
         with path.open() as file:
             size = file.size()
+            if size > INT32_MAX:
+                raise OSError(errno.EFBIG, f"an index of {size} bytes, expected at most {INT32_MAX}")
             used = _read_used(file, size // layout.size * layout.size, layout.size)
     except FileNotFoundError:
         raise  # the segment is on its way out

@@ -165,13 +165,15 @@ class LogCheck:
         return f"offsets {first} to {last}, expected some of the segment's, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
-        """What is left behind the last batch. A crash leaves it in the last segment, before its indexes are trimmed."""
+        """What is left after the last batch. A crash leaves it in the last segment, before that is closed."""
         view = self._view
-        ordinary = view.is_last and untrimmed and not view.clean_shutdown
+        # Without a batch nobody has opened the indexes, which come after the log: it was made, and then the crash came.
+        is_new = view.is_last and not view.clean_shutdown and not self.batches and self._is_zero(position)
+        ordinary = (view.is_unclosed and untrimmed) or is_new or view.was_appended_to(self.next_offset)
         severity = Severity.INFO if ordinary else Severity.PROBLEM
         left = self.size - position
         self.spans.add(position, self.size, self.next_offset)
-        if are_zeros(self._log, position, self.size):
+        if self._is_zero(position):
             self._add(position, Problem.ZEROS, f"{left} bytes of zeros behind the last batch", severity)
         elif stop is Stop.SIZE_TOO_SMALL:
             self._add(position, Problem.NO_BATCH, f"{left} bytes behind the last batch that are no batch")
@@ -179,6 +181,9 @@ class LogCheck:
             what = "header" if stop is Stop.INCOMPLETE_HEADER else "batch"
             detail = f"{left} bytes of a {what} that the end of the file cuts off"
             self._add(position, Problem.INCOMPLETE_BATCH, detail, severity)
+
+    def _is_zero(self, position: int) -> bool:
+        return are_zeros(self._log, position, self.size)
 
     def _add(self, position: int | None, problem: Problem, detail: str, severity: Severity = Severity.PROBLEM) -> None:
         self._findings.add(self._path, position, problem, detail, severity)

@@ -67,6 +67,7 @@ def plan(
 def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     entry_a_batch = has_an_entry_a_batch(directory.root.location)
+    recovery_points = directory.root.recovery_points()
     root = None
     findings = Findings()
     if not directory.single:
@@ -78,7 +79,9 @@ def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
         try:
             # A node recovers its metadata log at each start: the mark does not speak of it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
-            marks = _Marks(is_marked, entry_a_batch, directory.single)
+            # Of a partition that the file does not name yet nothing has been flushed; without the file nobody can tell.
+            recovery_point = recovery_points.get(files.topic_partition, 0 if recovery_points else None)
+            marks = _Marks(is_marked, entry_a_batch, directory.single, recovery_point)
             partitions.append(_partition(files, patience, marks))
         except ScanError:
             continue  # deleted since it was listed
@@ -91,22 +94,27 @@ class _Marks(NamedTuple):
     is_clean: bool
     entry_a_batch: bool
     is_given: bool
+    recovery_point: int | None
 
 
 def _partition(files: PartitionFiles, patience: Patience, marks: _Marks) -> PartitionPlan:
     """What is being deleted is read only where it was asked for by name; its logs are left as they were then."""
     is_leaving = files.folder.state is FolderState.DELETE
-    folder = FolderTask(files, patience, is_read=marks.is_given or not is_leaving) if files.whole else None
+    is_read, clean = marks.is_given or not is_leaving, marks.is_clean and not is_leaving
+    unflushed_from = None if clean else marks.recovery_point
+    folder = FolderTask(files, patience, is_read, unflushed_from) if files.whole else None
     if is_leaving and not marks.is_given:
         return PartitionPlan(files, marks.is_clean, folder, [])
-    clean = marks.is_clean and not is_leaving
     segments = retrying(files, effective_segments)
     bases = [segment.base_offset for segment in (segments if files.whole else _all_segments(files))]
     tasks = []
     for segment in segments:
         slot = bisect_right(bases, segment.base_offset)
         behind = bases[slot] if slot < len(bases) else None
-        tasks.append(SegmentTask(SegmentView(files.location, segment, behind, clean, marks.entry_a_batch), patience))
+        is_before_empty = slot == len(bases) - 1 and not segments[-1].log.size
+        era = marks.entry_a_batch
+        view = SegmentView(files.location, segment, behind, clean, era, marks.recovery_point, is_before_empty)
+        tasks.append(SegmentTask(view, patience))
     return PartitionPlan(files, clean, folder, tasks)
 
 

@@ -11,7 +11,7 @@ from octavo.errors import AppendRejected, CorruptionError
 from octavo.format import producer_snapshot
 from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.txn_index import AbortedTxn
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import Part, SegmentView
 from octavo.kernels.layout import CONTROL
 from octavo.scan.location import Location
@@ -150,12 +150,16 @@ def _shown(entry: ProducerEntry) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {getattr(entry, name)}" for name in _SHOWN)
 
 
-def check_entries(path: Location, offset: int, content: bytes, findings: Findings) -> None:
-    """A snapshot by itself: its form, and that it knows nothing that begins behind its own offset."""
+def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes, findings: Findings) -> None:
+    """A snapshot by itself: its form, and that it knows nothing that begins behind its own offset.
+
+    The newest one may be torn after a crash: it was being written. Recovery passes it over and makes another.
+    """
     try:
         entries = producer_snapshot.decode(content)
     except CorruptionError as error:
-        findings.add_error(path, error)
+        is_torn = may_be_torn and producer_snapshot.is_torn(content)
+        findings.add_error(path, error, severity=Severity.INFO if is_torn else Severity.PROBLEM)
         return
     seen: set[int] = set()
     for slot, entry in enumerate(entries):

@@ -89,7 +89,9 @@ def _relisted(view: SegmentView) -> SegmentView | None:
     While the segment behind it is there, only its own files are looked at: of thousands of segments that have a
     problem none lists the folder of all.
     """
-    if view.next_base_offset is not None and _stat(view, FileKind.LOG, view.next_base_offset) is not None:
+    following = None if view.next_base_offset is None else _stat(view, FileKind.LOG, view.next_base_offset)
+    if following is not None:
+        view = replace(view, is_before_empty=view.is_before_empty and not following.size)
         base, transient = view.base_offset, view.segment.transient
         log, offsets, times, txns = (_stat(view, kind, base, transient) for kind in _SEGMENT_KINDS)
         return None if log is None else replace(view, segment=SegmentFiles(base, log, offsets, times, txns, transient))
@@ -201,7 +203,7 @@ class _Indexes(NamedTuple):
         return TimeIndexCheck(self.time_index, view, self._is_ordinary(view), findings)
 
     def _is_ordinary(self, view: SegmentView) -> bool:
-        return view.is_last and self.are_untrimmed and not view.clean_shutdown
+        return view.is_unclosed and self.are_untrimmed
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:

@@ -12,7 +12,7 @@ import numpy as np
 from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
 from octavo.format.time_index import ENTRY
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import Part, SegmentView
@@ -86,9 +86,9 @@ class TimeIndexCheck:
             if not log.spans.hides_offset(int(self._offsets[at])):
                 self._wrong(at, f"the log ends before offset {log.next_offset}")
         if not is_zero and self._index.is_readable:
-            self._check_largest(view)
+            self._check_largest(view, log)
 
-    def _check_largest(self, view: SegmentView) -> None:
+    def _check_largest(self, view: SegmentView, log: LogCheck) -> None:
         """Before 0.10.1 there was no time index, and what lay there then got an empty one: all of it of older formats.
 
         Of magic 2, a segment without entries is one that has lost them. (A broker, too, creates an empty file where it
@@ -97,7 +97,7 @@ class TimeIndexCheck:
         expected = self._largest if len(self._slots) else self._largest_of_v2
         largest = int(self.timestamps.max(initial=NO_TIMESTAMP))
         is_trimmed = self._index.is_there and not self._index.zero_slots
-        is_closed = not view.is_last or view.clean_shutdown or is_trimmed
+        is_closed = not view.is_unclosed or is_trimmed
         if not is_closed or largest >= expected:
             return
         wanted = f"expected one of {expected}, the largest in the log"
@@ -105,7 +105,9 @@ class TimeIndexCheck:
             self._findings.add(self._path, None, Problem.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
             return
         found = f"entries up to timestamp {largest}" if len(self._slots) else "no entry"
-        self._findings.add(self._path, len(self._slots) * ENTRY.size, Problem.MISSING_ENTRY, f"{found}, {wanted}")
+        severity = Severity.INFO if view.was_appended_to(log.next_offset) else Severity.PROBLEM
+        position = len(self._slots) * ENTRY.size
+        self._findings.add(self._path, position, Problem.MISSING_ENTRY, f"{found}, {wanted}", severity)
 
     def _names_a_record(self, part: Part, row: int, offset: int, timestamp: int) -> bool:
         """Whether it is the first record of an uncompressed batch that has the batch's largest timestamp."""

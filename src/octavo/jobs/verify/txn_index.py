@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,8 +32,9 @@ class TxnIndexCheck:
         self._findings = findings
         self._entries: list[_Entry] = []
         self._check_form(content, view.base_offset)
-        self._by_first = sorted(self._entries, key=lambda entry: entry.txn.first_offset)
-        self._by_last = sorted(self._entries, key=lambda entry: entry.txn.last_offset)
+        sound = [entry for entry in self._entries if entry.problem is None]
+        self._by_first = sorted(sound, key=lambda entry: entry.txn.first_offset)
+        self._by_last = sorted(sound, key=lambda entry: entry.txn.last_offset)
         self._firsts = self._lasts = 0  # how many of them have been looked at
 
     def _check_form(self, content: bytes, base_offset: int) -> None:
@@ -57,15 +59,22 @@ class TxnIndexCheck:
         self._check_open()
 
     def _check_open(self) -> None:
-        """At a marker no other transaction may be open that began before the last stable offset."""
+        """At a marker no other transaction may be open that began before the last stable offset.
+
+        Of the entries before one those count whose markers all lie behind its first offset. The nearest of them with a
+        larger last stable offset is looked up, not walked to: a damaged file can be of entries that all overlap.
+        """
+        ends = _Nearest()  # by last offset, negated: the nearest that lies below is asked for
+        stables = _Nearest()  # by last stable offset: the nearest that lies above is
         for slot, entry in enumerate(self._entries):
-            for ended in (self._entries[before] for before in range(slot - 1, -1, -1)):
-                if ended.txn.last_offset < entry.txn.first_offset:
-                    break
-                if ended.txn.last_stable_offset > entry.txn.first_offset:
-                    stable = f"{ended.txn.last_stable_offset} at the marker {ended.txn.last_offset}"
-                    self._wrong(entry, f"{_shown(entry.txn)}, begun before the last stable offset {stable}")
-                    break
+            first_offset = entry.txn.first_offset
+            at = stables.above(first_offset) if entry.problem is None else -1
+            if at > ends.above(-first_offset):
+                ended = self._entries[at].txn
+                stable = f"{ended.last_stable_offset} at the marker {ended.last_offset}"
+                self._wrong(entry, f"{_shown(entry.txn)}, begun before the last stable offset {stable}")
+            ends.add(slot, -entry.txn.last_offset)
+            stables.add(slot, entry.txn.last_stable_offset)
 
     def take(self, part: Part) -> None:
         """Look at the batches at the entries' offsets."""
@@ -113,6 +122,26 @@ class TxnIndexCheck:
     def _wrong(self, entry: _Entry, problem: str) -> None:
         if entry.problem is None:
             entry.problem = problem
+
+
+class _Nearest:
+    """The last of the slots so far whose value is larger than another, each found in logarithmic time."""
+
+    def __init__(self) -> None:
+        self._slots: list[int] = []  # those that no later slot with an equal or larger value hides
+        self._negated: list[int] = []  # their values, negated: they ascend
+
+    def add(self, slot: int, value: int) -> None:
+        while self._negated and -self._negated[-1] <= value:
+            self._slots.pop()
+            self._negated.pop()
+        self._slots.append(slot)
+        self._negated.append(-value)
+
+    def above(self, value: int) -> int:
+        """The slot, or -1."""
+        count = bisect_left(self._negated, -value)
+        return self._slots[count - 1] if count else -1
 
 
 def _batch_at(part: Part, offset: int) -> np.void | None:

@@ -25,6 +25,8 @@ class SegmentView:
     next_base_offset: int | None  # of the segment behind it; None: it is the last
     clean_shutdown: bool  # whether `.kafka_cleanshutdown` is there
     entry_a_batch: bool = False  # whether all index entries were written by 4.1 or later
+    recovery_point: int | None = None  # of the partition; None where that is not known
+    is_before_empty: bool = False  # whether the segment after it is the last, and still empty
 
     @property
     def base_offset(self) -> int:
@@ -33,6 +35,19 @@ class SegmentView:
     @property
     def is_last(self) -> bool:
         return self.next_base_offset is None
+
+    @property
+    def is_unclosed(self) -> bool:
+        """Whether a crash may have come before the segment was closed, or while it was: as one was rolled, too."""
+        return (self.is_last or self.is_before_empty) and not self.clean_shutdown
+
+    def was_appended_to(self, next_offset: int) -> bool:
+        """Whether a crash came after appends to a segment that had been closed before: an earlier stop's last one.
+
+        Its indexes were trimmed then, and an append gets room for entries only when it needs one.
+        """
+        is_beyond = self.recovery_point is not None and next_offset > self.recovery_point
+        return self.is_last and not self.clean_shutdown and is_beyond
 
     def path(self, kind: FileKind = FileKind.LOG) -> Location:
         return self.folder.child(self.segment.name(kind))

@@ -16,8 +16,10 @@ from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format.header import BatchHeader
 from octavo.format.names import FileKind, SegmentFile
 from octavo.format.problems import crc_mismatch
+from octavo.format.sound import flaw_of, unreadable
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import BATCH, Flaw, Stop
+from octavo.regular_file import open_regular
 from octavo.storage.log_file import LogFile
 
 _WINDOW_BYTES = 32 << 20
@@ -63,7 +65,7 @@ def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0
 def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
     """Whole batches of one window of the file after the other."""
     table, length = np.empty(_WINDOW_ROWS, BATCH), _WINDOW_BYTES
-    with path.open("rb") as file:
+    with open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
         while position < size:
             start = position - position % mmap.ALLOCATIONGRANULARITY
             window, stop = min(length, size - start), Stop.TABLE_FULL
@@ -83,7 +85,7 @@ def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
 
 def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
     for chunk in chunks:
-        flawed = np.flatnonzero(chunk.table["flaws"] & ~np.uint8(Flaw.UNCHECKED))
+        flawed = np.flatnonzero(unreadable(chunk.table))
         if len(flawed):
             raise _problem(chunk, int(flawed[0])).at(path=str(path))
         if len(chunk.table):
@@ -109,6 +111,5 @@ def _problem(chunk: Chunk, row: int) -> CorruptionError:
     if header.flaws & Flaw.CRC_MISMATCH:
         error: CorruptionError = crc_mismatch(chunk.data, header)
     else:
-        sentence = f"a batch of magic {header.magic} with {header.size} bytes, which cannot be read"
-        error = CorruptRecordError(sentence, position=header.position)
+        error = flaw_of(chunk.table[row])
     return error.at(position=chunk.file_position + header.position)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.compression import DEFAULT_LIMIT, Scratch, decompress_into
+from octavo.format.compression import Scratch, decompress_into
 from octavo.format.decoder import UNPACK_BATCHES, UNPACK_BYTES
 from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK
 
@@ -37,7 +37,7 @@ class Unpacker:
             if count > 0 and not skip:
                 packed = data[start : position + size]
                 try:
-                    at = decompress_into(attributes & CODEC_MASK, packed, self._scratch, at, limit=DEFAULT_LIMIT)
+                    at = decompress_into(attributes & CODEC_MASK, packed, self._scratch, at)
                 except CorruptionError as error:
                     raise error.at(position=start + (error.position or 0)) from None
             bounds.append(at)

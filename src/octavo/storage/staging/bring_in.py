@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from octavo.errors import StagedFileLostError
 from octavo.filesystem import FileSystem
 from octavo.format.commit_store import PendingFile, PendingPart
+from octavo.format.sound import broken
 from octavo.format.walker import Chunk, walk
-from octavo.kernels.layout import BATCH_OVERHEAD, Flaw
+from octavo.kernels.layout import BATCH_OVERHEAD
 from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import Isolation
@@ -83,7 +84,7 @@ def sets(chunk: Chunk, first: int, limit: int) -> Iterator[memoryview]:
 
 
 def _check(chunk: Chunk, staged: LogFile) -> None:
-    damaged = np.flatnonzero(chunk.table["flaws"] & (Flaw.CRC_MISMATCH | Flaw.TOO_SHORT))
+    damaged = np.flatnonzero(broken(chunk.table))
     if len(damaged):
         at = chunk.file_position + int(chunk.table["position"][damaged[0]])
         raise StagedFileLostError(f"{staged.path}: a damaged batch at position {at}")

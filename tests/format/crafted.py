@@ -1,0 +1,14 @@
+"""Batches with headers that no producer writes, and a CRC that is right all the same."""
+
+from __future__ import annotations
+
+from octavo import kernels
+from octavo.kernels.layout import ATTRIBUTES_POSITION, BATCH_FIELDS, BATCH_HEADER, BATCH_OVERHEAD, CRC_POSITION
+
+
+def crafted(batch: bytes, **fields: int) -> bytes:
+    """A batch of format v2 with other header fields, by their names in Kafka."""
+    header = dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(batch), strict=True)) | fields
+    content = bytearray(BATCH_HEADER.pack(*header.values()) + batch[BATCH_OVERHEAD:])
+    content[CRC_POSITION:ATTRIBUTES_POSITION] = kernels.crc32c(bytes(content[ATTRIBUTES_POSITION:])).to_bytes(4)
+    return bytes(content)
