@@ -11,12 +11,13 @@ from octavo.client.consumer import Consumer
 from octavo.client.consumer_config import ConsumerConfig
 from octavo.client.coordinator import TransactionCoordinator
 from octavo.client.groups import Groups
+from octavo.client.identity import ProducerIdentity
 from octavo.client.internal_topics import TRANSACTION_STATE, consumer_offsets, transaction_state
 from octavo.client.offsets import OffsetStore
 from octavo.client.producer import Producer
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import ProducerIds
-from octavo.client.transaction import Session
+from octavo.client.transaction import ProducerTransaction
 from octavo.client.transaction_log import TransactionLog
 from octavo.config import Given
 from octavo.format.compression import Codec
@@ -33,11 +34,12 @@ class LogDir(StoredLogDir):
         """A producer: `configs` by Kafka's names, or named with underscores for dots (`linger_ms=5`)."""
         config = ProducerConfig.of(configs, **named)
         self._complete_transactions()
-        session = None
+        identity = ProducerIdentity(self._producer_ids if config.enable_idempotence else None)
+        transaction = None
         if config.transactional_id is not None:
-            opened = self._coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
-            session = Session(self._coordinator, self._offsets, opened)
-        producer = Producer(self, config, self._producer_ids, session)
+            session = self._coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
+            transaction = ProducerTransaction(self._coordinator, session, self._offsets, identity)
+        producer = Producer(self, config, identity, transaction)
         self._producers[:] = [*(other for other in self._producers if not other.is_closed), producer]
         return producer
 
@@ -72,9 +74,9 @@ class LogDir(StoredLogDir):
                     stack.callback(producer.close)
 
     def _complete_transactions(self) -> None:
-        """Finish what a crash interrupted, before anybody reads or writes."""
+        """Finish what a crash or an error interrupted, before anybody reads or writes."""
         if any(name.topic == TRANSACTION_STATE for name in list(self.logs)):
-            self._coordinator.abort_late()
+            self._coordinator.settle()
 
     @cached_property
     def _producers(self) -> list[Producer]:

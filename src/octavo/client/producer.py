@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,16 +17,16 @@ from octavo.client.identity import ProducerIdentity
 from octavo.client.offsets import OffsetAndMetadata
 from octavo.client.parts import ProducerParts
 from octavo.client.producer_config import ProducerConfig
-from octavo.client.producer_ids import ProducerIds
 from octavo.client.queue import PartitionQueue
 from octavo.client.sender import Sender
 from octavo.client.table import AppendedRecords
 from octavo.client.table_sender import TableSender
 from octavo.client.topic_queues import TopicQueues
-from octavo.client.transaction import NO_TRANSACTION, ProducerTransaction, Session
+from octavo.client.transaction import ENDING, NO_TRANSACTION, ProducerTransaction
 from octavo.errors import (
     IllegalStateError,
     InvalidTimestampError,
+    KafkaError,
     ProducerFencedError,
     TransactionAbortedError,
     UnknownTopicOrPartitionError,
@@ -35,6 +36,8 @@ from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
 
+_log = logging.getLogger(__name__)
+
 
 class Producer:
     """Sends records; `LogDir.producer` makes one. Thread-safe: records of one thread keep their order in a partition.
@@ -42,7 +45,9 @@ class Producer:
     To be closed, or used with `with`: closing appends what waits.
     """
 
-    def __init__(self, logs: LogDir, config: ProducerConfig, ids: ProducerIds, session: Session | None = None) -> None:
+    def __init__(
+        self, logs: LogDir, config: ProducerConfig, identity: ProducerIdentity, transaction: ProducerTransaction | None
+    ) -> None:
         self.config = config
         self._logs = logs
         self._time_ms = logs.environment.clock.time_ms
@@ -51,11 +56,10 @@ class Producer:
         self._chooser = random.Random()
         self._topics: dict[str, TopicQueues] = {}
         self._lock = threading.Lock()
-        self._identity = ProducerIdentity(ids if config.enable_idempotence else None)
-        self._transaction = None if session is None else ProducerTransaction(session, self._identity)
-        parts = ProducerParts(config, logs.environment, self._identity, self._transaction)
+        self._identity, self._transaction = identity, transaction
+        parts = ProducerParts(config, logs.environment, identity, transaction)
         # Why nothing may be sent; with transactions it is one of them that must be begun.
-        self._refusal: str | None = None if session is None else NO_TRANSACTION
+        self._refusal: str | None = None if transaction is None else NO_TRANSACTION
         self._accumulator = Accumulator(parts, Sender(parts))
         self._tables = TableSender(parts, self._accumulator)
 
@@ -151,43 +155,71 @@ class Producer:
         self._open_session()
 
     def begin_transaction(self) -> None:
-        """Begin a transaction: what is sent until its end is committed as a whole, or not at all."""
+        """Begin a transaction: what is sent until its end is committed as a whole, or not at all.
+
+        If the end of the one before was decided but not completed (TransactionIncompleteError), that is done first.
+        """
         with self._lock:
-            self._open_session().begin()
+            transaction = self._open_session()
+            if self._refusal in (None, ENDING):
+                transaction.check_ended()
+            transaction.begin()
             self._refusal = None
 
     def commit_transaction(self) -> None:
         """Append what waits, then commit: readers of committed records see all of the transaction.
 
         If a record could not be appended its error is raised, and only `abort_transaction` can follow.
+        TransactionIncompleteError says that the transaction is committed for good, but not in all partitions yet.
         """
         transaction = self._open_session()
         self.flush()
         with self._lock:
-            transaction.commit()
+            self._refusal = ENDING
+            try:
+                transaction.commit()
+            except Exception:
+                self._refusal = None if transaction.is_open else NO_TRANSACTION
+                raise
             self._refusal = NO_TRANSACTION
 
     def abort_transaction(self) -> None:
         """Drop what waits and mark what was appended: readers of committed records see nothing of it."""
         transaction = self._open_session()
         with self._lock:
-            self._refusal = NO_TRANSACTION
+            self._refusal = ENDING if transaction.is_open else NO_TRANSACTION
         for queues in list(self._topics.values()):
             for queue in queues:
                 self._accumulator.abandon(queue, TransactionAbortedError("its transaction was aborted"))
-        transaction.abort()
+        try:
+            transaction.abort()
+        except Exception:
+            self._refusal = NO_TRANSACTION
+            raise
+        self._refusal = NO_TRANSACTION
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:
         """A transaction for the block: committed at its end, aborted if it raises."""
-        self.begin_transaction()
+        transaction = self._open_session()
+        if self._refusal in (None, ENDING):
+            transaction.check_ended()
         try:
+            self.begin_transaction()
             yield self
             self.commit_transaction()
         except BaseException:
-            with suppress(ProducerFencedError):  # then it is aborted already
-                self.abort_transaction()
+            if transaction.is_open:
+                self._abort_after_error()
             raise
+
+    def _abort_after_error(self) -> None:
+        """Abort where the reason for it is what the user is to see."""
+        with suppress(ProducerFencedError):  # then it is aborted already
+            try:
+                self.abort_transaction()
+            except KafkaError as error:
+                _log.warning("transactional id %s: not aborted yet: %s", self.config.transactional_id, error)
 
     def send_offsets_to_transaction(
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
