@@ -300,4 +300,4 @@ def test_the_error_of_the_block_is_the_one_that_is_raised(store: Store, caplog: 
         send_to_both(producer, b"1")
         producer.flush()
         raise ZeroDivisionError
-    assert "transactional id x: not aborted yet" in caplog.text
+    assert "a transaction was not aborted after an error: transactional id x" in caplog.text

@@ -219,7 +219,7 @@ class Producer:
             try:
                 self.abort_transaction()
             except KafkaError as error:
-                _log.warning("transactional id %s: not aborted yet: %s", self.config.transactional_id, error)
+                _log.warning("a transaction was not aborted after an error: %s", error)
 
     def send_offsets_to_transaction(
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
