@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Self
 
 from octavo.client.collect import Collector
@@ -59,9 +59,13 @@ class Consumer:
         self.close()
 
     def __del__(self) -> None:
-        """A consumer that nobody has any more leaves its group: its partitions would else wait for it."""
-        with suppress(Exception):
-            self.close()
+        """A consumer that nobody has any more: its group learns of that when another member polls.
+
+        This runs wherever the garbage collector does, inside any lock: nothing is written, and no lock is taken.
+        """
+        membership: Membership | None = getattr(self, "_membership", None)
+        if membership is not None:
+            membership.forsake()
 
     def subscribe(
         self,
@@ -148,7 +152,8 @@ class Consumer:
 
     def __next__(self) -> ConsumerRecord:
         if self._loop is None:
-            self._loop = iter(self)
+            # A generator with a strong reference to its owner would keep it alive until the garbage collector comes.
+            self._loop = type(self).__iter__(weakref.proxy(self))
         try:
             return next(self._loop)
         except StopIteration:

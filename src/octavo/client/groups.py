@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 
 from octavo.client.assignors import ASSIGNORS, Partitions
@@ -37,6 +38,7 @@ class Group:
         self._partitions: Partitions = {}
         self._numbers = itertools.count(1)
         self.generation = 0
+        self.forsaken: deque[Member] = deque()  # their consumers were forgotten: they leave when another one polls
 
     @property
     def members(self) -> list[str]:
@@ -65,9 +67,11 @@ class Group:
                 self._share_out()
 
     def heartbeat(self, member: Member, now_ms: int) -> None:
-        """A member polls: it is alive. Those that are not any more lose their partitions."""
+        """A member polls: it is alive. Those that are not any more, or were forgotten, lose their partitions."""
         with self._lock:
             member.last_poll_ms = now_ms
+            while self.forsaken:
+                self.leave(self.forsaken.popleft())
             late = [
                 other
                 for other in self._members.values()

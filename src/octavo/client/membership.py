@@ -40,6 +40,9 @@ class Membership(Protocol):
     def leave(self) -> None:
         """Want nothing any more."""
 
+    def forsake(self) -> None:
+        """The consumer is gone without having left. Takes no lock."""
+
 
 class Assigned:
     """Partitions that were named by hand."""
@@ -55,6 +58,9 @@ class Assigned:
         return Change(set(), self._names) if new else NO_CHANGE
 
     def leave(self) -> None:
+        """Nothing to leave."""
+
+    def forsake(self) -> None:
         """Nothing to leave."""
 
 
@@ -104,6 +110,9 @@ class AllPartitions:
     def leave(self) -> None:
         """Nothing to leave."""
 
+    def forsake(self) -> None:
+        """Nothing to leave."""
+
 
 class GroupShare:
     """A member's share in a group."""
@@ -145,3 +154,7 @@ class GroupShare:
         if self._member is not None:
             self._group.leave(self._member)
             self._member = None
+
+    def forsake(self) -> None:
+        if self._member is not None:
+            self._group.forsaken.append(self._member)
