@@ -113,13 +113,13 @@ class ManualScheduler:
         self._numbers = itertools.count()
 
     def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
-        task = Task(self._clock.time_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        task = Task(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
         heapq.heappush(self._tasks, task)
         return task
 
     def advance(self, by_ms: int) -> None:
         """Move the clock, stopping at each task that comes due on the way to run it."""
-        end_ms = self._clock.time_ms() + by_ms
+        end_ms = self._clock.monotonic_ms() + by_ms
         while self._tasks and self._tasks[0].due_ms <= end_ms:
             task = heapq.heappop(self._tasks)
             if task.cancelled:

@@ -63,7 +63,7 @@ class Accumulator:
             waits = bool(queue.closed) and not queue.is_retry_due
             if waits:
                 queue.is_retry_due = True
-                delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.time_ms(), 0)
+                delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.monotonic_ms(), 0)
         if waits:
             self._environment.scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
         run_callbacks(callbacks)
@@ -97,7 +97,7 @@ class Accumulator:
             max(self._config.batch_size, upper_bound(key, value, headers)),
             self._parts.ratio(queue.topic),
         )
-        now_ms, push = self._environment.clock.time_ms(), partial(self.push, queue)
+        now_ms, push = self._environment.clock.monotonic_ms(), partial(self.push, queue)
         batch = ProducerBatch(queue.topic, queue.partition, limits, now_ms, push, self._completed)
         self._lingering[queue] = None
         self._set_timer(self._config.linger_ms)
@@ -120,7 +120,7 @@ class Accumulator:
         """Append the batches that have waited long enough, and come again for the others."""
         with self._timer_lock:
             self._is_timer_set = False
-        now_ms, linger_ms = self._environment.clock.time_ms(), self._config.linger_ms
+        now_ms, linger_ms = self._environment.clock.monotonic_ms(), self._config.linger_ms
         next_ms = None
         for queue in list(self._lingering):
             with queue.lock:

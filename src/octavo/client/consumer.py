@@ -244,7 +244,7 @@ class Consumer:
             raise IllegalStateError("the consumer is closed")
         if self._membership is None:
             raise IllegalStateError("the consumer reads nothing yet, expected a call of subscribe() or assign() before")
-        revoked, assigned = self._membership.refresh(self._clock.time_ms(), self._revoke)
+        revoked, assigned = self._membership.refresh(self._clock.monotonic_ms(), self._revoke)
         for name in revoked:
             self._states.pop(name, None)
         if assigned:

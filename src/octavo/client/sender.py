@@ -43,7 +43,7 @@ class Sender:
         callbacks: list[Callback] = []
         while queue.closed:
             batch = queue.closed[0]
-            if batch.retry_ms > self._clock.time_ms() and not now:
+            if batch.retry_ms > self._clock.monotonic_ms() and not now:
                 break
             try:
                 done = self._append(queue, batch)
@@ -118,7 +118,7 @@ class Sender:
 
     def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> list[Callback] | None:
         """Let the batch wait; give up where no retry can help."""
-        now_ms, config = self._clock.time_ms(), self._config
+        now_ms, config = self._clock.monotonic_ms(), self._config
         batch.attempts += 1
         expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
         if not expired and not queue.log.state.is_closed and batch.attempts <= config.retries:

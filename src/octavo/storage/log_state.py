@@ -31,7 +31,7 @@ class LogState:
         self.producers = loaded.producers
         self.log_start_offset = loaded.log_start_offset
         self.settings = ValidationSettings.of(config)
-        self.last_flush_ms = environment.clock.time_ms()
+        self.last_flush_ms = environment.clock.monotonic_ms()
         self.is_closed = False  # what is still scheduled does nothing then, and what waits for the lock is refused
         self.guard: Callable[[str], AbstractContextManager[None]] = lambda action: nullcontext()  # of background work
         self._high_watermark = loaded.log_start_offset
@@ -156,7 +156,7 @@ class LogState:
                     up_to = min(up_to, self.local.log_end_offset)
                     continue
                 self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
-                self.last_flush_ms = self.environment.clock.time_ms()
+                self.last_flush_ms = self.environment.clock.monotonic_ms()
                 return
 
     def advance_log_start(self, offset: int) -> bool:
