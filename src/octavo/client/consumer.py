@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Self
 
 from octavo.client.collect import Collector
@@ -20,6 +19,7 @@ from octavo.client.partition_state import PartitionState
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.scan.records import ConsumerRecord
+from octavo.signals import Signal
 from octavo.storage.log_dir import LogDir
 from octavo.storage.lookup import SpecialTimestamp
 
@@ -49,7 +49,10 @@ class Consumer:
         self._collector = Collector()
         self._states = self._collector.states
         self._loop: Iterator[ConsumerRecord] | None = None
-        self._idle = threading.Event()  # never set but to end a wait
+        self._idle = Signal()
+        self._is_woken = False
+        self._token: object = None  # of the membership that the partitions' states are of
+        self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was told of
         self.is_closed = False
 
     def __enter__(self) -> Self:
@@ -101,13 +104,18 @@ class Consumer:
 
     def unsubscribe(self) -> None:
         """Read nothing any more; what was handed out is committed."""
+        failure: Exception | None = None
         try:
             self._commits.write_changed(self._states.values(), self._membership)
-        finally:  # whatever becomes of the commit, the others get the partitions
-            if self._membership is not None:
-                self._membership.leave()
-            self._membership = None
-            self._states.clear()
+        except Exception as error:  # whatever becomes of the commit, the others get the partitions
+            failure = error
+        if self._membership is not None:
+            self._membership.leave()
+        self._membership = self._token = None
+        self._states.clear()
+        self._announced = frozenset()
+        if failure is not None:
+            raise failure
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that this consumer reads now."""
@@ -123,8 +131,13 @@ class Consumer:
         while True:
             self._refresh()
             found = self._collector.collect(limit)
-            if found or not self._wait(end):
-                return found
+            if found.records or not self._wait(end):
+                break
+        try:
+            return found.hand_out()
+        except BaseException:  # an interrupt: nobody has got them
+            found.take_back()
+            raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends when there has been none for consumer.timeout.ms, and commits then."""
@@ -136,8 +149,16 @@ class Consumer:
                 records, position = state.take(self.config.max_poll_records)
                 seeks = state.seeks
                 for record in records:
-                    state.advance(record.offset + 1)
-                    yield record
+                    before = state.position
+                    try:
+                        state.advance(record.offset + 1)
+                        yield record
+                    except GeneratorExit:
+                        raise
+                    except BaseException:  # an interrupt: perhaps nobody has got it
+                        if state.seeks == seeks:
+                            state.advance(before)
+                        raise
                     if state.seeks != seeks or self.is_closed:
                         break
                 else:
@@ -229,14 +250,17 @@ class Consumer:
 
     def wakeup(self) -> None:
         """End a wait in `poll` or in a loop, from another thread."""
-        self._idle.set()
+        self._is_woken = True
+        self._idle.notify()
 
     def close(self) -> None:
-        """Commit what was handed out, if that is automatic, and leave the group."""
-        if not self.is_closed:
-            self.is_closed = True
-            self._idle.set()
-            self.unsubscribe()
+        """Commit what was handed out, if that is automatic, and leave the group.
+
+        A close that was interrupted can be called again.
+        """
+        self.is_closed = True
+        self.wakeup()
+        self.unsubscribe()
 
     def _refresh(self) -> None:
         """Take notice of what changed around the consumer, and commit if it is time."""
@@ -244,36 +268,47 @@ class Consumer:
             raise IllegalStateError("the consumer is closed")
         if self._membership is None:
             raise IllegalStateError("the consumer reads nothing yet, expected a call of subscribe() or assign() before")
-        revoked, assigned = self._membership.refresh(self._clock.monotonic_ms(), self._revoke)
-        for name in revoked:
-            self._states.pop(name, None)
-        if assigned:
-            self._begin(assigned)
+        owned = self._membership.refresh(self._clock.monotonic_ms(), self._revoke)
+        if self._token is not self._membership.token:  # another member may have had them meanwhile
+            self._states.clear()
+            self._announced = frozenset()
+            self._token = self._membership.token
+        if not self._states.keys() == owned == self._announced:
+            self._take(owned)
         if self._commits.is_due:
             self._commits.write_changed(self._states.values(), self._membership)
 
-    def _begin(self, names: Collection[TopicPartition]) -> None:
-        committed = self._commits.begin(names)
-        for name in sorted(names):
+    def _take(self, owned: frozenset[TopicPartition]) -> None:
+        """Read these partitions, and no others, and tell the listener of those that are new."""
+        for name in self._states.keys() - owned:
+            del self._states[name]
+        new = owned - self._states.keys()
+        committed = self._commits.begin(new)
+        for name in sorted(new):
             state = PartitionState(name, self._logs.log(*name), self._form, self.config.reset, self._clock)
             if name in committed:
                 state.seek(committed[name])
             self._states[name] = state
-        if self._listeners[0] is not None:
-            self._listeners[0](set(names))
+        untold = owned - self._announced
+        if self._listeners[0] is not None and untold:
+            self._listeners[0](set(untold))
+        self._announced = owned
 
-    def _revoke(self, names: set[TopicPartition]) -> None:
+    def _revoke(self, names: Set[TopicPartition]) -> None:
         going = [state for name, state in self._states.items() if name in names]
         self._commits.write_changed(going, self._membership)
         if self._listeners[1] is not None and names:
-            self._listeners[1](names)
+            self._listeners[1](set(names))
+        for state in going:
+            self._states.pop(state.name, None)
+        self._announced -= names
 
     def _wait(self, end: float | None) -> bool:
         """Whether there is time to look once more; sleeps a little then."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
-        if left > 0 and not self._idle.wait(left):
+        if left > 0 and not self._idle.wait(lambda: self._is_woken, left):
             return True
-        self._idle.clear()
+        self._is_woken = False
         return False
 
     def _state(self, partition: Partition) -> PartitionState:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 
 from octavo.client.clients import Clients
 from octavo.client.consumer import Consumer
@@ -58,14 +57,19 @@ class LogDir(StoredLogDir):
         return consumer
 
     def close(self) -> None:
-        """Close producers and consumers, then stop cleanly."""
-        with ExitStack() as stack:  # whatever fails, the directories are unlocked at the end
-            stack.callback(super().close)
-            if not self._open.is_closed:
-                for consumer in self._clients.consumers:
-                    stack.callback(consumer.close)
-                for producer in self._clients.producers:
-                    stack.callback(producer.close)
+        """Close producers and consumers, then stop cleanly. A close that was interrupted can be called again."""
+        clients: list[Producer | Consumer] = []
+        if not self._open.is_closed:
+            clients += [*self._clients.producers, *self._clients.consumers]
+        failure: Exception | None = None
+        for client in clients:
+            try:
+                client.close()
+            except Exception as error:  # whatever fails, the directories are unlocked at the end
+                failure = failure or error
+        super().close()
+        if failure is not None:
+            raise failure
 
     def _complete_transactions(self) -> None:
         """Finish what a crash or an error interrupted, before anybody reads or writes."""

@@ -36,6 +36,7 @@ from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
 
+_CLOSED = "the producer is closed"
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +61,7 @@ class Producer:
         parts = ProducerParts(config, logs.environment, identity, transaction)
         # Why nothing may be sent; with transactions it is one of them that must be begun.
         self._refusal: str | None = None if transaction is None else NO_TRANSACTION
+        self.is_closed = False
         self._accumulator = Accumulator(parts, Sender(parts))
         self._tables = TableSender(parts, self._accumulator)
 
@@ -127,10 +129,6 @@ class Producer:
         queues.refresh()
         return list(range(queues.count))
 
-    @property
-    def is_closed(self) -> bool:
-        return self._accumulator.is_closed
-
     def flush(self) -> None:
         """Wait until every record that was sent is in its log, or its future knows why not."""
         for queues in list(self._topics.values()):
@@ -138,17 +136,20 @@ class Producer:
                 self._accumulator.flush(queue)
 
     def close(self) -> None:
-        """Append what waits, abort a transaction that is open; nothing can be sent after that."""
+        """Append what waits, abort a transaction that is open; nothing can be sent after that.
+
+        A close that was interrupted can be called again.
+        """
         with self._lock:
-            if self._accumulator.is_closed:
-                return
-            self._refusal = "the producer is closed"
-        if self._transaction is not None and self._transaction.is_open:
-            with suppress(ProducerFencedError):
-                self.abort_transaction()
-        self._accumulator.is_closed = True
-        self._refusal = "the producer is closed"
-        self.flush()
+            self._refusal = _CLOSED
+        try:
+            if self._transaction is not None and self._transaction.is_open:
+                with suppress(ProducerFencedError):
+                    self._abort(self._transaction, _CLOSED)
+        finally:
+            self._accumulator.is_closed = True
+            self.flush()
+            self.is_closed = True
 
     def init_transactions(self) -> None:
         """What Kafka's producer wants before its first transaction; here making the producer has done it."""
@@ -188,15 +189,18 @@ class Producer:
         transaction = self._open_session()
         with self._lock:
             self._refusal = ENDING if transaction.is_open else NO_TRANSACTION
+        self._abort(transaction, NO_TRANSACTION)
+
+    def _abort(self, transaction: ProducerTransaction, refusal: str) -> None:
         for queues in list(self._topics.values()):
             for queue in queues:
                 self._accumulator.abandon(queue, TransactionAbortedError("its transaction was aborted"))
         try:
             transaction.abort()
         except Exception:
-            self._refusal = NO_TRANSACTION
+            self._refusal = refusal
             raise
-        self._refusal = NO_TRANSACTION
+        self._refusal = refusal
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:
@@ -235,8 +239,8 @@ class Producer:
     def _open_session(self) -> ProducerTransaction:
         if self._transaction is None:
             raise IllegalStateError("the producer has no transactions, expected a transactional.id")
-        if self.is_closed:
-            raise IllegalStateError("the producer is closed")
+        if self._refusal == _CLOSED:
+            raise IllegalStateError(_CLOSED)
         return self._transaction
 
     def _queues(self, topic: str) -> TopicQueues:
@@ -255,11 +259,12 @@ class Producer:
         if queue.is_current:
             queues.refresh()
             return self._accumulator.append(queue, record)
-        with self._lock:
-            self._topics.pop(queue.topic, None)
         gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
         for old in queues:
             self._accumulator.abandon(old, gone)
+        with self._lock:
+            if self._topics.get(queue.topic) is queues:
+                del self._topics[queue.topic]
         again = self._queues(queue.topic)
         return self._append(again, again.queue(queue.partition), record)
 

@@ -30,14 +30,16 @@ class ProducerIds:
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs
         self._lock = threading.Lock()
-        self._next_id = self._block_end = 0
+        self._block = iter(range(0))
+        self._block_end = 0
 
     def allocate(self) -> int:
         with self._lock:
-            if self._next_id == self._block_end:
+            producer_id = next(self._block, None)
+            if producer_id is None:
                 self._take_block()
-            self._next_id += 1
-            return self._next_id - 1
+                producer_id = next(self._block)
+            return producer_id
 
     def _take_block(self) -> None:
         roots = live(self._logs.roots)
@@ -50,7 +52,8 @@ class ProducerIds:
                 written += 1
         if not written:
             raise KafkaStorageError("all log directories are offline: no producer id can be noted")
-        self._next_id, self._block_end = first, first + BLOCK_SIZE
+        self._block_end = first + BLOCK_SIZE
+        self._block = iter(range(first, self._block_end))
 
 
 def _stored(root: LogRoot) -> int:
