@@ -7,14 +7,20 @@ SOAK_INPUTS ?= 20000000
 SOAK_FLIPS ?= 10500
 SOAK_SECONDS ?= 600
 SOAK_KILLS ?= 100
+SOAK_ATTACK ?= --kills 1000 --power-losses 200 --ext4-losses 200 --full-disks 200 --tmpfs-disks 200 --hostile 10000 \
+	--interrupts 2000 --forks 50 --concurrency-seconds 3600
+ATTACK_ARGS ?=
 ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadgroup -r fEs $(PYTEST_ARGS)
+PYTEST_OPTIONS = --numprocesses $(TEST_JOBS) --dist loadgroup -r fEs $(PYTEST_ARGS)
+PYTEST = $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 # Suites whose subject runs on the kernels: they run once more on the plain-Python twin. (tests/kernels runs both itself.)
 TWIN_TESTS := $(wildcard tests/format tests/golden tests/property)
+# Suites in which the interpreter matters (threads, signals, processes): they run on a newer Python too, if one is there.
+NEWEST_TESTS := $(wildcard tests/unit tests/client tests/attack tests/storage/test_threads.py tests/storage/test_log_dir*.py)
 
 KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/compiled/*.pyx src/octavo/kernels/compiled/*.pxd src/octavo/kernels/compiled/*.h)
 INSTALLED := .venv/.installed
@@ -23,7 +29,7 @@ space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint docs bench fuzz soak asan kafka clean
+.PHONY: help setup demo test newest check lint docs bench fuzz attack soak asan kafka clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +55,13 @@ test: setup ## run every test on the compiled kernels, and those of formats on t
 	@scripts/kafka.sh --if-possible
 	$(PYTEST)
 	@if ls src/octavo/kernels/compiled/*.so >/dev/null 2>&1; then set -x; OCTAVO_KERNELS=reference $(PYTEST) $(TWIN_TESTS); fi
+	@$(MAKE) --no-print-directory newest
+
+newest: setup ## run the tests of clients, threads and attacks on the newest Python that PySpark allows, where one is there
+	@python=$$(scripts/newest_python.sh); \
+	if [ -z "$$python" ]; then echo "skipped: no Python newer than that of .venv is here"; exit 0; fi; \
+	scripts/newest_venv.sh "$$python" && set -x && \
+	PYTHONPATH=src .venv-newest/bin/python -m pytest -p no:cacheprovider $(PYTEST_OPTIONS) $(NEWEST_TESTS)
 
 lint: setup ## run ruff, mypy --strict and the import rules
 	$(BIN)/ruff check .
@@ -75,7 +88,11 @@ bench: setup ## measure each job beside its physical limit and its peers (BENCH_
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
 
-soak: setup ## flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_INPUTS=)
+attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt, fork, crowd; print the scoreboard (ATTACK_ARGS=…)
+	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) $(ATTACK_ARGS)
+
+soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_INPUTS=)
+	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) --seed $$(date +%s) $(SOAK_ATTACK)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py tests/spark/test_live_stream.py
@@ -92,6 +109,6 @@ kafka: ## fetch Kafka's jars for the tests that compare with them, through Maven
 	@scripts/kafka.sh
 
 clean: ## remove .venv, builds and caches, but not the fetched jars
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
+	rm -rf .venv .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
 	rm -f src/octavo/kernels/compiled/*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.data import FOLDER, DataSet
 from octavo.filesystem import LocalFileSystem
 from octavo.format.names import FileKind, SegmentFile
-from octavo.jobs.build_index import IndexLimits, build_indexes
+from octavo.storage.build_index import IndexLimits, build_indexes
 
 # Kafka's defaults.
 _LIMITS = IndexLimits(4096, 10 << 20)

@@ -34,6 +34,10 @@ class CorruptionError(OctavoError):
         return f"{', '.join(place)}: {self.problem}" if place else self.problem
 
 
+class NotRegularFileError(CorruptionError):
+    """What bears the name of a file and is a link, a folder, a FIFO, a socket or a device: it is left as it is."""
+
+
 class CorruptRecordError(CorruptionError):
     """A batch or message whose length or checksum is wrong (Kafka's CorruptRecordException)."""
 

@@ -11,8 +11,13 @@ import errno
 import fcntl
 import mmap
 import os
+import stat
+import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from octavo.errors import CorruptionError, NotRegularFileError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -38,6 +43,10 @@ class File(Protocol):
         ...
 
     def size(self) -> int: ...
+
+    def skip_hole(self, position: int) -> int:
+        """The position itself, or one after it where all between them is known to be zeros without reading it."""
+        ...
 
     def fsync(self) -> None: ...
 
@@ -76,9 +85,17 @@ class Lock(Protocol):
         """Give it up and remove the file."""
         ...
 
+    def disown(self) -> None:
+        """In a forked child: let go of it. The parent still holds it, and the file stays."""
+        ...
+
 
 class FileSystem(Protocol):
-    """What a log needs of an operating system. Failures are OSError, as Python has them."""
+    """What a log needs of an operating system. Failures are OSError, as Python has them.
+
+    Only regular files are opened: what else bears a file's name is a NotRegularFileError, a link too, but where only
+    bytes are read (`read_bytes`). Nothing is ever written to what lies behind a link.
+    """
 
     def open(self, path: Path, *, create: bool = False) -> File:
         """Open for reading and writing."""
@@ -93,11 +110,19 @@ class FileSystem(Protocol):
         ...
 
     def names(self, folder: Path) -> list[str]:
-        """The names of a folder's regular files, sorted."""
+        """The names of a folder's regular files, sorted. Links are not."""
+        ...
+
+    def others(self, folder: Path) -> list[str]:
+        """The names of all else in a folder, sorted: folders, links, FIFOs, sockets, devices."""
         ...
 
     def folders(self, folder: Path) -> list[str]:
-        """The names of the folders in a folder, sorted."""
+        """The names of the folders in a folder, sorted, and of links to folders."""
+        ...
+
+    def link_target(self, path: Path) -> Path | None:
+        """Where a link leads; None for what is not a link."""
         ...
 
     def exists(self, path: Path) -> bool: ...
@@ -110,7 +135,9 @@ class FileSystem(Protocol):
 
     def set_mtime_ms(self, path: Path, mtime_ms: int) -> None: ...
 
-    def read_bytes(self, path: Path) -> bytes: ...
+    def read_bytes(self, path: Path) -> bytes:
+        """All of a file, which may be one that a link leads to."""
+        ...
 
     def rename(self, path: Path, target: Path) -> None:
         """Rename; a file at the target is replaced."""
@@ -135,6 +162,98 @@ class FileSystem(Protocol):
         ...
 
 
+# What a failing disk answers. Any other error is about one call, one file or this process: too many open files, a file
+# that was renamed meanwhile, a folder that is not empty.
+_DISK_ERRORS = {
+    getattr(errno, name)
+    for name in (
+        "EIO",
+        "ENOSPC",
+        "EDQUOT",
+        "EROFS",
+        "ENXIO",
+        "ENODEV",
+        "EUCLEAN",
+        "ESTALE",
+        "EREMOTEIO",
+        "ENOMEDIUM",
+        "EBADMSG",
+        "ENOTCONN",
+        "ESHUTDOWN",
+    )
+    if hasattr(errno, name)
+}
+
+
+def is_disk_failure(error: OSError) -> bool:
+    """Whether the error says that the disk failed, and not just this call."""
+    return error.errno is None or error.errno in _DISK_ERRORS
+
+
+Opened = TypeVar("Opened")
+
+# Called when this process has too many files open; says whether some were closed.
+_give_back: list[Callable[[], bool]] = []
+
+
+def when_too_many_are_open(give_back: Callable[[], bool]) -> None:
+    """Let somebody close files that it can do without before an open fails."""
+    _give_back.append(give_back)
+
+
+def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
+    """Open something; once more after others gave descriptors back, if there are too many."""
+    try:
+        return open_it()
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE) or not sum(give_back() for give_back in _give_back):
+            raise
+    return open_it()
+
+
+# Nothing that is read as a whole has more: checkpoints, snapshots, a segment of the metadata log.
+_MOST_BYTES = 1 << 30
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def not_regular(path: Path, mode: int | None = None) -> NotRegularFileError:
+    """What is wrong with what is not a regular file."""
+    mode = path.lstat().st_mode if mode is None else mode
+    if stat.S_ISLNK(mode):
+        problem = "is a link: octavo does not write through links; copy the file into its place"
+    else:
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "something else")
+        problem = f"is not a regular file but {kind}: move it away"
+    return NotRegularFileError(problem, path=str(path))
+
+
+def open_regular(path: Path, flags: int, *, follow: bool = False) -> int:
+    """A descriptor of a regular file; it never waits, as opening a FIFO would."""
+    flags |= os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a link, a folder and a socket have each their own
+        mode = path.stat(follow_symlinks=follow).st_mode
+        if not stat.S_ISREG(mode):
+            raise not_regular(path, mode) from None
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise not_regular(path, mode)
+    return descriptor
+
+
+_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # macOS has none
 
 
@@ -147,8 +266,8 @@ class LocalFile:
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self._descriptor = -1
-        access = os.O_RDONLY if read_only else os.O_RDWR
-        self._descriptor = os.open(path, access | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+        flags = (os.O_RDONLY if read_only else os.O_RDWR) | (os.O_CREAT if create else 0)
+        self._descriptor = with_descriptor(lambda: open_regular(path, flags))
 
     def __del__(self) -> None:
         if self._descriptor >= 0:
@@ -184,6 +303,15 @@ class LocalFile:
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
 
+    def skip_hole(self, position: int) -> int:
+        if _SEEK_DATA is None:
+            return position
+        try:
+            return os.lseek(self._descriptor, position, _SEEK_DATA)
+        except OSError as error:
+            # ENXIO: there is no data from here on. Any other: the file system does not tell.
+            return max(self.size(), position) if error.errno == errno.ENXIO else position
+
     def fsync(self) -> None:
         os.fsync(self._descriptor)
 
@@ -204,8 +332,8 @@ class LocalMapping:
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         self._file: LocalFile | None = None  # most mappings are never written to
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), size)
+        file = LocalFile(path)
+        self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # which keeps a descriptor of its own
 
     def view(self) -> memoryview:
         return memoryview(self._map)
@@ -225,12 +353,15 @@ class LocalMapping:
         return self._file
 
 
-# POSIX locks belong to a process: it would get one a second time too, so those that it has are remembered.
+# The folders that this process has locked, to say so when it tries again.
 _locked: set[tuple[int, int]] = set()
+# Linux: a lock of the open file description. A POSIX lock is lost when the process closes any descriptor of the file:
+# a backup by shutil.copytree would give the directory away. Both kinds exclude each other, so Java's brokers see it.
+_OPEN_FILE_LOCK = getattr(fcntl, "F_OFD_SETLK", None)
 
 
 class LocalLock:
-    """A POSIX lock on a whole file, as brokers take it; a file that nobody holds is no lock."""
+    """A lock on a whole file, as brokers take it; a file that nobody holds is not a lock."""
 
     def __init__(self, path: Path) -> None:
         status = path.parent.stat()
@@ -239,10 +370,9 @@ class LocalLock:
         if self._folder in _locked:
             raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
         existed = path.exists()
-        # Closing any descriptor of the file gives up the process's lock, so the file is opened only when none is held.
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = with_descriptor(lambda: open_regular(path, os.O_RDWR | os.O_CREAT))
         try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_whole(self._descriptor)
         except OSError as error:
             os.close(self._descriptor)
             if not existed:
@@ -256,12 +386,20 @@ class LocalLock:
         _locked.add(self._folder)
 
     def release(self) -> None:
-        if self._folder not in _locked:
+        if self._descriptor < 0:
             return
+        descriptor, self._descriptor = self._descriptor, -1
         _locked.discard(self._folder)
         with contextlib.suppress(OSError):  # a disk that failed keeps its file; the lock goes with the descriptor
             self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        os.close(descriptor)
+
+    def disown(self) -> None:
+        # Closing the child's copy of the descriptor leaves the lock with the parent's; unlocking would take it away.
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            _locked.discard(self._folder)
+            os.close(descriptor)
 
     def _is_in_place(self) -> bool:
         """Whether the locked file still has its name: its last owner removes it, and a third process may make another.
@@ -272,6 +410,15 @@ class LocalLock:
             return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
         except FileNotFoundError:
             return False
+
+
+def _lock_whole(descriptor: int) -> None:
+    if _OPEN_FILE_LOCK is None:  # macOS
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    # struct flock: type, whence, start, length (0: all of it), process (0)
+    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    fcntl.fcntl(descriptor, _OPEN_FILE_LOCK, request)
 
 
 class LocalFileSystem:
@@ -288,11 +435,18 @@ class LocalFileSystem:
 
     def names(self, folder: Path) -> list[str]:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_file())
+            return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+    def others(self, folder: Path) -> list[str]:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if not entry.is_file(follow_symlinks=False))
 
     def folders(self, folder: Path) -> list[str]:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries if entry.is_dir())
+
+    def link_target(self, path: Path) -> Path | None:
+        return path.readlink() if path.is_symlink() else None
 
     def exists(self, path: Path) -> bool:
         return os.path.exists(path)  # noqa: PTH110 (three times as fast, and asked for each of thousands of logs)
@@ -310,7 +464,11 @@ class LocalFileSystem:
         os.utime(path, ns=(mtime_ms * 1_000_000, mtime_ms * 1_000_000))
 
     def read_bytes(self, path: Path) -> bytes:
-        return path.read_bytes()
+        descriptor = with_descriptor(lambda: open_regular(path, os.O_RDONLY, follow=True))
+        with open(descriptor, "rb") as file:  # noqa: PTH123 (not a path)
+            if (size := os.fstat(file.fileno()).st_size) > _MOST_BYTES:
+                raise CorruptionError(f"{size} bytes, more than such a file has", path=str(path))
+            return file.read()
 
     def rename(self, path: Path, target: Path) -> None:
         path.replace(target)
@@ -330,7 +488,7 @@ class LocalFileSystem:
         path.rmdir()
 
     def fsync_folder(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = with_descriptor(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             os.fsync(descriptor)
         finally:

@@ -47,7 +47,10 @@ class Scheduler(Protocol):
     ) -> Task: ...
 
     def shutdown(self) -> None:
-        """Run nothing more; returns when the last run has ended, or does not end."""
+        """Run what is left to be run once, such as the removal of files, and nothing more; returns when it is done.
+
+        One that was interrupted can be called again.
+        """
         ...
 
 
@@ -84,6 +87,11 @@ class ThreadScheduler:
                 thread.join(max(end - time.monotonic(), 0))
                 if thread.is_alive():
                     _log.warning("%s still runs a task after %d seconds, and is left", thread.name, _SHUTDOWN_SECONDS)
+        for _ in range(len(self._tasks)):  # counted once: what still runs may schedule more
+            with self._lock:
+                task = heapq.heappop(self._tasks)[2] if self._tasks else None
+            if task is not None and task.period_ms is None:
+                _run(task)
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
@@ -199,12 +207,6 @@ class JobScheduler(ThreadScheduler):
         """Drop what was scheduled so far, and begin."""
         self._tasks.clear()
         self.start(1)
-
-    def shutdown(self) -> None:
-        super().shutdown()
-        tasks, self._tasks = sorted(self._tasks), []
-        for _, _, task in tasks:
-            _run(task)
 
 
 def _run(task: Task) -> None:

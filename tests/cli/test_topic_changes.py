@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import shutil
 from pathlib import Path
 
 import pytest
@@ -186,3 +188,21 @@ def test_a_locked_directory_is_refused_and_nothing_changes(root: Path, line: lis
         assert (run.exit, run.stdout) == (1, "")
         assert ".lock" in run.stderr
         assert state(root) == before
+
+
+def test_deleting_a_topic_leaves_the_files_of_a_partition_that_was_moved(
+    root: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    moved = tmp_path / "moved"
+    shutil.move(root / "orders-0", moved)
+    (root / "orders-0").symlink_to(moved)
+    (root / "orders-1" / "sub").mkdir()
+    before = sorted(path.name for path in moved.iterdir())
+    run = octavo("delete", str(root), "--topic", "orders")
+    assert (run.exit, run.stdout) == (0, "orders: deleted, 2 partitions\n")
+    assert sorted(path.name for path in moved.iterdir()) == before
+    linked, stuck = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert f"are still in {moved}" in linked.message
+    assert "cannot be removed: Directory not empty" in stuck.message
+    assert not linked.exc_info
+    assert not stuck.exc_info

@@ -108,6 +108,14 @@ class FaultFileSystem:
         self.check(folder)
         return sorted(path.name for path in list(self.entries) if path.parent == folder)
 
+    def others(self, folder: Path) -> list[str]:
+        """There is nothing but regular files, and folders, which are not modelled."""
+        self.check(folder)
+        return []
+
+    def link_target(self, path: Path) -> Path | None:
+        return None
+
     def folders(self, folder: Path) -> list[str]:
         self.check(folder)
         return sorted({path.parent.name for path in list(self.entries) if path.parent.parent == folder})
@@ -239,6 +247,9 @@ class FaultFile:
     def size(self) -> int:
         return len(self._inode.content)
 
+    def skip_hole(self, position: int) -> int:
+        return position
+
     def fsync(self) -> None:
         self._filesystem.check(self._path)
         if self._filesystem.step():
@@ -261,6 +272,9 @@ class FaultLock:
 
     def release(self) -> None:
         self._filesystem.locked.discard(self._path)
+
+    def disown(self) -> None:
+        """No test forks on this filesystem."""
 
 
 class FaultMapping:

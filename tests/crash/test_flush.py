@@ -119,6 +119,45 @@ def test_a_roll_flushes_what_lies_before_in_the_background(machine: Machine) -> 
     assert machine.left_after_power_loss() == 3
 
 
+@pytest.mark.parametrize("by_config", [True, False], ids=["flush.messages", "flush"])
+def test_what_a_roll_closes_at_the_recovery_point_is_synced(machine: Machine, by_config: bool) -> None:
+    """Nobody would do it later: the recovery point is past it, and no recovery looks there."""
+    machine.create(segment_bytes=600, **({"flush_messages": 1} if by_config else {}))
+    for _ in range(8):
+        machine.append(1)
+        machine.logs.log("t", 0).flush()
+    expected = [segment.max_so_far for segment in machine.logs.log("t", 0).segments]
+    after = Machine(machine.files.after_crash(Loss.POWER)).logs.log("t", 0)
+    assert [segment.max_so_far for segment in after.segments] == expected
+    closed = list(after.segments)[:-1]
+    assert [len(segment.files.time_index) for segment in closed] == [1] * len(closed) == [1, 1]
+
+
+def test_delete_records_syncs_before_the_recovery_point_passes(machine: Machine) -> None:
+    """Its checkpoint may be lost, and what lies before it would then be read again: as zeros."""
+    machine.create(segment_bytes=600)
+    machine.append(8)
+    log = machine.logs.log("t", 0)
+    log.delete_records(7)
+    assert log.recovery_point == 7
+    machine.logs.roots[0].write_recovery_points(machine.logs.logs)
+    assert machine.left_after_power_loss() >= 7
+
+
+def test_a_flush_syncs_the_snapshots_that_the_recovery_point_passes(machine: Machine) -> None:
+    machine.create(segment_bytes=600)
+    machine.append(8)
+    machine.logs.flush()
+    before = {path: machine.files.read_bytes(path) for path in snapshots(machine.files)}
+    assert len(before) == 2
+    files = machine.files.after_crash(Loss.POWER)
+    assert {path: files.read_bytes(path) for path in before} == before
+
+
+def snapshots(files: FaultFileSystem) -> list[Path]:
+    return [ROOT / "t-0" / name for name in files.names(ROOT / "t-0") if name.endswith(".snapshot")]
+
+
 def test_a_close_flushes_everything(machine: Machine) -> None:
     machine.create()
     machine.append(3)

@@ -18,7 +18,11 @@ from octavo.format.commit_store import (
 )
 from octavo.format.names import StagedFile, TopicPartition
 
-PARTS = (PendingPart("t", 0, 5, (PendingFile("f", 10, 3), PendingFile("g", 20, 4))), PendingPart("u", 1, 0, ()))
+FILES = [StagedFile("0123456789abcdef", "0" * 32, number).name for number in range(2)]
+PARTS = (
+    PendingPart("t", 0, 5, (PendingFile(FILES[0], 10, 3), PendingFile(FILES[1], 20, 4))),
+    PendingPart("u", 1, 0, ()),
+)
 TOPICS = (PendingTopic("u", bytes(range(16)), (0, 1), {"segment.bytes": "1048576"}), PendingTopic("v", bytes(16), (0,)))
 STORE = CommitStore({"query": 3}, PendingCommit("query", 4, PARTS, TOPICS), 7)
 
@@ -47,7 +51,24 @@ def test_what_cannot_be_understood_is_an_error(change: dict[str, object]) -> Non
         decode(json.dumps(content).encode())
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b"[" * 100_000])
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"topic": "../../x"}, "topic name is invalid"),
+        ({"partition": 1 << 31}, "expected a number from 0 to 2147483647"),
+        ({"startOffset": -1}, "expected a number from 0 to 9223372036854775807"),
+        ({"startOffset": 10**4000}, "expected a number from 0 to 9223372036854775807"),
+        ({"files": [{"name": "../../precious", "size": 1, "records": 1}]}, "expected the name of a staged file"),
+    ],
+)
+def test_a_pending_commit_leads_nowhere_else(change: dict[str, object], problem: str) -> None:
+    content = json.loads(encode(STORE))
+    content["pending"]["parts"][0] |= change
+    with pytest.raises(CorruptionError, match=problem):
+        decode(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b"[" * 100_000, b'{"version": ' + b"9" * 5000 + b"}"])
 def test_no_json_is_an_error(data: bytes) -> None:
     with pytest.raises(CorruptionError, match="expected a JSON object"):
         decode(data)

@@ -10,12 +10,12 @@ import pytest
 from octavo.filesystem import LocalFileSystem
 from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, TopicPartition
 from octavo.jobs import reindex
-from octavo.jobs.build_index import IndexLimits, build_indexes
 from octavo.jobs.reindex import ReindexTask
 from octavo.jobs.runner import Outcome, ThreadRunner
 from octavo.scan.directory import read_directory
 from octavo.scan.location import locate
 from octavo.scan.log_dirs import open_log_dirs
+from octavo.storage.build_index import IndexLimits, build_indexes
 from octavo.storage.topic_configs import TopicConfigs
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.golden.archives import unpack

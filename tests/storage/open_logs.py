@@ -24,6 +24,7 @@ def open_log(
     clean: bool = True,
     log_start_offset: int = 0,
     recovery_point: int = 0,
+    upkeep: bool = False,
 ) -> PartitionLog:
     return PartitionLog(
         LoadRequest(
@@ -33,6 +34,7 @@ def open_log(
             clean=clean,
             log_start_offset=log_start_offset,
             recovery_point=recovery_point,
+            upkeep=upkeep,
         )
     )
 

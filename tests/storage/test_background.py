@@ -24,7 +24,9 @@ PATIENCE_SECONDS = 60
 
 
 def opened(root: Path, world: World, **configs: Given) -> LogDir:
-    return LogDir(root, environment=world.environment, configs={k.replace("_", "."): v for k, v in configs.items()})
+    return LogDir(
+        root, environment=world.environment, upkeep=True, configs={k.replace("_", "."): v for k, v in configs.items()}
+    )
 
 
 def append(log: PartitionLog, count: int = 1, *, timestamp: int = NOW_MS, origin: Origin | None = None) -> None:
@@ -141,7 +143,7 @@ def test_files_that_a_dead_writer_staged_go_after_a_day(tmp_path: Path, world: W
 
 
 def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -> None:
-    with LogDir(tmp_path, environment=world.environment) as logs:
+    with LogDir(tmp_path, environment=world.environment, upkeep=True) as logs:
         logs.create_topic("t", 1)
         logs.delete_topic("t")
         assert "kafka-log-retention" in world.scheduler.waiting

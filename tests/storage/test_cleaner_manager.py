@@ -25,7 +25,9 @@ T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 
 
 def opened(root: Path, world: World, **configs: Given) -> LogDir:
-    return LogDir(root, environment=world.environment, configs={k.replace("_", "."): v for k, v in configs.items()})
+    return LogDir(
+        root, environment=world.environment, upkeep=True, configs={k.replace("_", "."): v for k, v in configs.items()}
+    )
 
 
 def fill(logs: LogDir, topic: str, segments: int = 3, keys: int = 5, timestamp: int = NOW_MS) -> None:
@@ -84,7 +86,7 @@ def test_a_disabled_cleaner_does_nothing(tmp_path: Path, world: World) -> None:
 
 
 def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
-    with LogDir(tmp_path, configs={"log.cleaner.backoff.ms": 1}) as logs:
+    with LogDir(tmp_path, upkeep=True, configs={"log.cleaner.backoff.ms": 1}) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         done = threading.Event()

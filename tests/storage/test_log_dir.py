@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -32,8 +33,8 @@ from tests.storage.batches import batch
 from tests.storage.worlds import World
 
 
-def opened(*roots: Path, world: World | None = None) -> LogDir:
-    return LogDir(list(roots), environment=(world or World()).environment)
+def opened(*roots: Path, world: World | None = None, **options: bool) -> LogDir:
+    return LogDir(list(roots), environment=(world or World()).environment, **options)
 
 
 def names(root: Path) -> set[str]:
@@ -93,11 +94,11 @@ def test_configs_that_are_refused_leave_no_directory(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_refused_leaves_no_other_one_behind(tmp_path: Path) -> None:
     """Whatever comes first: what is there is locked before what is missing is made."""
-    with opened(tmp_path / "held"), pytest.raises(LogDirLockedError):
-        opened(tmp_path / "new" / "logs", tmp_path / "held")
+    with opened(tmp_path / "held", create=True), pytest.raises(LogDirLockedError):
+        opened(tmp_path / "new" / "logs", tmp_path / "held", create=True)
     (tmp_path / "held" / "notopic").mkdir()
     with pytest.raises(LogDirError, match="notopic"):
-        opened(tmp_path / "new" / "logs", tmp_path / "held")
+        opened(tmp_path / "new" / "logs", tmp_path / "held", create=True)
     assert names(tmp_path) == {"held"}
 
 
@@ -162,7 +163,10 @@ def test_a_deleted_topic_leaves_through_a_renamed_folder(tmp_path: Path) -> None
         assert not folder.exists()
         logs.create_topic("t", 1)
         logs.delete_topic("t")
-    with opened(tmp_path, world=world) as logs:  # the delay begins anew
+    with opened(tmp_path, world=world) as logs:  # opening deletes nothing
+        world.scheduler.advance(60_000)
+        assert [name for name in names(tmp_path) if name.endswith("-delete")]
+    with opened(tmp_path, world=world, upkeep=True) as logs:  # the delay begins again
         assert list(logs.topics) == ["kept"]
         world.scheduler.advance(60_000)
         assert not [name for name in names(tmp_path) if name.endswith("-delete")]
@@ -251,7 +255,7 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
 
 def test_directories_of_two_brokers_are_refused(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        opened(tmp_path / name).close()
+        opened(tmp_path / name, create=True).close()
     with pytest.raises(LogDirError, match=r"cluster\.id"):
         opened(tmp_path / "one", tmp_path / "two")
     assert ".lock" not in names(tmp_path / "one")
@@ -267,10 +271,44 @@ def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lost+found").mkdir()
     with pytest.raises(LogDirError, match=r"lost\+found"):
         opened(tmp_path)
-    with pytest.raises(LogDirError, match="there is nothing"):
+    with pytest.raises(LogDirError, match="no such directory"):
         LogDir(tmp_path / "none", environment=World().environment, create=False)
     assert not (tmp_path / "none").exists()
     assert "meta.properties" not in names(tmp_path / "t-0")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ü-0".encode(), b"\xff\xfe-0", b"x-0.zz-delete", b"a" * 253 + b"-0", b"t-0 (copy)", b"lost+found", b"x-00",
+     b"x-+1", b"..-0", b"x-0\n", b"x-2147483648"],
+)  # fmt: skip
+def test_a_folder_that_no_broker_makes_is_refused(tmp_path: Path, name: bytes) -> None:
+    opened(tmp_path).close()
+    (tmp_path / os.fsdecode(name)).mkdir()
+    before = names(tmp_path)
+    with pytest.raises(LogDirError, match="is not a folder that a broker makes: move it out of the log dir") as raised:
+        opened(tmp_path)
+    assert str(raised.value).startswith(f"{tmp_path}: ")
+    assert str(raised.value).isprintable()
+    assert names(tmp_path) == before
+
+
+def test_a_stored_config_that_no_topic_can_have_is_named_with_its_file(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 1, {"retention.ms": 5})
+    store = tmp_path / "octavo-topics.json"
+    store.write_text(store.read_text().replace('"retention.ms": "5"', '"retention.ms": "a week"'))
+    with pytest.raises(CorruptionError, match=f"{store}: topic t: retention.ms is 'a week', expected an integer"):
+        opened(tmp_path)
+
+
+def test_a_topic_of_a_billion_partitions_lacks_most(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+    store = tmp_path / "octavo-topics.json"
+    store.write_text(store.read_text().replace('"partitions": 2', f'"partitions": {10**9}'))
+    with opened(tmp_path) as logs, pytest.raises(InvalidPartitionsError, match="partition 2 of topic t is in none"):
+        logs.check_complete("t")
 
 
 def test_a_partition_found_twice_is_refused(tmp_path: Path) -> None:

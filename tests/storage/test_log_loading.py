@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from octavo.errors import KafkaStorageError
+from octavo.filesystem import LocalFile, LocalFileSystem
 from octavo.storage.load import LoadRequest
+from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.batches import batch
 from tests.storage.open_logs import fill, names, offsets_read, open_log
@@ -69,7 +72,11 @@ def test_damage_in_the_middle_deletes_what_follows(world: World, tmp_path: Path)
     again = open_log(world, tmp_path, clean=False)
     assert again.log_end_offset < list(log.segments)[2].base_offset
     assert offsets_read(again) == list(range(0, again.log_end_offset, 2))
+    dropped = [name for name in names(tmp_path) if name.endswith(".deleted")]
+    assert len([name for name in dropped if name.endswith(".log.deleted")]) == len(again.dropped)
     world.scheduler.advance(60_000)
+    assert [name for name in names(tmp_path) if name.endswith(".deleted")] == dropped  # nobody asked for more
+    assert open_log(world, tmp_path, clean=False, upkeep=True).dropped == []
     assert not any(name.endswith(".deleted") for name in names(tmp_path))
 
 
@@ -107,3 +114,24 @@ def test_folder_on_its_way_out_is_not_recovered(world: World, tmp_path: Path) ->
     request = LoadRequest(folder=log.folder, config=log.config, environment=world.environment, clean=False)
     again = PartitionLog(request)
     assert (again.recovered, again.log_end_offset, again.recovery_point) == ([], 0, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell where holes are")
+def test_a_hole_at_the_end_is_cut_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, read = tmp_path / f"{0:020}.log", 0
+    path.write_bytes(batch(0))
+    os.truncate(path, 5 << 30)
+    pread_into = LocalFile.pread_into
+
+    def counted(file: LocalFile, buffer: memoryview, position: int) -> int:
+        nonlocal read
+        read += len(buffer)
+        return pread_into(file, buffer, position)
+
+    monkeypatch.setattr(LocalFile, "pread_into", counted)
+    assert LogFile(LocalFileSystem(), path).is_zero_from(len(batch(0)))
+    assert read < 1 << 20
+    with path.open("r+b") as file:
+        file.seek(4 << 30)
+        file.write(b"x")
+    assert not LogFile(LocalFileSystem(), path).is_zero_from(len(batch(0)))

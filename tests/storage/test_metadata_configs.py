@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo import kernels
+from octavo.errors import CorruptionError
 from octavo.format.batch import build_batch
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
 from octavo.format.messages.records import encode_metadata
@@ -111,3 +113,31 @@ def test_a_copy_is_made_by_them(root: Path, tmp_path: Path) -> None:
         assert (target / "t-0" / name).read_bytes() == (root / "t-0" / name).read_bytes() != b""
     with LogDir(target, environment=World().environment) as logs:
         assert (logs.config("t").index_interval_bytes, logs.config("t").segment_ms) == (200, 7_200_000)
+
+
+def test_a_value_that_no_topic_can_have_is_named_with_its_place(root: Path) -> None:
+    write_metadata(root, (TOPIC, "t", "retention.ms", "a week"))
+    with pytest.raises(CorruptionError, match=r"__cluster_metadata-0: topic t: retention.ms is 'a week', expected an"):
+        opened(root)
+
+
+def test_records_that_cannot_be_read_are_a_warning(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_metadata(root, (TOPIC, "t", "retention.ms", "5"))
+    path = root / "__cluster_metadata-0" / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[61] = 0x7F  # the first record's length
+    path.write_bytes(with_crc(data))
+    with opened(root) as logs:
+        assert logs.config("t").retention_ms != 5
+    assert f"{path}, position " in caplog.text
+    assert "what follows is not read" in caplog.text
+
+
+def test_a_metadata_log_that_is_a_file_says_nothing(root: Path) -> None:
+    (root / "__cluster_metadata-0").write_bytes(b"no folder")
+    opened(root).close()
+
+
+def with_crc(data: bytearray) -> bytes:
+    data[17:21] = kernels.crc32c(bytes(data[21:])).to_bytes(4, "big")
+    return bytes(data)

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from octavo.storage import index_file, log_file
+from octavo.filesystem import LocalFileSystem
+from octavo.format.txn_index import AbortedTxn
+from octavo.storage import index_file, log_file, txn_index_file
 from octavo.storage.log_dir import LogDir
 from octavo.storage.open_files import OpenFiles
+from octavo.storage.txn_index_file import TxnIndexFile
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
@@ -100,3 +103,33 @@ with LogDir(sys.argv[1], background=False) as logs:
 def test_a_process_with_few_descriptors_uses_many_logs(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FEW_DESCRIPTORS, str(tmp_path)], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "60\n"), done.stderr
+
+
+def test_transaction_indexes_count_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = OpenFiles(2)
+    monkeypatch.setattr(txn_index_file, "OPEN_FILES", files)
+    indexes = [TxnIndexFile(LocalFileSystem(), tmp_path / f"{number}.txnindex", 0) for number in range(5)]
+    for index in indexes:
+        index.append(AbortedTxn(1, 0, 1, 2))
+    assert len(files) == 2
+    assert [len(index.aborted()) for index in indexes] == [1] * 5
+
+
+def test_files_are_given_back_when_the_process_has_too_many_open(tmp_path: Path) -> None:
+    """A second limit than ours may be hit first: others open files, too."""
+    program = """
+import os, resource, sys
+from pathlib import Path
+from octavo.storage.log_dir import LogDir
+from octavo.storage.open_files import OPEN_FILES
+from tests.storage.batches import batch
+with LogDir(sys.argv[1], background=False) as logs:
+    logs.create_topic("t", 40)
+    OPEN_FILES.limit = 1000
+    resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+    for log in logs.logs.values():
+        log.append_as_leader(batch(0), leader_epoch=0)
+    print(logs.offline, sum(log.log_end_offset for log in logs.logs.values()))
+"""
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.returncode) == ("{} 40\n", 0), run.stderr

@@ -140,3 +140,14 @@ def test_a_whole_log_directory(tmp_path: Path, files: OverlayFileSystem) -> None
     assert {name: data for name, data in on_machine(root).items() if name.startswith("t-0")} == {
         name: data for name, data in before.items() if name.startswith("t-0")
     }
+
+
+def test_a_folder_is_renamed_with_its_files(files: OverlayFileSystem, root: Path) -> None:
+    files.open(root / "sub" / "new", create=True).pwrite(b"new", 0)
+    files.rename(root / "sub", root / "moved")
+    assert files.folders(root) == ["moved"]
+    assert [files.exists(root / name) for name in ("sub", "moved")] == [False, True]
+    assert files.names(root / "moved") == ["new"]
+    assert files.read_bytes(root / "moved" / "new") == b"new"
+    with pytest.raises(FileNotFoundError):
+        files.open(root / "sub" / "new")

@@ -24,8 +24,10 @@ def test_found_again_in_order(tmp_path: Path) -> None:
     found = snapshots(tmp_path)
     assert (found.offsets, found.latest_offset, found.read(20)) == ([10, 20, 30], 30, b"20")
     found.write(20, b"new", sync=False)
-    found.sync(20)
-    found.sync(99)
+    found.write(99, b"gone", sync=False)
+    found.path(99).unlink()
+    found.sync_up_to(99)
+    found.delete(99)
     assert (found.offsets, found.read(20)) == ([10, 20, 30], b"new")
 
 

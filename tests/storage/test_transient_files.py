@@ -13,10 +13,12 @@ def name(base_offset: int, suffix: str) -> str:
     return SegmentFile(base_offset, FileKind.LOG).name.removesuffix(".log") + suffix
 
 
-def settle(folder: Path, *names: str, next_offsets: dict[int, int] | None = None) -> list[str]:
+def settle(
+    folder: Path, *names: str, next_offsets: dict[int, int] | None = None, remove_deleted: bool = True
+) -> list[str]:
     for each in names:
         (folder / each).write_bytes(b"")
-    settle_transient_files(LocalFileSystem(), folder, (next_offsets or {}).__getitem__)
+    settle_transient_files(LocalFileSystem(), folder, (next_offsets or {}).__getitem__, remove_deleted=remove_deleted)
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -24,6 +26,11 @@ def test_deleted_files_go_but_not_the_metadata_logs(tmp_path: Path) -> None:
     kept = "00000000000000000007-0000000001.checkpoint.deleted"
     left = settle(tmp_path, name(0, ".log"), name(0, ".log.deleted"), name(5, ".snapshot.deleted"), kept)
     assert left == sorted([name(0, ".log"), kept])
+
+
+def test_deleted_files_stay_unless_their_removal_is_wanted(tmp_path: Path) -> None:
+    names = [name(0, ".log"), name(5, ".log.deleted"), name(5, ".index.deleted")]
+    assert settle(tmp_path, *names, remove_deleted=False) == sorted(names)
 
 
 def test_unfinished_cleaning_goes(tmp_path: Path) -> None:

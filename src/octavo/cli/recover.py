@@ -37,7 +37,7 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     A partition that cannot be loaded is left as it is and named on stderr; the others are recovered, and the exit code
     is 1.
     """
-    with owned(logdirs, Terms(dry_run=dry_run, skip_unreadable=True)) as logs:
+    with owned(logdirs, Terms(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
         found = [log for _, log in sorted(logs.logs.items())]
         found += sorted(logs.unserved, key=lambda log: log.folder.name)
         for log in found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import suppress
 
 from octavo.errors import CorruptionError, KafkaStorageError
 from octavo.format.names import PRODUCER_ID_STORE
@@ -47,7 +46,7 @@ class ProducerIds:
         content = json.dumps({"version": _VERSION, "nextProducerId": first + BLOCK_SIZE}) + "\n"
         written = 0
         for root in roots:
-            with suppress(KafkaStorageError), root.using():
+            with root.unless_offline():
                 replace_file(root.files, root.path / PRODUCER_ID_STORE, content.encode())
                 written += 1
         if not written:
@@ -58,7 +57,7 @@ class ProducerIds:
 
 def _stored(root: LogRoot) -> int:
     path = root.path / PRODUCER_ID_STORE
-    with suppress(KafkaStorageError), root.using():
+    with root.unless_offline():
         if not root.files.exists(path):
             return 0
         try:

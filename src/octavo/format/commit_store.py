@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from octavo.errors import CorruptionError
 from octavo.format import kafka_uuid
-from octavo.format.names import TopicPartition
+from octavo.format.java_text import shortened
+from octavo.format.names import StagedFile, TopicPartition, topic_problem
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 VERSION = 0
 
@@ -120,7 +122,7 @@ def decode(data: bytes) -> CommitStore:
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"expected a JSON object, found what is no JSON: {error}") from None
+        raise CorruptionError(f"expected a JSON object, found what is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise CorruptionError(f"expected a JSON object of version {VERSION}")
     done = {writer: _number(batch_id) for writer, batch_id in _of(dict, content.get("done")).items()}
@@ -141,27 +143,37 @@ def _topic(value: object) -> PendingTopic:
     configs = _of(dict, fields.get("configs"))
     if not all(value is None or isinstance(value, str) for value in configs.values()):
         raise CorruptionError("expected configs that are text or null")
-    partitions = tuple(_number(partition) for partition in _of(list, fields.get("partitions")))
+    partitions = tuple(_number(partition, INT32_MAX) for partition in _of(list, fields.get("partitions")))
     topic_id = kafka_uuid.from_text(_of(str, fields.get("topicId")))
-    return PendingTopic(_of(str, fields.get("topic")), topic_id, partitions, configs)
+    return PendingTopic(_name(fields.get("topic")), topic_id, partitions, configs)
 
 
 def _part(value: object) -> PendingPart:
     fields = _of(dict, value)
     files = tuple(_file(file) for file in _of(list, fields.get("files")))
-    topic, partition = _of(str, fields.get("topic")), _number(fields.get("partition"))
+    topic, partition = _name(fields.get("topic")), _number(fields.get("partition"), INT32_MAX)
     return PendingPart(topic, partition, _number(fields.get("startOffset")), files)
 
 
 def _file(value: object) -> PendingFile:
     fields = _of(dict, value)
-    return PendingFile(_of(str, fields.get("name")), _number(fields.get("size")), _number(fields.get("records")))
+    name = _of(str, fields.get("name"))
+    if StagedFile.parse(name) is None:  # it is removed after the commit: a path could lead anywhere
+        raise CorruptionError(f"expected the name of a staged file, found {shortened(name)}")
+    return PendingFile(name, _number(fields.get("size")), _number(fields.get("records")))
 
 
-def _number(value: object) -> int:
+def _name(value: object) -> str:
+    topic = _of(str, value)
+    if (problem := topic_problem(topic)) is not None:
+        raise CorruptionError(f"topic name is invalid: {problem}")
+    return topic
+
+
+def _number(value: object, most: int = INT64_MAX) -> int:
     number = _of(int, value)
-    if isinstance(value, bool) or number < 0:
-        raise CorruptionError(f"expected a number of 0 or more, found {value!r}")
+    if isinstance(value, bool) or not 0 <= number <= most:
+        raise CorruptionError(f"expected a number from 0 to {most}, found {shortened(str(value))}")
     return number
 
 

@@ -70,6 +70,16 @@ class SparseIndex(ABC, Generic[Entry]):
         """The absolute offsets of all slots."""
         return self.slots["relative_offset"].astype(np.int64) + self.base_offset
 
+    @abstractmethod
+    def keys(self) -> NDArray[np.int64]:
+        """What the slots are searched by."""
+
+    def is_ascending(self) -> bool:
+        """Whether keys go up and offsets never down: an index of which that is not true cannot be searched."""
+        keys, offsets = self.keys(), self.slots["relative_offset"]
+        in_order = np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1])
+        return bool(in_order and (not len(offsets) or offsets[0] >= 0))
+
     def zero_tail(self) -> int:
         """How many slots at the end hold only zeros: the unused part of a pre-sized file."""
         content = self.slots.view(np.uint8)

@@ -39,6 +39,9 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         """The positions of all slots."""
         return self.slots["position"].astype(np.int64)
 
+    def keys(self) -> NDArray[np.int64]:
+        return self.positions()  # scattered offsets may repeat, positions never do
+
     def last(self) -> OffsetPosition:
         """The last entry; of an empty index the segment's start."""
         return self[-1] if len(self) else OffsetPosition(self.base_offset, 0)

@@ -35,6 +35,9 @@ class TimeIndex(SparseIndex[TimestampOffset]):
         """The timestamps of all slots."""
         return self.slots["timestamp"].astype(np.int64)
 
+    def keys(self) -> NDArray[np.int64]:
+        return self.timestamps()
+
     def zero_tail(self) -> int:
         """How many slots at the end are unused. The first may hold timestamp 0 at the base offset, which is all zeros:
         a file of one slot was trimmed to that entry, since a pre-sized one has more.

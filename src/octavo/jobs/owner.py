@@ -26,6 +26,7 @@ class Terms:
 
     only: Only | None = None
     create: bool = False
+    upkeep: bool = False  # what is marked as deleted is removed
     configs: Mapping[str, Given] = field(default_factory=dict)  # a broker's
     topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
     now_ms: int | None = None
@@ -60,6 +61,7 @@ def owned_as(
             environment=environment,
             only=terms.only,
             create=terms.create,
+            upkeep=terms.upkeep,
             skip_unreadable=terms.skip_unreadable,
             progress=progress,
         )

@@ -19,9 +19,9 @@ from octavo.config import Given
 from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.format import offset_index, time_index
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, SegmentFile, TopicPartition
-from octavo.jobs.build_index import IndexLimits, build_indexes
 from octavo.jobs.runner import Outcome
 from octavo.scan.directory import Directory
+from octavo.storage.build_index import IndexLimits, build_indexes
 from octavo.storage.topic_configs import TopicConfigs
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.format.names import FileKind
 from octavo.format.offset_index import OffsetIndex
@@ -30,7 +29,7 @@ def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetInd
     if segment.offset_index is None:
         return OffsetIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
-    return index if _ascends(index, index.positions()) else OffsetIndex.decode(b"", segment.base_offset)
+    return index if index.is_ascending() else OffsetIndex.decode(b"", segment.base_offset)
 
 
 def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
@@ -38,7 +37,7 @@ def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
     if segment.time_index is None:
         return TimeIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
-    return index if _ascends(index, index.timestamps()) else TimeIndex.decode(b"", segment.base_offset)
+    return index if index.is_ascending() else TimeIndex.decode(b"", segment.base_offset)
 
 
 def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile) -> OffsetPosition | None:
@@ -95,11 +94,6 @@ def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: in
     """
     found = batch_at(log, entry.position, end)
     return found is not None and base_offset <= found.first_offset <= entry.offset
-
-
-def _ascends(index: OffsetIndex | TimeIndex, keys: NDArray[np.int64]) -> bool:
-    offsets = index.offsets()
-    return bool(np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1]))
 
 
 def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import RecordBatchTooLargeError, UnexpectedAppendOffsetError
+from octavo.errors import AppendRejected, RecordBatchTooLargeError, UnexpectedAppendOffsetError
 from octavo.format.walker import walk
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.storage import validate
@@ -60,8 +60,18 @@ def append(state: LogState, data: Buffer, request: AppendRequest) -> AppendResul
         return AppendResult(-1, -1, NO_TIMESTAMP, state.log_start_offset)
     with state.lock:
         state.check_open()
-        batches = _assigned(state, view, info, request) if request.origin.assigns_offsets else _given(state, view, info)
-        return _append(state, batches, info.found, request)
+        state.is_uncertain = True  # until it has come to its end: what interrupts it leaves work for `heal`
+        try:
+            if request.origin.assigns_offsets:
+                batches = _assigned(state, view, info, request)
+            else:
+                batches = _given(state, view, info)
+            result = _append(state, batches, info.found, request)
+        except AppendRejected:
+            state.is_uncertain = False
+            raise
+        state.is_uncertain = False
+        return result
 
 
 def _assigned(state: LogState, view: memoryview, info: AppendInfo, request: AppendRequest) -> _Batches:

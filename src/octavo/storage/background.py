@@ -1,10 +1,11 @@
-"""What a `LogDir` does by itself while it is open: retention, flushes, checkpoints, expiry, removals, sweeps."""
+"""What a `LogDir` does by itself while it is open: flushes, checkpoints, expiry, sweeps; with upkeep also retention
+and the removal of deleted partitions.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
 from octavo.config import BrokerConfig
@@ -33,9 +34,8 @@ class Background:
         self._config = broker_config
 
     def start(self) -> None:
-        """Schedule everything; a period of 0 means once."""
+        """Schedule what takes nothing away; a period of 0 means once."""
         config = self._config
-        self.every(config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
         self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         self.every(config.log_flush_scheduler_interval_ms, "kafka-log-flusher", self.flush)
         self.every(config.producer_id_expiration_check_interval_ms, "expire-producers", self.expire_producers)
@@ -63,8 +63,9 @@ class Background:
         delay_ms = self._config.log_initial_task_delay_ms
         self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
 
-    def remove_folders(self, delay_ms: int) -> None:
-        """Remove the folders that deleted partitions left when the directories were closed."""
+    def start_upkeep(self, delay_ms: int) -> None:
+        """Schedule retention, and the removal of folders that deleted partitions left when they were closed."""
+        self.every(self._config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
         for root in self._logs.live_roots:
             for folder in root.leaving:
                 remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))
@@ -75,7 +76,7 @@ class Background:
         now_ms, keep = self._environment.clock.time_ms(), self._commits.pending_files()
         for root in self._logs.live_roots:
             if root.selection.is_all:
-                with suppress(KafkaStorageError), root.using():
+                with root.unless_offline():
                     sweep_dead(root.files, [root.path], now_ms, keep=keep)
 
     def retain(self) -> None:
@@ -103,11 +104,14 @@ class Background:
 
     def _checkpoint(self, write: Callable[[LogRoot, Logs], None]) -> None:
         for root in self._logs.live_roots:
-            with self._logs.lock, suppress(KafkaStorageError), root.using():
-                write(root, self._logs.of(root))
+            try:
+                with self._logs.lock, root.unless_offline():
+                    write(root, self._logs.of(root))
+            except KafkaStorageError as error:
+                _log.warning("a checkpoint was not written: %s", error)
 
     def _remove_folder(self, root: LogRoot, remove: Callable[[], None]) -> None:
-        with suppress(KafkaStorageError), root.using():
+        with root.unless_offline():
             remove()
 
     def _each(self, name: str, work: Callable[[PartitionLog], None]) -> None:

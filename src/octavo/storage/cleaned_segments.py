@@ -46,6 +46,7 @@ def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Seque
     """
     filesystem = log.state.environment.filesystem
     with log.state.lock:
+        log.state.check_open()
         known = {segment.base_offset: segment for segment in log.segments}
         replaced: list[Segment] = []
         for source in old:
@@ -54,5 +55,8 @@ def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Seque
                 remove_cleaned(filesystem, log.folder, base_offsets)
                 raise CleaningAborted(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
             replaced.append(segment)
-        new = [open_cleaned(filesystem, log.folder, base_offset, config) for base_offset in base_offsets]
+        try:
+            new = [open_cleaned(filesystem, log.folder, base_offset, config) for base_offset in base_offsets]
+        except FileNotFoundError:
+            raise CleaningAborted(f"{log.folder}: the log was loaded again meanwhile") from None
         log.replace_segments(replaced, new)

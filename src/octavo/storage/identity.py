@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
-from octavo.errors import KafkaStorageError, LogDirError
+from octavo.errors import LogDirError
 from octavo.format import kafka_uuid
 from octavo.format.meta_properties import NODE_ID_VERSION, MetaProperties
 from octavo.storage.log_root import LogRoot
@@ -26,7 +25,7 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
     """What each directory says; refused if they are not those of one broker."""
     found: dict[LogRoot, MetaProperties | None] = {}
     for root in roots:
-        with suppress(KafkaStorageError), root.using():
+        with root.unless_offline():
             found[root] = root.meta()
     known = [(root, meta) for root, meta in found.items() if meta is not None]
     for slot, (root, meta) in enumerate(known):
@@ -52,5 +51,5 @@ def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -
     node_id = DEFAULT_NODE_ID if node_id is None else node_id
     for root, meta in found.items():
         if meta is None and root.failure is None:
-            with suppress(KafkaStorageError), root.using():
+            with root.unless_offline():
                 root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, node_id, random_uuid()), now_ms)

@@ -5,30 +5,44 @@ Entry layouts and search are those of `format.offset_index` and `format.time_ind
 
 from __future__ import annotations
 
+import errno
+import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from octavo.filesystem import FileSystem, Mapping
+from octavo.format.entry_layout import INT32_MAX
 from octavo.format.index import SparseIndex
 from octavo.storage.open_files import OPEN_FILES
 
 Index = TypeVar("Index", bound=SparseIndex[Any])
+
+# The entries that a segment's log gives, for an index that cannot be trusted.
+Repair = Callable[[], bytes]
+
+_log = logging.getLogger(__name__)
 
 
 class IndexFile(Generic[Index]):
     """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
 
     A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
-    until recovery rebuilds the file.)
+    until recovery rebuilds the file.) Entries that are out of order are never believed: the file is rebuilt from the
+    log when it is first opened.
     """
 
     INDEX: ClassVar[type[SparseIndex[Any]]]
     KEPT_SLOTS: ClassVar[int] = 0  # for entries that no append may take
 
-    def __init__(self, filesystem: FileSystem, path: Path, base_offset: int, max_bytes: int) -> None:
+    def __init__(
+        self, filesystem: FileSystem, path: Path, base_offset: int, max_bytes: int, repair: Repair | None = None
+    ) -> None:
         self.path = path
         self.base_offset = base_offset
+        self.problem: str | None = None  # why the file was rebuilt
+        self._repair = repair
         self._filesystem = filesystem
         self.entry_bytes = self.INDEX.LAYOUT.size
         self._full_bytes = max_bytes // self.entry_bytes * self.entry_bytes
@@ -38,6 +52,7 @@ class IndexFile(Generic[Index]):
         self._mapped_bytes = 0
         self._count: int | None = None
         self._entries: Index | None = None  # over the mapping, for lookups
+        self._is_retired = False
 
     def __len__(self) -> int:
         """The number of entries."""
@@ -97,6 +112,31 @@ class IndexFile(Generic[Index]):
             self._lock.release()
         return True
 
+    def retire(self) -> None:
+        """Give the mapping back for good: another object owns the file now, and may cut it.
+
+        A reader that still comes here is told that the file is gone, and looks again under the log's lock.
+        """
+        with self._lock:
+            self._is_retired = True
+            self._unmap()
+
+    def rebuild(self, problem: str) -> bool:
+        """Write the entries again from the log, once; says whether it did."""
+        with self._lock:
+            if self._repair is None or self.problem is not None:
+                return False
+            _log.warning("%s: %s; rebuilt from the log", self.path, problem)
+            entries = self._repair()
+            self._unmap()
+            self._filesystem.truncate(self.path, 0)
+            file = self._filesystem.open(self.path)
+            file.pwrite(entries, 0)
+            file.fsync()
+            self._set_count(len(entries) // self.entry_bytes)
+            self.problem = problem
+            return True
+
     def rename(self, path: Path) -> None:
         """Move the file, if there is one."""
         with self._lock:
@@ -131,11 +171,20 @@ class IndexFile(Generic[Index]):
         return index
 
     def _open(self) -> None:
-        count = self._filesystem.size(self.path) // self.entry_bytes if self._filesystem.exists(self.path) else 0
-        if count:
-            size = count * self.entry_bytes
-            count -= self._decode(self._map(size).view()[:size]).zero_tail()
-        self._set_count(count)  # only now: it is read without the lock
+        count, problem = self._look()
+        if problem is None or not self.rebuild(problem):
+            self._set_count(count)  # only now: it is read without the lock
+
+    def _look(self) -> tuple[int, str | None]:
+        """How many entries the file has, and what is wrong with them."""
+        size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
+        if size > INT32_MAX:
+            return 0, f"{size} bytes, more than any index has"
+        count = size // self.entry_bytes
+        if not count:
+            return 0, None
+        entries = self._decode(self._map(count * self.entry_bytes).view()[: count * self.entry_bytes]).used()
+        return len(entries), None if entries.is_ascending() else "its entries are not in order"
 
     def _set_count(self, count: int) -> None:
         self._count, self._entries = count, None
@@ -153,6 +202,8 @@ class IndexFile(Generic[Index]):
         return self._mapping
 
     def _map(self, size: int) -> Mapping:
+        if self._is_retired:
+            raise FileNotFoundError(errno.ENOENT, "the log was loaded again", str(self.path))
         self._mapping = mapping = self._filesystem.map(self.path, size)
         self._mapped_bytes = size
         OPEN_FILES.opened(self)
@@ -165,10 +216,9 @@ class IndexFile(Generic[Index]):
 
     def _drop_mapping(self) -> None:
         self._entries = None  # it would keep the mapping from being closed
-        if self._mapping is not None:
-            self._mapping.close()
-            self._mapping = None
-            self._mapped_bytes = 0
+        if (mapping := self._mapping) is not None:
+            self._mapping, self._mapped_bytes = None, 0  # first: nobody may find a mapping that is closed
+            mapping.close()
 
     def _drop_from(self, kept: int) -> None:
         # Zeros, so that a file left by a crash does not show the dropped entries again.

@@ -10,9 +10,18 @@ from typing import NamedTuple, TypeVar
 
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError
+from octavo.filesystem import not_regular
 from octavo.format import txn_index
 from octavo.format.entry_layout import INT64_MAX
-from octavo.format.names import FileKind, FolderState, PartitionFolder, SegmentFile, Transient
+from octavo.format.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    FileKind,
+    FolderState,
+    PartitionFolder,
+    SegmentFile,
+    Transient,
+)
 from octavo.storage.check_ahead import Checkers, check_ahead
 from octavo.storage.delete import Deleter
 from octavo.storage.environment import Environment
@@ -46,6 +55,7 @@ class LoadRequest:
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
     progress: Progress = no_progress  # of what recovery reads
     checkers: Checkers | None = None  # who checks segments ahead, where there are several
+    upkeep: bool = False  # `.deleted` files are removed, those of segments that recovery drops too
 
 
 class DroppedSegment(NamedTuple):
@@ -94,9 +104,13 @@ class _Loader:
         4. Bring epochs and producers to the log's end.
         """
         request = self._request
-        self._deleted = settle_transient_files(self._files, request.folder, self._swap_end)
+        self._refuse_what_is_no_file()
+        folder, upkeep = request.folder, request.upkeep
+        self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
         self._epochs = LeaderEpochs(self._files, request.folder)
         self._segments = Segments()
+        if not request.clean:
+            SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
         self._retry_on_overflow(self._open_segments)
         log = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
         self._epochs.truncate_from_end(log.log_end_offset)
@@ -110,6 +124,13 @@ class _Loader:
         log.release()
         log.is_changed = log.is_changed or bool(self._deleted or self._recovered)
         return Loaded(log, self._epochs, producers, log_start_offset, self._deleted, self._recovered, self._dropped)
+
+    def _refuse_what_is_no_file(self) -> None:
+        """Where a link or a FIFO bears the name of one of the log's files, not even an orphaned index is removed."""
+        folder = self._request.folder
+        for name in self._files.others(folder):
+            if SegmentFile.parse(name) or name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
+                raise not_regular(folder / name)
 
     def _producers(self) -> Producers:
         snapshots = SnapshotFiles(self._files, self._request.folder)
@@ -169,11 +190,11 @@ class _Loader:
         return recovered
 
     def _recover(self) -> LocalLog:
-        request, tail = self._request, self._tail()
-        if not request.clean:
+        request = self._request
+        if not request.clean:  # before the end is looked for: no index is to be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
-            tail = self._tail()
-        elif tail is not None and tail.end_position < self._segments.active.size:
+        tail = self._tail()
+        if request.clean and tail is not None and tail.end_position < self._segments.active.size:
             # Kafka trusts a clean stop, and would append behind a torn batch, where no reader gets to.
             self._recover_unflushed([self._segments.active])
             tail = self._tail()
@@ -215,7 +236,7 @@ class _Loader:
 
     def _drop(self, segments: Sequence[Segment], reason: str) -> None:
         self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]
-        delay_ms = self._request.config.file_delete_delay_ms
+        delay_ms = self._request.config.file_delete_delay_ms if self._request.upkeep else None
         self._segments.remove(segments)
         self._deleter.delete_segments(segments, delay_ms)
         snapshots = SnapshotFiles(self._files, self._request.folder)

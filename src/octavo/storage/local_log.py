@@ -83,8 +83,9 @@ class LocalLog:
         """Close the active segment and begin another at the offset, or at the log's end if that is larger.
 
         1. Remove files of that base offset that a crash may have left. 2. Close the old segment: closing time index
-        entry, files trimmed. 3. Create the new log file. 4. Take it into the map and move the end. A crash before 4
-        leaves an empty segment that loading finds, or none; the old one is whole either way.
+        entry, files trimmed. 3. If the recovery point is at the log's end, sync that: nobody would do it later, and no
+        recovery would look there. 4. Create the new log file. 5. Take it into the map and move the end. A crash before
+        5 leaves an empty segment that loading finds, or none; the old one is whole either way.
         """
         base_offset = max(base_offset, self.log_end.offset)
         active = self.segments.active
@@ -100,6 +101,8 @@ class LocalLog:
             for kind in KINDS:
                 self._environment.filesystem.unlink(self.folder / SegmentFile(base_offset, kind).name)
             active.close_out()
+            if self.recovery_point >= self.log_end.offset:
+                active.files.flush()
         segment = self.new_segment(base_offset)
         self.segments.add(segment)
         self.set_log_end(self.log_end.offset)

@@ -21,3 +21,7 @@ class DirectoryLock:
     def release(self) -> None:
         """Give it up and remove the file, as brokers do."""
         self._lock.release()
+
+    def disown(self) -> None:
+        """In a forked child: let go of it, which leaves it with the parent."""
+        self._lock.disown()

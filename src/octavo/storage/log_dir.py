@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.config.table import parse_topic
 from octavo.errors import ConfigError, KafkaStorageError, OctavoError
+from octavo.forks import on_fork
 from octavo.format.names import TopicPartition
 from octavo.scheduler import EndScheduler, ThreadScheduler
 from octavo.storage.background import Background
@@ -19,15 +21,18 @@ from octavo.storage.close_logs import close_logs
 from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
 from octavo.storage.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
+from octavo.storage.losses import Loss, losses
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.partition_opener import PartitionOpener, RecoveryProgress
+from octavo.storage.partition_opener import OpenTerms, PartitionOpener, RecoveryProgress
 from octavo.storage.retain import Verdict
 from octavo.storage.selection import Only, Selection
 from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topic_admin import Partitions, TopicAdmin
 from octavo.storage.topic_configs import TopicConfigs
+
+_log = logging.getLogger(__name__)
 
 
 class LogDir:
@@ -37,10 +42,15 @@ class LogDir:
     topic as long as this object lives, over what is stored for it. `only` names the partitions to open, a topic
     standing for all of its own: others are left as they are, so that a job on few of them does not wait for all;
     topics can be created all the same.
+    A directory that is missing is made with the first topic, with `create` at once; `create=False` refuses it.
     A commit of several partitions that a crash interrupted is brought to its end before anything else.
     A partition that cannot be loaded is an error, or with `skip_unreadable` left as it is and listed.
-    Without `background` nothing happens but what its owner calls for, and files that are to be deleted later are
-    deleted at the close. A directory whose disk fails goes offline, the others stay in use.
+
+    Opening deletes nothing. What recovery had to cut is said in the log and in `recovery`. With `upkeep` the directory
+    is kept as a broker keeps it: retention and the cleaner run in the background, and what is marked as deleted
+    (`.deleted` files, `-delete` folders) is removed. Without `background` nothing happens but what its owner calls for,
+    and files that are to be deleted later are deleted at the close.
+    A directory whose disk fails goes offline, the others stay in use. A forked child cannot use its parent's object.
     """
 
     def __init__(
@@ -51,7 +61,8 @@ class LogDir:
         topic_configs: Mapping[str, Mapping[str, Given]] | None = None,
         environment: Environment | None = None,
         only: Only | None = None,
-        create: bool = True,
+        create: bool | None = None,
+        upkeep: bool = False,
         background: bool = True,
         skip_unreadable: bool = False,
         progress: RecoveryProgress | None = None,
@@ -64,9 +75,11 @@ class LogDir:
         self.environment = environment or Environment(threads or EndScheduler())
         self.roots: list[LogRoot] = []
         self._closing = threading.Lock()
+        self._is_released = False
         try:
             self.roots = open_roots(places, self.environment, selection, create=create)
-            ledger = CommitLedger(self.environment.filesystem, [root.path for root in live(self.roots)])
+            not_offline = [root.path for root in self.roots if root.failure is None]
+            ledger = CommitLedger(self.environment.filesystem, not_offline)
             selection.include(ledger.pending_partitions())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
             self.broker_config = BrokerConfig.of(self._configs.broker)
@@ -75,24 +88,38 @@ class LogDir:
                 root.is_cordoned = root.path in without_new
             if threads is not None:  # beside those for short work, as many as the cleaner may keep busy
                 threads.start(self.broker_config.log_cleaner_threads)
-            self._open = OpenLogs(self.roots)
-            opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, progress)
+            self._open = OpenLogs(self.roots, self.environment)
+            terms = OpenTerms(progress=progress, upkeep=upkeep)
+            opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, terms)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all(skip_unreadable=skip_unreadable)
-            self.commits = Commits(ledger, self._open.logs, self._admin, self.environment)
-            if not self._open.unreadable and not self.offline:  # a part of the commit may lie in one of them
+            self._admin.complete_pending()
+            self.commits = Commits(ledger, self._open, self._admin, self.environment)
+            # A part of the commit may lie in a directory that is not there, or that cannot be read.
+            halves = [topic for topic in ledger.pending_topics() if self._admin.is_pending(topic.topic)]
+            if not self._open.unreadable and not self.offline and not halves:
                 finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
+            self._say_what_opening_did()
+            on_fork(self)
             if background:
                 work = Background(self._open, self.environment, self.broker_config, ledger)
-                work.remove_folders(self._configs.defaults.file_delete_delay_ms)
                 work.start()
-                self.cleaner.start()
+                if upkeep:
+                    work.start_upkeep(self._configs.defaults.file_delete_delay_ms)
+                    self.cleaner.start()
         except BaseException:
             self.environment.scheduler.shutdown()
             for root in self.roots:
                 root.unlock()
             raise
+
+    def _say_what_opening_did(self) -> None:
+        for root in self.roots:
+            if root.is_missing:
+                _log.warning("%s: no such directory; it is made with the first topic", root.path)
+        for loss in self.recovery:
+            _log.warning("%s", loss)
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +130,7 @@ class LogDir:
     def _read_configs(self, broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> TopicConfigs:
         configs = TopicConfigs(self.environment.filesystem, [], broker, explicit)
         for root in live(self.roots):
-            with suppress(KafkaStorageError), root.using():
+            with root.unless_offline():
                 configs.read(self.environment.filesystem, root.path)
         configs.check_explicit()
         return configs
@@ -112,6 +139,12 @@ class LogDir:
     def offline(self) -> dict[Path, str]:
         """The directories whose disk failed, and how."""
         return {root.path: root.failure for root in self.roots if root.failure is not None}
+
+    @property
+    def recovery(self) -> list[Loss]:
+        """What recovery cut off the logs, or dropped of them, since they were opened; empty if nothing was lost."""
+        every_log = [*self.logs.values(), *self.unserved]
+        return [loss for log in every_log for loss in losses(log)]
 
     @property
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:
@@ -174,7 +207,11 @@ class LogDir:
 
     def retain(self, *, dry_run: bool = False) -> dict[TopicPartition, list[Verdict]]:
         """One round of retention over all partitions; says what becomes of each segment and why."""
-        return {name: log.retain(dry_run=dry_run) for name, log in sorted(self.logs.items())}
+        found: dict[TopicPartition, list[Verdict]] = {}
+        for name, log in sorted(self.logs.items()):
+            with self._unless_deleted(name, log):
+                found[name] = log.retain(dry_run=dry_run)
+        return found
 
     def truncate(self, topic: str, partition: int, offset: int) -> bool:
         """Drop every batch of a partition that holds the offset or lies behind it; says whether the log changed."""
@@ -188,27 +225,45 @@ class LogDir:
             return changed
 
     def flush(self) -> None:
-        """Sync all logs to the disk."""
-        for log in list(self.logs.values()):
-            log.flush()
+        """Sync all logs to the disk; on return no crash and no power loss can take what was in them before."""
+        for name, log in list(self.logs.items()):
+            with self._unless_deleted(name, log):
+                log.flush()
 
     def checkpoint(self) -> None:
         """Write the offset checkpoints of all directories; one whose disk fails is offline then."""
         with self._open.usable():
             for root in self._open.live_roots:
-                with suppress(KafkaStorageError), root.using():
+                with root.unless_offline():
                     root.write_checkpoints(self._open.of(root))
 
+    @contextmanager
+    def _unless_deleted(self, name: TopicPartition, log: PartitionLog) -> Iterator[None]:
+        """Pass over a log whose topic another thread deletes meanwhile."""
+        try:
+            yield
+        except KafkaStorageError:
+            if self.logs.get(name) is log:
+                raise
+
     def close(self) -> None:
-        """A clean stop: all logs are flushed and closed, the checkpoints written, the directories unlocked."""
+        """A clean stop: all logs are flushed and closed, the checkpoints written, the directories unlocked.
+
+        One that was interrupted can be called again.
+        """
         with self._closing:
-            with self._open.lock:
-                if self._open.is_closed:
-                    return
-                self._open.is_closed = True
-            # Not under that lock: background work may be waiting for it, and is waited for.
+            if self._is_released:
+                return
+            self._open.is_closed = True
             self.cleaner.stop()
             close_logs(self._open, self.environment.scheduler)
+            self._is_released = True
+
+    def disown(self) -> None:
+        """In a forked child: let go of everything without a write; the parent goes on."""
+        self._closing = threading.Lock()  # a thread of the parent's may have held it
+        self._is_released = True
+        self._open.disown()
 
 
 def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.filesystem import File, FileSystem
+from octavo.format.offset_index import OffsetPosition
 from octavo.format.walker import CHUNK_BYTES, Chunk, walk_chunks
 from octavo.format.zeros import zeros_end
 from octavo.kernels.layout import (
@@ -24,6 +25,7 @@ from octavo.kernels.layout import (
     LOG_OVERHEAD,
     MAGIC_POSITION,
     MESSAGE_V1,
+    MIN_MESSAGE_SIZE,
     NO_TIMESTAMP,
     Stop,
 )
@@ -141,6 +143,19 @@ class LogFile:
             position += length
         return None
 
+    def begins_batch(self, entry: OffsetPosition) -> bool:
+        """Whether a batch begins where an index entry says, at or before the offset that it names.
+
+        Only the header is looked at. A compressed message of an old format has its last offset there, which entries
+        of old brokers do not name.
+        """
+        head = self.file.pread(MAGIC_POSITION + 1, entry.position) if 0 <= entry.position < self.size else b""
+        if len(head) <= MAGIC_POSITION:
+            return False
+        base_offset, size = ENTRY_PREFIX.unpack_from(head)
+        is_whole = MIN_MESSAGE_SIZE <= size <= self.size - entry.position - LOG_OVERHEAD
+        return is_whole and (head[MAGIC_POSITION] < 2 or base_offset <= entry.offset)
+
     def read_batch(self, place: BatchPlace) -> tuple[bytes, NDArray[np.void]]:
         """A batch's bytes, and a table of it alone that is valid until the next call in this thread."""
         data, table = self.file.pread(place.size, place.position), _tables.table
@@ -149,7 +164,8 @@ class LogFile:
 
     def is_zero_from(self, position: int) -> bool:
         """Whether nothing but zeros lies behind a position."""
-        return zeros_end(self.file.pread_into, position, self.size) >= self.size
+        file = self.file
+        return zeros_end(file.pread_into, position, self.size, file.skip_hole) >= self.size
 
     def truncate_to(self, size: int) -> int:
         """Cut the file; returns how many bytes of it went."""

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
-from octavo.errors import CorruptionError, KafkaStorageError, LogDirError
-from octavo.filesystem import FileSystem
+from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError
+from octavo.filesystem import FileSystem, is_disk_failure
 from octavo.format import clean_shutdown, meta_properties
+from octavo.format.java_text import shortened
 from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
@@ -20,6 +21,7 @@ from octavo.format.names import (
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
+    REMOTE_LOG_INDEX_CACHE,
     REPLICATION_OFFSET_CHECKPOINT,
     FolderState,
     PartitionFolder,
@@ -52,6 +54,9 @@ class LogRoot:
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
+        self.is_missing = False  # it is made with the first topic
+        self.has_identity = False  # there is a meta.properties; else it is made with the first topic, too
+        self.directory_id: bytes | None = None  # as meta.properties has it
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
@@ -66,30 +71,53 @@ class LogRoot:
         self._made: list[Path] = []  # what `lock` made: the directory, then its parents
         self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it can be used: it is there, and its disk has not failed."""
+        return self.failure is None and not self.is_missing
+
     def exists(self) -> bool:
         return self.files.exists(self.path)
 
-    def lock(self, *, create: bool) -> None:
-        """Take the directory's lock; a directory that is missing is made, or refused."""
-        if create and not self.exists():
-            self._made = _missing(self.files, self.path)
-            self.files.mkdir(self.path)
-            self.files.fsync_folder(self.path.parent)
+    def make(self) -> None:
+        """Make a directory that is missing, and take its lock."""
+        if self.exists():
+            raise LogDirError(f"{self.path}: another program has made it since it was opened; open it again")
+        self._made = _missing(self.files, self.path)
+        self.files.mkdir(self.path)
+        self.files.fsync_folder(self.path.parent)
+        self.lock()
+        self.is_missing = False
+
+    def lock(self) -> None:
+        """Take the directory's lock."""
         if not self.files.is_folder(self.path):
-            found = "a file" if self.files.exists(self.path) else "nothing"
-            raise LogDirError(f"{self.path}: there is {found}, expected a log directory")
+            found = "a file, expected a log directory" if self.exists() else "no such directory"
+            raise LogDirError(f"{self.path}: {found}")
         self._lock = DirectoryLock(self.path, self.files)
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Take the directory offline when its disk fails, which is a KafkaStorageError then."""
+        """Turn an OSError into a KafkaStorageError; one that says that the disk failed takes the directory offline."""
         if self.failure is not None:
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
         try:
             yield
         except OSError as error:
+            if not is_disk_failure(error):
+                raise KafkaStorageError(f"{self.path}: {error}") from error
             self.take_offline(error)
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}") from error
+
+    @contextmanager
+    def unless_offline(self) -> Iterator[None]:
+        """`using`, but if the disk fails the block is left, and that is all: other directories may go on."""
+        try:
+            with self.using():
+                yield
+        except KafkaStorageError:
+            if self.failure is None:
+                raise
 
     def meta(self) -> MetaProperties | None:
         """What meta.properties says; None where there is none."""
@@ -97,37 +125,51 @@ class LogRoot:
         if not self.files.exists(path):
             return None
         try:
-            return meta_properties.decode(self.files.read_bytes(path))
+            meta = meta_properties.decode(self.files.read_bytes(path))
         except CorruptionError as error:
             raise error.at(path=str(path)) from None
+        self.directory_id, self.has_identity = meta.directory_id, True
+        return meta
 
     def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
         written = datetime.fromtimestamp(now_ms / 1000, UTC)
         replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
+        self.directory_id, self.has_identity = meta.directory_id, True
 
     def folders(self) -> dict[str, PartitionFolder]:
-        """The partitions' folders by name; a name that is none of a partition's is refused, as brokers do."""
+        """The partitions' folders by name; one that no broker would make is refused, as brokers do."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
             raise LogDirError(f"{self.path}: a partition's folder, expected the log directory around it")
         found = {}
         for name in self.files.folders(self.path):
-            try:
-                if not is_ignored_folder(name):
-                    found[name] = PartitionFolder.parse(name)
-            except CorruptionError as error:
-                raise LogDirError(f"{self.path}: {error.problem}") from None
+            if not _is_of_broker(name):
+                problem = f"{shortened(name)} is not a folder that a broker makes: move it out of the log directory"
+                raise LogDirError(f"{self.path}: {problem}")
+            if not is_ignored_folder(name):
+                found[name] = PartitionFolder.parse(name)
         return found
+
+    def lost_links(self) -> list[PartitionFolder]:
+        """The partitions whose folder is a link that leads to none: the disk that it leads to is not mounted, say."""
+        links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
+        lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
+        folders = [PartitionFolder.parse(name) for name in lost if not is_ignored_folder(name)]
+        return [folder for folder in folders if folder.state is FolderState.CURRENT]
 
     def to_open(self) -> list[PartitionFolder]:
         """The folders whose logs are to be opened."""
-        found = list(self.folders().values())
-        self.partitions = {folder.topic_partition for folder in found if folder.state is FolderState.CURRENT}
+        found, lost = list(self.folders().values()), self.lost_links()
+        for folder in lost:
+            _log.warning("%s is not opened: it is a link that leads to no folder", self.path / folder.name)
+            self.leave_unread(folder)
+        current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
+        self.partitions = {folder.topic_partition for folder in current}
         staying = [folder for folder in found if folder.state is not FolderState.DELETE]
         if self.selection.is_all:
             self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
             return staying
         opened = [f for f in staying if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
-        self.leaves_some = len(opened) < len(staying)
+        self.leaves_some = bool(lost) or len(opened) < len(staying)
         return opened
 
     def begin(self) -> None:
@@ -220,6 +262,12 @@ class LogRoot:
             self._lock.release()
             self._lock = None
 
+    def disown(self) -> None:
+        """In a forked child: the lock stays with the parent."""
+        if self._lock is not None:
+            self._lock.disown()
+            self._lock = None
+
     def discard(self) -> None:
         """Unlock a directory in which nothing was changed; one that `lock` made is removed again."""
         self.unlock()
@@ -232,6 +280,14 @@ class LogRoot:
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         write_offsets(self.files, self.path / name, offsets)
+
+
+def _is_of_broker(name: str) -> bool:
+    """Whether brokers make folders of that name; `t-00` is not written as they do."""
+    try:
+        return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
+    except (CorruptionError, EncodingError):
+        return False
 
 
 def _missing(filesystem: FileSystem, path: Path) -> list[Path]:

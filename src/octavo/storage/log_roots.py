@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from octavo.errors import ConfigError, KafkaStorageError, LogDirError
+from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.identity import check_identity, make_identity
@@ -49,29 +49,29 @@ def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
     return [path for path in paths if path.resolve() in places]
 
 
-def open_roots(paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool) -> list[LogRoot]:
-    """Lock the directories; of another broker's, of none's, or of one that a broker holds nothing changes.
+def open_roots(
+    paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool | None
+) -> list[LogRoot]:
+    """Lock the directories; nothing changes in those of another broker, or while another process holds one.
 
-    1. Lock those that are there. 2. Create what is missing, and lock it. 3. Compare identities, list folders. 4. Write
-    missing identities. What 2 created goes again, if it comes to no 4. A directory whose disk fails on the way is
-    offline; refused if all are.
+    1. Lock those that are there. 2. With `create` make what is missing; with None leave that to `make_missing`, with
+    False refuse it. 3. Compare identities, list folders. 4. With `create` write missing identities. What 2 made goes
+    again, if it does not come to 4. A directory whose disk fails on the way is offline; refused if all are.
     """
     roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
     try:
-        missing = []
         for root in roots:
-            with suppress(KafkaStorageError), root.using():
-                if create and not root.exists():
-                    missing.append(root)
+            with root.unless_offline():
+                if create is not False and not root.exists():
+                    root.is_missing = True
                 else:
-                    root.lock(create=False)
-        for root in missing:
-            with suppress(KafkaStorageError), root.using():
-                root.lock(create=True)
-        identities = check_identity(live(roots))
-        check_partitions(live(roots))
-        make_identity(identities, environment.clock.time_ms())
-        if not live(roots):
+                    root.lock()
+        if create:
+            _make(roots)
+        identities = _check(roots)
+        if create:
+            make_identity(identities, environment.clock.time_ms())
+        if not any(root.failure is None for root in roots):
             raise KafkaStorageError(f"{roots[0].path} is offline: {roots[0].failure}")
     except BaseException:
         for root in roots:
@@ -80,9 +80,38 @@ def open_roots(paths: Sequence[Path], environment: Environment, selection: Selec
     return roots
 
 
+def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
+    """Make what was not there when the directories were opened, they or their identities: a topic is to be made."""
+    if all(root.has_identity for root in roots if root.failure is None):
+        return
+    missing = [root for root in roots if root.is_missing]
+    try:
+        _make(missing)
+        make_identity(_check(roots), environment.clock.time_ms())
+    except BaseException:
+        for root in missing:
+            root.discard()
+            root.is_missing = True
+        raise
+
+
+def _make(roots: Sequence[LogRoot]) -> None:
+    for root in roots:
+        if root.is_missing:
+            with root.unless_offline():
+                root.make()
+
+
+def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
+    """Refuse directories that do not belong together; returns what each says that it is."""
+    identities = check_identity(live(roots))
+    check_partitions(live(roots))
+    return identities
+
+
 def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
-    """The directories that are not offline."""
-    return [root for root in roots if root.failure is None]
+    """The directories that are there and not offline."""
+    return [root for root in roots if root.is_live]
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:
@@ -90,7 +119,7 @@ def check_partitions(roots: Sequence[LogRoot]) -> None:
     homes: dict[TopicPartition, Path] = {}
     for root in roots:
         folders: dict[str, PartitionFolder] = {}
-        with suppress(KafkaStorageError), root.using():
+        with root.unless_offline():
             folders = root.folders()
         for name, folder in folders.items():
             if folder.state is not FolderState.CURRENT:

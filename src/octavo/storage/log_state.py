@@ -33,6 +33,8 @@ class LogState:
         self.settings = ValidationSettings.of(config)
         self.last_flush_ms = environment.clock.monotonic_ms()
         self.is_closed = False  # what is still scheduled does nothing then, and what waits for the lock is refused
+        self.is_uncertain = False  # a change was begun and has not come to its end
+        self.heal: Callable[[], None] = lambda: None  # loads an uncertain log again
         self.guard: Callable[[str], AbstractContextManager[None]] = lambda action: nullcontext()  # of background work
         self._high_watermark = loaded.log_start_offset
         self._high_watermark_place: OffsetMetadata | None = None
@@ -50,9 +52,23 @@ class LogState:
             self.settings = ValidationSettings.of(config)
 
     def check_open(self) -> None:
-        """Refuse to change a log that was closed while its lock was waited for: another may own its folder by now."""
+        """Refuse to change a log that was closed while its lock was waited for: another may own its folder by now.
+
+        One that is uncertain is loaded again first; `lock` is held.
+        """
         if self.is_closed:
             raise KafkaStorageError(f"{self.local.folder}: it was closed meanwhile")
+        if self.is_uncertain:
+            self.heal()
+            self.is_uncertain = False
+
+    def adopt(self, loaded: Loaded) -> None:
+        """Take what was loaded again; `lock` is held."""
+        loaded.log.cuts = self.local.cuts + 1  # a flush that is under way has synced files that were rewritten since
+        self.local, self.epochs, self.producers = loaded.log, loaded.epochs, loaded.producers
+        self.log_start_offset = loaded.log_start_offset
+        self._high_watermark_place = None
+        self.refresh_first_unstable()
 
     @property
     def high_watermark(self) -> int:
@@ -115,13 +131,14 @@ class LogState:
     def roll(self, base_offset: int) -> Segment:
         """Begin a new segment. What came before is flushed in the background; until then a crash recovers it.
 
-        1. Roll the segments. 2. Write a snapshot of the producers at the new base offset, not yet synced.
-        3. In the background sync the snapshot, then flush everything before the new segment.
+        1. Roll the segments. 2. Write a snapshot of the producers at the new base offset, not yet synced unless the
+        recovery point is there already. 3. In the background flush everything before the new segment, the snapshot
+        first.
         """
         with self.lock:
             segment = self.local.roll(base_offset)
             self.producers.state.map_end_offset = segment.base_offset
-            snapshot = self.producers.take_snapshot(sync=False)
+            self.producers.take_snapshot(sync=self.local.recovery_point >= segment.base_offset)
             if self._high_watermark >= self.local.log_end_offset:
                 self._high_watermark_place = self.local.log_end
 
@@ -129,8 +146,6 @@ class LogState:
             if self.is_closed:
                 return
             with self.guard("flush"):
-                if snapshot is not None:
-                    self.producers.snapshots.sync(snapshot)
                 self.flush(segment.base_offset)
 
         self.environment.scheduler.schedule("flush-log", flush)
@@ -148,8 +163,13 @@ class LogState:
     def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
         """Sync everything before an offset to the disk and move the recovery point there."""
         while up_to > self.local.recovery_point or with_empty_active:
-            cuts = self.local.cuts
-            self.local.flush(up_to + 1 if with_empty_active else up_to, with_folder=with_empty_active)
+            cuts, end = self.local.cuts, up_to + 1 if with_empty_active else up_to
+            self.producers.snapshots.sync_up_to(up_to)
+            try:
+                self.local.flush(end, with_folder=with_empty_active)
+            except FileNotFoundError:
+                with self.lock:  # the cleaner was just giving a file another name; now all keep theirs
+                    self.local.flush(end, with_folder=with_empty_active)
             with self.lock:
                 if self.local.cuts != cuts:
                     # What was cut off meanwhile may have been written anew, after its old bytes were synced.
@@ -164,6 +184,9 @@ class LogState:
         with self.lock:
             if offset <= self.log_start_offset:
                 return False
+            if offset <= self.local.log_end_offset:
+                # The recovery point must not pass what is not synced: a power loss would leave zeros in the middle.
+                self.flush(offset)
             self.log_start_offset = offset
             if self._high_watermark < offset:
                 self.update_high_watermark(offset)

@@ -67,7 +67,7 @@ def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> F
 def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | None:
     """The segment's first record from the offset on whose timestamp is not smaller."""
     time_entry = segment.files.time_index.lookup(timestamp)
-    offset_entry = segment.files.offset_index.lookup(max(time_entry.offset, start_offset))
+    offset_entry = segment.index_entry(max(time_entry.offset, start_offset))
     return _scan(segment, time_entry, offset_entry, timestamp, start_offset)
 
 
@@ -77,7 +77,7 @@ def of_max_timestamp(segments: Segments) -> Found | None:
     if segment is None:
         return None
     largest = segment.max_so_far
-    entry = segment.files.offset_index.lookup(largest.offset)
+    entry = segment.index_entry(largest.offset)
     found = _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
     if found is not None and segment.files.log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
         return None  # a message of magic 0 has no timestamp: -1 is not to be taken for one

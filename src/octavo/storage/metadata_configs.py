@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+METADATA_FOLDER = str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
+
 _TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
 _TOPIC_RESOURCE, _BROKER_RESOURCE = 2, 4
 _CLUSTER_DEFAULT = ""  # the name under which all brokers find theirs
@@ -44,8 +46,8 @@ class MetadataConfigs(NamedTuple):
 
 def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
     """The configs after the latest snapshot and all that the log says behind it."""
-    folder = root / str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
-    if not filesystem.exists(folder):
+    folder = root / METADATA_FOLDER
+    if not filesystem.exists(folder) or not filesystem.is_folder(folder):
         return MetadataConfigs({}, {})
     topics: dict[str, dict[str, str]] = {}
     brokers: dict[str, dict[str, str]] = {}
@@ -106,7 +108,12 @@ def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[Meta
             return
         if row["attributes"] & CONTROL:
             continue
-        for record in to_records(decoder.decode_one(walked.data, row)):
+        try:
+            records = to_records(decoder.decode_one(walked.data, row))
+        except CorruptionError as error:
+            _log.warning("%s; what follows is not read", error.at(path=str(path)))
+            return
+        for record in records:
             if record.offset < start or record.value is None:
                 continue
             try:

@@ -6,6 +6,8 @@ import resource
 import threading
 from typing import Protocol
 
+from octavo.filesystem import when_too_many_are_open
+
 # Of the process's descriptors the logs take up to a half; an index has two, one to read and one to write through.
 _SHARE = 4
 _MOST = 50_000
@@ -37,14 +39,26 @@ class OpenFiles:
             self._owners[id(owner)] = owner
             surplus = len(self._owners) - self.limit
             eldest = [other for other, _ in zip(self._owners.values(), range(surplus), strict=False)]
-        for other in eldest:
-            if other is not owner and other.release_if_idle():
-                self.released(other)
+        self._release([other for other in eldest if other is not owner])
 
     def released(self, owner: Owner) -> None:
         """Note who let go of its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
+
+    def give_back(self) -> bool:
+        """Release all that is idle, since the rest of the process needs descriptors; says whether something was."""
+        with self._lock:
+            owners = list(self._owners.values())
+        return self._release(owners) > 0
+
+    def _release(self, owners: list[Owner]) -> int:
+        count = 0
+        for owner in owners:
+            if owner.release_if_idle():
+                self.released(owner)
+                count += 1
+        return count
 
 
 def _limit() -> int:
@@ -54,3 +68,4 @@ def _limit() -> int:
 
 # Descriptors belong to the process, and so does this.
 OPEN_FILES = OpenFiles(_limit())
+when_too_many_are_open(OPEN_FILES.give_back)

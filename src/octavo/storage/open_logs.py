@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
+from octavo.storage.environment import Environment
 from octavo.storage.log_root import LogRoot
-from octavo.storage.log_roots import live
+from octavo.storage.log_roots import live, make_missing
 from octavo.storage.partition_log import PartitionLog
 
 
 class OpenLogs:
     """Logs by partition. Topics are created, changed and deleted under `lock`; a look-up needs none.
 
-    Of a directory whose disk fails the logs stay listed: each use of them says why it cannot be.
+    Partitions of a topic are shown and hidden all at once: `logs` is replaced then, never changed.
+
+    When a directory goes offline its logs stay listed; using one raises KafkaStorageError with the reason.
     """
 
-    def __init__(self, roots: Sequence[LogRoot]) -> None:
+    def __init__(self, roots: Sequence[LogRoot], environment: Environment) -> None:
         self.roots = roots
+        self._environment = environment
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.unserved: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
         self.leaving: list[PartitionLog] = []  # their folders end in -delete
@@ -38,7 +42,12 @@ class OpenLogs:
     @property
     def known_topics(self) -> set[str]:
         """The topics that have a folder in one of the directories, opened or not."""
-        return {name.topic for root in self.roots for name in root.partitions}
+        return {name.topic for name in self.known_partitions}
+
+    @property
+    def known_partitions(self) -> set[TopicPartition]:
+        """The partitions that have a folder in one of the directories, opened or not."""
+        return {name for root in self.roots for name in root.partitions}
 
     def topics(self) -> dict[str, list[int]]:
         """The partitions of each topic, both in order."""
@@ -49,7 +58,7 @@ class OpenLogs:
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic, in order; refused if it is not there, or not opened as a whole."""
-        known = sorted({name for root in self.roots for name in root.partitions if name.topic == topic})
+        known = sorted(name for name in self.known_partitions if name.topic == topic)
         if not known:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
         for name in known:
@@ -70,19 +79,31 @@ class OpenLogs:
 
     def of(self, root: LogRoot) -> dict[TopicPartition, PartitionLog]:
         """The open logs of one directory, in order."""
-        return {name: self.logs[name] for name, home in sorted(self._homes.items()) if home is root}
+        return {name: log for name, log in sorted(self.logs.items()) if self._homes.get(name) is root}
 
     def all_of(self, root: LogRoot) -> list[PartitionLog]:
         """Every open log of one directory, those too that are not served."""
         return [*self.of(root).values(), *(log for home, log in self.unserved if home is root)]
 
     def add(self, name: TopicPartition, root: LogRoot, log: PartitionLog) -> None:
+        """Take a log in while nobody looks yet."""
         self.logs[name], self._homes[name] = log, root
         root.partitions.add(name)
 
-    def remove(self, name: TopicPartition) -> None:
-        """Take a log out whose folder is on its way out."""
-        self.leaving.append(self.logs.pop(name))
+    def show(self, logs: Mapping[TopicPartition, tuple[LogRoot, PartitionLog]]) -> None:
+        """Let partitions be seen, all of them at once."""
+        for name, (root, _) in logs.items():
+            self._homes[name] = root
+            root.partitions.add(name)
+        self.logs = {**self.logs, **{name: log for name, (_, log) in logs.items()}}
+
+    def hide(self, names: Collection[TopicPartition]) -> None:
+        """Let partitions be seen no more, all of them at once; their folders are still there."""
+        self.logs = {name: log for name, log in self.logs.items() if name not in names}
+
+    def remove(self, name: TopicPartition, log: PartitionLog) -> None:
+        """Take note that a hidden log's folder is on its way out."""
+        self.leaving.append(log)
         self._homes.pop(name).partitions.discard(name)
 
     def emptiest(self) -> LogRoot:
@@ -96,8 +117,21 @@ class OpenLogs:
     def abandon_offline(self) -> None:
         """Let the logs of directories whose disk failed go, without another write."""
         for name, home in list(self._homes.items()):
-            if home.failure is not None:
-                self.logs[name].abandon(f"its directory is offline: {home.failure}")
+            if home.failure is not None and (log := self.logs.get(name)) is not None:
+                log.abandon(f"its directory is offline: {home.failure}")
+
+    def make_missing(self) -> None:
+        """Make the directories that were not there when they were opened; `lock` is held."""
+        make_missing(self.roots, self._environment)
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use from now on."""
+        self.is_closed = True
+        self.lock = threading.RLock()  # a thread of the parent's may have held it
+        for log in [*self.logs.values(), *(log for _, log in self.unserved)]:
+            log.disown()
+        for root in self.roots:
+            root.disown()
 
     def usable(self) -> threading.RLock:
         """The lock under which topics change; refused once all is closed."""

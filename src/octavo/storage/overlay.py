@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from octavo.filesystem import File, LocalFileSystem, Lock, Mapping
+from octavo.filesystem import File, LocalFileSystem, Lock, Mapping, not_regular
 from octavo.storage.overlay_file import Content, OverlayFile, OverlayMapping
 
 
@@ -23,12 +24,15 @@ class _NoLock:
     def release(self) -> None:
         """There is none."""
 
+    def disown(self) -> None:
+        """Nor has a child one."""
+
 
 class OverlayFileSystem:
     """Files of the machine are opened to be read alone; what is written lands in files of the `scratch` folder.
 
     A log that is cut is not copied, it only ends earlier; an index is copied when it is first written to. Thread-safe.
-    Files can be renamed, folders cannot: no work of which a dry run is asked does that.
+    A folder is renamed with the files in it; folders in it stay where they are, as partitions have none.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -55,6 +59,15 @@ class OverlayFileSystem:
             changes = self._changes(folder).files
             untouched = {name for name in self._listed(folder, folders=False) if name not in changes}
             return sorted(untouched | {name for name, content in changes.items() if content is not None})
+
+    def others(self, folder: Path) -> list[str]:
+        with self._lock:
+            changes = self._changes(folder).files
+            there = self._machine.others(folder) if folder.is_dir() else []
+            return [name for name in there if name not in changes]
+
+    def link_target(self, path: Path) -> Path | None:
+        return self._machine.link_target(path) if path.name in self.others(path.parent) else None
 
     def folders(self, folder: Path) -> list[str]:
         with self._lock:
@@ -87,11 +100,18 @@ class OverlayFileSystem:
         self._content(path).given_mtime_ms = mtime_ms
 
     def read_bytes(self, path: Path) -> bytes:
+        if path.name not in self._changes(path.parent).files:
+            return self._machine.read_bytes(path)
         file = self.open(path)
         return file.pread(file.size(), 0)
 
     def rename(self, path: Path, target: Path) -> None:
         with self._lock:
+            if self.is_folder(path):
+                for name in self.names(path):
+                    self.rename(path / name, target / name)
+                self._changes(path).exists, self._changes(target).exists = False, True
+                return
             content = self._content(path)
             self._put(target, content)
             self._put(path, None)
@@ -123,7 +143,8 @@ class OverlayFileSystem:
         with self._lock:
             changes = self._changes(path.parent).files
             if path.name not in changes:
-                path.stat()  # FileNotFoundError where there is nothing
+                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError where there is nothing
+                    raise not_regular(path)
                 changes[path.name] = Content(path)
             content = changes[path.name]
             if content is None:

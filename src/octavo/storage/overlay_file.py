@@ -93,6 +93,9 @@ class OverlayFile:
     def size(self) -> int:
         return self._content.size()
 
+    def skip_hole(self, position: int) -> int:
+        return self._current().skip_hole(position)
+
     def fsync(self) -> None:
         """Nothing outlives a dry run."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from octavo.config import LogConfig
 from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
+from octavo.filesystem import is_disk_failure
+from octavo.forks import FORKED
 from octavo.format.entry_layout import INT32_MAX
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
 from octavo.storage import lookup, read, truncate
@@ -18,6 +23,7 @@ from octavo.storage.load import LoadRequest, load
 from octavo.storage.log_state import LogState
 from octavo.storage.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
 from octavo.storage.read import Fetched, Isolation, Request
+from octavo.storage.recover import no_progress
 from octavo.storage.retain import Verdict
 from octavo.storage.retention_round import retention_round
 from octavo.storage.segment import Segment
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_log = logging.getLogger(__name__)
+
 # DeleteRecords with this offset means: up to the high watermark.
 TO_HIGH_WATERMARK = -1
 
@@ -38,8 +46,10 @@ class PartitionLog:
     """Thread-safe. Appends, rolls, retention and truncation take turns; readers wait for none of them.
 
     Where there is no other replica, each append raises the high watermark to the log's end (`is_sole_replica`).
-    An I/O error makes the log unusable, since what it holds in memory may differ from the disk: `on_failure` is told,
-    further calls raise KafkaStorageError, and the next load recovers.
+    An error that says that the disk failed makes the log unusable: `on_failure` is told, further calls raise
+    KafkaStorageError, and the next load recovers. Whatever else interrupts a change (Ctrl-C, too many open files)
+    leaves the log uncertain, since what it holds in memory may differ from the disk: before its next use under the
+    lock it is loaded again.
     """
 
     def __init__(
@@ -49,11 +59,13 @@ class PartitionLog:
         self.is_sole_replica = is_sole_replica
         self._on_failure = on_failure
         self._failure: str | None = None
+        self._request = request
         self._filesystem = request.environment.filesystem
         loaded = load(request)
         self.recovered, self.dropped, self.deleted_files = loaded.recovered, loaded.dropped, loaded.deleted_files
         self.state = LogState(loaded, request.config, request.environment)
         self.state.guard = self._usable
+        self.state.heal = self._reload
         self._topic_id_file = TopicIdFile(self._filesystem, self.folder)
         if is_sole_replica:
             self.state.update_high_watermark(self.log_end_offset)
@@ -125,7 +137,7 @@ class PartitionLog:
         state = self.state
         try:
             result = append(state, data, request)
-            if self.is_sole_replica and not result.is_duplicate:
+            if self.is_sole_replica:  # of a duplicate, too: its first append may have been interrupted here
                 state.high_watermark_to_end()
             state.maybe_flush()
         except OSError as error:
@@ -268,6 +280,12 @@ class PartitionLog:
         self.state.is_closed = True
         self.state.local.release()
 
+    def disown(self) -> None:
+        """In a forked child: refuse every use. No lock is taken, which a thread of the parent's may have held."""
+        self._failure = FORKED
+        self.state.lock = threading.RLock()
+        self.state.is_closed = True
+
     def _last_fetchable(self, isolation: Isolation) -> int:
         if isolation is Isolation.READ_COMMITTED:
             return self.last_stable_offset
@@ -283,13 +301,22 @@ class PartitionLog:
             except OSError as error:
                 raise self._failed("read", error) from error
         with self._usable("read"), self.state.lock:
+            self.state.check_open()
             return read_once()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with self.state.lock:
-            self.state.check_open()
-            yield
+        """Change the log under its lock. A change that does not come to its end leaves the log uncertain."""
+        state = self.state
+        with state.lock:
+            state.check_open()
+            state.is_uncertain = True
+            try:
+                yield
+            except (PolicyViolationError, OffsetOutOfRangeError):  # refused before anything was changed
+                state.is_uncertain = False
+                raise
+            state.is_uncertain = False
 
     @contextmanager
     def _usable(self, action: str) -> Iterator[None]:
@@ -309,8 +336,35 @@ class PartitionLog:
         if self._failure is not None:
             raise KafkaStorageError(f"{self.folder}: cannot {action}, {self._failure}")
 
+    def _reload(self) -> None:
+        """Load the log again after a change of it was interrupted; its lock is held."""
+        state, old = self.state, self.state.local
+        if not self._filesystem.exists(self.folder):
+            self.abandon("its folder is gone")
+            raise KafkaStorageError(f"{self.folder}: cannot load it again, {self._failure}")
+        _log.warning("%s: a change was interrupted; loading the log again", self.folder)
+        for segment in old.segments:
+            segment.files.retire()
+        request = replace(
+            self._request,
+            folder=self.folder,
+            config=state.config,
+            clean=False,
+            log_start_offset=state.log_start_offset,
+            recovery_point=old.recovery_point,
+            progress=no_progress,
+            checkers=None,
+        )
+        loaded = load(request)
+        self.recovered, self.dropped = self.recovered + loaded.recovered, self.dropped + loaded.dropped
+        state.adopt(loaded)
+        if self.is_sole_replica:
+            state.update_high_watermark(self.log_end_offset)
+
     def _failed(self, action: str, error: OSError) -> KafkaStorageError:
-        """What to raise after an I/O error; the log is of no use from now on."""
+        """What to raise after an I/O error; if the disk failed, the log is of no use from now on."""
+        if not is_disk_failure(error):
+            return KafkaStorageError(f"{self.folder}: cannot {action}: {error}")
         self.abandon(f"its disk failed: {error}")
         if self._on_failure is not None:
             self._on_failure(error)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
 
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError, OctavoError
+from octavo.filesystem import is_disk_failure
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.storage.check_ahead import Checkers
 from octavo.storage.environment import Environment
@@ -23,6 +25,14 @@ from octavo.storage.topic_configs import TopicConfigs
 RecoveryProgress = Callable[[TopicPartition, int], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTerms:
+    """How the logs of a `LogDir` are opened."""
+
+    progress: RecoveryProgress | None = None
+    upkeep: bool = False  # what is marked as deleted is removed
+
+
 class PartitionOpener:
     """Opens logs with their topic's configs and what their directory's checkpoints say of them."""
 
@@ -32,13 +42,13 @@ class PartitionOpener:
         environment: Environment,
         broker_config: BrokerConfig,
         configs: TopicConfigs,
-        progress: RecoveryProgress | None,
+        terms: OpenTerms,
     ) -> None:
         self._logs = logs
         self._environment = environment
         self._broker_config = broker_config
         self._configs = configs
-        self._progress = progress
+        self._terms = terms
 
     def load_all(self, *, skip_unreadable: bool = False) -> None:
         """Open every partition that the directories' selection holds.
@@ -47,7 +57,7 @@ class PartitionOpener:
         stopped cleanly still counts as such.
         """
         loading = self._begin_loading()
-        unreadable: list[OctavoError | OSError] = []
+        unreadable: list[OctavoError] = []
         for root, folder, future in loading:
             try:
                 self._add(root, folder, future.result())
@@ -55,16 +65,18 @@ class PartitionOpener:
                 if skip_unreadable:
                     self._logs.unreadable[root.path / folder.name] = error
                     root.leave_unread(folder)
-                elif isinstance(error, OSError):
+                elif isinstance(error, OctavoError):
+                    unreadable.append(error)
+                elif is_disk_failure(error):
                     root.take_offline(error)
                 else:
-                    unreadable.append(error)
+                    unreadable.append(KafkaStorageError(f"{root.path / folder.name}: cannot load it: {error}"))
         self._logs.abandon_offline()
         if unreadable:
             self._close_unchanged()
             raise unreadable[0]
         first = self._logs.roots[0]
-        if not self._logs.live_roots:
+        if all(root.failure is not None for root in self._logs.roots):
             raise KafkaStorageError(f"{first.path}: {first.failure}")
 
     def _begin_loading(self) -> list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]]:
@@ -76,7 +88,7 @@ class PartitionOpener:
                 checks = pools.enter_context(ThreadPoolExecutor(threads, "octavo-check"))
                 pool = pools.enter_context(ThreadPoolExecutor(threads, "octavo-load"))
                 opens = partial(self.open, root, checkers=Checkers(checks, threads) if threads > 1 else None)
-                with suppress(KafkaStorageError), root.using():
+                with root.unless_offline():
                     root.begin()
                     loading += [(root, folder, pool.submit(opens, folder)) for folder in root.to_open()]
         return loading
@@ -96,24 +108,24 @@ class PartitionOpener:
         """Close what was loaded, of directories that were stopped cleanly, and mark them again."""
         for root in self._logs.live_roots:
             if root.clean:
-                with suppress(KafkaStorageError), root.using():
+                with root.unless_offline():
                     for log in self._logs.all_of(root):
                         log.close()
                     root.mark_clean()
 
-    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> None:
-        """Make a partition's folder and open its log."""
+    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
+        """Make a partition's folder; returns its log, which nobody sees yet."""
         with root.using():
             root.forget(name)
             log = self.open(root, PartitionFolder(*name), clean=True)
             log.set_topic_id(topic_id)
-            self._logs.add(name, root, log)
+            return log
 
     def open(
         self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
     ) -> PartitionLog:
         """The log in a folder, which is created where it is missing."""
-        name = folder.topic_partition
+        name, progress = folder.topic_partition, self._terms.progress
         request = LoadRequest(
             folder=root.path / folder.name,
             config=self._configs.of(folder.topic),
@@ -122,7 +134,8 @@ class PartitionOpener:
             log_start_offset=root.log_start_offsets.get(name, 0),
             recovery_point=root.recovery_points.get(name, 0),
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
-            progress=no_progress if self._progress is None else partial(self._progress, name),
+            progress=no_progress if progress is None else partial(progress, name),
+            upkeep=self._terms.upkeep,
             checkers=checkers,
         )
         return PartitionLog(request, on_failure=root.take_offline)

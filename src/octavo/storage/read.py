@@ -146,7 +146,7 @@ def _aborted(
     segments: Segments, segment: Segment, found: Fetched, start_offset: int, log_end_offset: int
 ) -> tuple[AbortedTransaction, ...]:
     """The aborted transactions that overlap what was read."""
-    behind = segment.files.offset_index.upper_bound(found.start.position + found.size)
+    behind = segment.index_entry_from(found.start.position + found.size)
     following = segments.after(segment)
     segment_end = log_end_offset if following is None else following.base_offset
     upper = segment_end if behind is None else behind.offset

@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 import threading
 from array import array
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,17 @@ from octavo.errors import OctavoError
 from octavo.filesystem import FileSystem
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import Transient
+from octavo.format.offset_index import OffsetPosition
 from octavo.format.time_index import TimestampOffset
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.log_file import BatchPlace, Sought
+from octavo.storage.offset_index_file import OffsetIndexFile
 from octavo.storage.segment_files import SegmentFiles
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+Entry = TypeVar("Entry", OffsetPosition, OffsetPosition | None)
 
 _BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
 # What is read at once of a segment's end: by default the last index entry is some 4096 bytes and a batch away.
@@ -117,7 +121,7 @@ class Segment:
         Like Kafka a segment just opened counts from 0. One that is opened for each few batches would get no entry.
         """
         counters = self._read_counters()[:]
-        counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.files.offset_index.last().position
+        counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.last_index_entry().position
         self._counters = counters
 
     def check_offset(self, offset: int) -> None:
@@ -156,13 +160,34 @@ class Segment:
 
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset, None when there is none."""
-        position = max(self.files.offset_index.lookup(offset).position, start_position)
+        position = max(self.index_entry(offset).position, start_position)
         return self.files.log.find(Sought.LAST_OFFSET, offset, position)
+
+    def index_entry(self, offset: int) -> OffsetPosition:
+        """The entry of the offset index with the largest offset up to this one."""
+        return self._trusted(lambda index: index.lookup(offset))
+
+    def last_index_entry(self) -> OffsetPosition:
+        """The last entry of the offset index; of an empty one the segment's start."""
+        return self._trusted(OffsetIndexFile.last)
+
+    def index_entry_from(self, position: int) -> OffsetPosition | None:
+        """The first entry of the offset index at or after a position."""
+        return self._trusted(lambda index: index.upper_bound(position))
+
+    def _trusted(self, look: Callable[[OffsetIndexFile], Entry]) -> Entry:
+        """An entry at whose position a batch begins; an index that names another place is rebuilt from the log."""
+        index = self.files.offset_index
+        entry = look(index)
+        if entry is not None and entry.position and not self.files.log.begins_batch(entry):
+            index.rebuild(f"the entry of offset {entry.offset} names position {entry.position}, where no such batch is")
+            entry = look(index)
+        return entry
 
     def tail(self) -> Tail:
         """Where the whole batches end, found from the last index entry on; their CRCs are not looked at."""
         tail = Tail(self.base_offset, 0)
-        for chunk in self.files.log.chunks(self.files.offset_index.last().position, chunk_bytes=_TAIL_BYTES):
+        for chunk in self.files.log.chunks(self.last_index_entry().position, chunk_bytes=_TAIL_BYTES):
             tail = tail._replace(end_position=chunk.stop_position)
             if len(chunk.table):
                 last = chunk.table[-1]
@@ -219,7 +244,7 @@ class Segment:
     def _read_max_timestamp(self) -> TimestampOffset:
         """The time index's last entry, or what the batches behind it have."""
         found = self.files.time_index.last()
-        for chunk in self.files.log.chunks(self.files.offset_index.lookup(found.offset).position):
+        for chunk in self.files.log.chunks(self.index_entry(found.offset).position):
             if len(chunk.table):
                 row = chunk.table[int(np.argmax(chunk.table["max_timestamp"]))]
                 if int(row["max_timestamp"]) > found.timestamp:

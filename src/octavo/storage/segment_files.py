@@ -7,6 +7,7 @@ from pathlib import Path
 from octavo.config import LogConfig
 from octavo.filesystem import FileSystem
 from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.storage.build_index import BuiltIndexes, IndexLimits, build_indexes
 from octavo.storage.log_file import LogFile
 from octavo.storage.offset_index_file import OffsetIndexFile
 from octavo.storage.time_index_file import TimeIndexFile
@@ -35,9 +36,21 @@ class SegmentFiles:
         path = self.path(FileKind.LOG)
         preallocated = config.segment_bytes if config.preallocate else 0
         self.log = LogFile.create(filesystem, path, preallocated) if create else LogFile(filesystem, path)
-        index_bytes = config.segment_index_bytes
-        self.offset_index = OffsetIndexFile(filesystem, self.path(FileKind.OFFSET_INDEX), base_offset, index_bytes)
-        self.time_index = TimeIndexFile(filesystem, self.path(FileKind.TIME_INDEX), base_offset, index_bytes)
+        self._limits = limits = IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
+        self.offset_index = OffsetIndexFile(
+            filesystem,
+            self.path(FileKind.OFFSET_INDEX),
+            base_offset,
+            limits.segment_index_bytes,
+            lambda: self._built().offset_index,
+        )
+        self.time_index = TimeIndexFile(
+            filesystem,
+            self.path(FileKind.TIME_INDEX),
+            base_offset,
+            limits.segment_index_bytes,
+            lambda: self._built().time_index,
+        )
         self.txn_index = TxnIndexFile(filesystem, self.path(FileKind.TXN_INDEX), base_offset)
         self._all: tuple[LogFile | OffsetIndexFile | TimeIndexFile | TxnIndexFile, ...] = (
             self.log,
@@ -50,6 +63,9 @@ class SegmentFiles:
         """Where the file of this kind is, or would be with another transient suffix."""
         suffix = self.transient if transient is None else transient
         return self.folder / SegmentFile(self.base_offset, kind, suffix).name
+
+    def _built(self) -> BuiltIndexes:
+        return build_indexes(self.filesystem, self.log.path, self.base_offset, self._limits)
 
     def rename(self, transient: Transient) -> None:
         """Give all files another suffix, the log first; index files that are missing are passed over."""
@@ -68,6 +84,12 @@ class SegmentFiles:
         """Give descriptors and mappings back; the next use opens them again."""
         for file in self._all:
             file.release()
+
+    def retire(self) -> None:
+        """Let go of the files, since other objects own them now."""
+        self.release()
+        self.offset_index.retire()
+        self.time_index.retire()
 
     def unlink(self) -> None:
         """Remove all files."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
+from octavo.errors import CorruptionError
 from octavo.filesystem import FileSystem
+from octavo.format import producer_snapshot
 from octavo.format.names import FileKind, SegmentFile, Transient
 
 
@@ -15,6 +18,7 @@ class SnapshotFiles:
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self._filesystem = filesystem
         self.folder = folder
+        self._unsynced: set[int] = set()
         files = map(SegmentFile.parse, filesystem.names(folder))
         self._offsets = sorted(
             file.base_offset
@@ -41,13 +45,25 @@ class SnapshotFiles:
         file.pwrite(data, 0)
         if sync:
             file.fsync()
+        else:
+            self._unsynced.add(offset)
         if offset not in self._offsets:
             self._offsets = sorted([*self._offsets, offset])
 
-    def sync(self, offset: int) -> None:
-        """Sync a snapshot that may be gone already."""
-        if self._filesystem.exists(self.path(offset)):
-            self._filesystem.open(self.path(offset)).fsync()
+    def sync_up_to(self, offset: int) -> None:
+        """Sync the snapshots up to an offset that were not, before the recovery point passes them. Needs no lock."""
+        for unsynced in [each for each in list(self._unsynced) if each <= offset]:
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                self._filesystem.open(self.path(unsynced)).fsync()
+            self._unsynced.discard(unsynced)
+
+    def delete_torn(self, from_offset: int) -> None:
+        """Delete the snapshots from an offset on of which a crash left only a part, or nothing but the name."""
+        for offset in [each for each in self._offsets if each >= from_offset]:
+            try:
+                producer_snapshot.decode_table(self.read(offset))
+            except CorruptionError:
+                self.delete(offset)
 
     def delete(self, offset: int) -> None:
         self._filesystem.unlink(self.path(offset))

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from octavo.config import BrokerConfig, Given, LogConfig
-from octavo.errors import InvalidPartitionsError, InvalidTopicError, KafkaStorageError, TopicExistsError
+from octavo.errors import (
+    InvalidPartitionsError,
+    InvalidTopicError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
 from octavo.format.commit_store import PendingTopic
-from octavo.format.names import FolderState, PartitionFolder, TopicPartition, collide, topic_problem
+from octavo.format.names import TopicPartition, collide, topic_problem
 from octavo.storage.environment import Environment
 from octavo.storage.identity import random_uuid
-from octavo.storage.log_root import LogRoot
 from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_opener import PartitionOpener
+from octavo.storage.topic_changes import TopicChanges
 from octavo.storage.topic_configs import TopicConfigs
-from octavo.storage.topic_store import StoredTopic, write_topics
+from octavo.storage.topic_store import Change, StoredTopic
 
 # How many, numbered from 0 on, or the numbers themselves: one disk of a cluster has some of a topic's partitions.
 Partitions = int | Collection[int]
+
+_TO_COMPLETE = "open all its log directories together, and all partitions, to complete that"
 
 
 class TopicAdmin:
@@ -35,10 +40,9 @@ class TopicAdmin:
         configs: TopicConfigs,
     ) -> None:
         self._logs = logs
-        self._opener = opener
-        self._environment = environment
         self._broker_config = broker_config
         self._configs = configs
+        self._changes = TopicChanges(logs, opener, environment, configs)
 
     def create(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
@@ -69,25 +73,18 @@ class TopicAdmin:
         return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
 
     def make(self, new: PendingTopic, total: int | None) -> None:
-        """Make a topic, or what a crash has left out of it.
+        """Make a topic, or what a crash has left out of it; it has `total` partitions on all disks, if that is known.
 
-        `total` partitions it has on all disks, where that is known.
-
-        1. Store id, configs and total. 2. Make the folders. 3. Sync their names. After a crash the topic has the
-        partitions that were made, and `check_complete` says that it lacks some, unless it is made again from the same
-        value.
+        After a crash it has all partitions as soon as its directories are opened again, or it is not there at all.
         """
         with self._logs.usable():
-            names, there = new.names(), self._logs.logs
-            self._configs.store(new.topic, StoredTopic(new.topic_id, dict(new.configs), total))
-            self._write_topics()
-            self._create_partitions([name for name in names if name not in there], new.topic_id)
+            self._logs.make_missing()
+            there = self._logs.known_partitions
+            missing = [name for name in new.names() if name not in there]
+            self._changes.add(new.topic, missing, StoredTopic(new.topic_id, dict(new.configs), total))
 
     def grow(self, topic: str, partitions: Partitions) -> None:
-        """Give a topic more partitions, up to a total, or those with the given numbers.
-
-        1. Make the folders. 2. Sync their names. 3. Store the total. After a crash it can be done again.
-        """
+        """Give a topic more partitions, up to a total, or those with the given numbers: all of them, or none."""
         with self._logs.usable():
             known = self._logs.partitions(topic)
             if isinstance(partitions, int):
@@ -97,12 +94,11 @@ class TopicAdmin:
                 raise InvalidPartitionsError(f"{found}, expected a larger total than that, not {partitions}")
             topic_id = self._logs.log(known[0]).topic_id or random_uuid()
             numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
-            wanted = (TopicPartition(topic, partition) for partition in numbers)
-            self._create_partitions([name for name in wanted if name not in known], topic_id)
-            if isinstance(partitions, int):
-                stored = self._configs.stored.get(topic) or StoredTopic(topic_id)
-                self._configs.store(topic, replace(stored, partitions=partitions))
-                self._write_topics()
+            wanted = [TopicPartition(topic, partition) for partition in numbers]
+            stored = self._configs.stored.get(topic) or StoredTopic(topic_id)
+            total = partitions if isinstance(partitions, int) else stored.partitions
+            grown = replace(stored, topic_id=topic_id, partitions=total, pending=None)
+            self._changes.add(topic, [name for name in wanted if name not in known], grown)
 
     def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
         """Change configs of a topic, None being the default; its logs take them at once."""
@@ -112,8 +108,7 @@ class TopicAdmin:
             stored = self._configs.stored.get(topic)
             topic_id = next((log.topic_id for log in known if log.topic_id), None)
             topic_id = topic_id or (stored.topic_id if stored else random_uuid())
-            self._configs.store(topic, StoredTopic(topic_id, configs, stored.partitions if stored else None))
-            self._write_topics()
+            self._changes.store(topic, replace(stored or StoredTopic(topic_id), topic_id=topic_id, configs=configs))
             config = self._configs.of(topic)
             for log in known:
                 log.configure(config)
@@ -122,35 +117,43 @@ class TopicAdmin:
     def delete(self, topic: str) -> None:
         """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms.
 
-        1. Rename each folder. 2. Store the topics that are left. 3. Write the checkpoints without the topic. After a
-        crash the partitions whose folder was not renamed are still there.
+        After a crash all folders are renamed as soon as the directories are opened again, or none is.
         """
         with self._logs.usable():
             names = self._logs.partitions(topic)
-            roots: dict[LogRoot, None] = dict.fromkeys(self._logs.home(name) for name in names)
-            for name in names:
-                log = self._logs.log(name)
-                log.leave(PartitionFolder(*name, FolderState.DELETE, secrets.token_hex(16)).name)
-                self._logs.remove(name)
-                delay_ms = self._configs.defaults.file_delete_delay_ms
-                self._environment.scheduler.schedule("delete-log", log.delete, delay_ms=delay_ms)
-            self._configs.forget(topic)
-            self._write_topics()
-            for root in roots:
-                with root.using():
-                    root.forget_cleaner_offsets(names)
-                    root.write_checkpoints(self._logs.of(root))
+            stored = self._configs.stored.get(topic)
+            topic_id = next((log.topic_id for log in map(self._logs.log, names) if log.topic_id), None)
+            topic_id = topic_id or (stored.topic_id if stored else random_uuid())
+            self._changes.remove(topic, names, replace(stored or StoredTopic(topic_id), topic_id=topic_id))
+
+    def complete_pending(self) -> None:
+        """End the changes of topics that a crash interrupted, before anybody uses them."""
+        with self._logs.usable():
+            self._changes.complete()
+
+    def is_pending(self, topic: str) -> bool:
+        """Whether a change of a topic was interrupted that could not be ended."""
+        stored = self._configs.stored.get(topic)
+        return stored is not None and stored.pending is not None
 
     def check_complete(self, topic: str) -> None:
         """Refuse a topic of which not all partitions are open: keys would go to others than those of Kafka.
 
         Of a topic that Octavo did not make, only gaps between its partitions can be seen.
         """
-        stored = self._configs.stored.get(topic)
-        known = self._logs.topics()[topic]
+        stored = self._configs.stored.get(topic)  # before the partitions, which are shown before it is stored
+        known = self._logs.topics().get(topic)
+        if known is None:
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
+        pending = stored.pending if stored else None
+        if pending is not None and pending.change is Change.DELETE:
+            raise InvalidPartitionsError(f"topic {topic} is being deleted: {_TO_COMPLETE}")
         total = max(known[-1] + 1, (stored and stored.partitions) or 0)
-        missing = min(set(range(total)) - set(known), default=None)
-        if missing is not None:
+        missing = next((slot for slot, partition in enumerate(known) if partition != slot), len(known))
+        if missing < total and pending is not None:
+            problem = f"partition {missing} of topic {topic} is not made yet, its creation was interrupted"
+            raise InvalidPartitionsError(f"{problem}: {_TO_COMPLETE}, or delete the topic")
+        if missing < total:
             problem = f"partition {missing} of topic {topic} is in none of the log directories"
             raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
 
@@ -158,31 +161,10 @@ class TopicAdmin:
         check_topic_name(topic)
         for other in self._logs.known_topics:
             if other == topic:
-                raise TopicExistsError(f"topic {topic} exists already")
+                hint = f", and is being changed: {_TO_COMPLETE}" if self.is_pending(topic) else ""
+                raise TopicExistsError(f"topic {topic} exists already{hint}")
             if collide(topic, other):
                 raise InvalidTopicError(f"topic name {topic} collides with {other}: '.' and '_' count as the same")
-
-    def _create_partitions(self, names: list[TopicPartition], topic_id: bytes) -> None:
-        roots = dict.fromkeys(self._create_partition(name, topic_id) for name in names)
-        for root in roots:
-            with root.using():
-                self._environment.filesystem.fsync_folder(root.path)
-
-    def _create_partition(self, name: TopicPartition, topic_id: bytes) -> LogRoot:
-        """Make it where there are the fewest; where that disk fails, in the next directory."""
-        while True:
-            root = self._logs.emptiest()
-            try:
-                self._opener.create(name, root, topic_id)
-                return root
-            except KafkaStorageError:
-                if root.failure is None:
-                    raise
-
-    def _write_topics(self) -> None:
-        for root in self._logs.live_roots:
-            with suppress(KafkaStorageError), root.using():
-                write_topics(self._environment.filesystem, root.path, self._configs.stored)
 
 
 def check_topic_name(topic: str) -> None:

@@ -11,14 +11,18 @@ from pathlib import Path
 
 from octavo.config import TOPIC_CONFIGS, Given, LogConfig, as_text
 from octavo.config.table import unknown
+from octavo.errors import ConfigError, CorruptionError
 from octavo.filesystem import FileSystem
-from octavo.storage.metadata_configs import read_metadata_configs
+from octavo.format.names import TOPIC_STORE
+from octavo.storage.metadata_configs import METADATA_FOLDER, read_metadata_configs
 from octavo.storage.topic_store import StoredTopic, read_topics
 
 
 class TopicConfigs:
     """What the directories' files say of their topics. `stored` is what Octavo's own file holds.
 
+    `interrupted` are the changes that the files note as begun, by topic and id: one file may say that a topic is being
+    deleted, and another one know a topic that was made under its name since.
     Explicit configs, by topic, stand over all others as long as this object lives.
     """
 
@@ -31,6 +35,7 @@ class TopicConfigs:
     ) -> None:
         self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
+        self.interrupted: dict[tuple[str, bytes], StoredTopic] = {}
         self.dynamic: dict[str, str] = {}  # of the broker, from the cluster's metadata
         self._metadata: dict[str, dict[str, str]] = {}
         self._given = broker
@@ -40,9 +45,17 @@ class TopicConfigs:
             self.read(filesystem, root)
 
     def read(self, filesystem: FileSystem, root: Path) -> None:
-        """Take what a directory's files say; of two that differ the first one's stands."""
+        """Take what a directory's files say. If two differ, the first one stands, but for a change only begun there."""
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
-        self.stored = {**stored, **self.stored}
+        for topic, found in stored.items():
+            _check(found.configs, topic, root / TOPIC_STORE)
+            known = self.stored.get(topic)
+            if known is None or (known.pending is not None and found.pending is None):
+                self.stored[topic] = found
+            if found.pending is not None:
+                self.interrupted.setdefault((topic, found.topic_id), found)
+        for topic, configs in metadata.topics.items():
+            _check(configs, topic, root / METADATA_FOLDER)
         self._metadata = {**metadata.topics, **self._metadata}
         self.dynamic = {**metadata.broker, **self.dynamic}
         self.defaults = LogConfig.of({}, self.broker)
@@ -112,3 +125,12 @@ class TopicConfigs:
                 stored[name] = None
         LogConfig.of(effective, self.broker)
         return stored
+
+
+def _check(configs: Mapping[str, str | None], topic: str, path: Path) -> None:
+    """Refuse values that no topic can have, and say in which file they are."""
+    known = {name: value for name, value in configs.items() if value is not None and name in TOPIC_CONFIGS}
+    try:
+        LogConfig.of(known)
+    except ConfigError as error:
+        raise CorruptionError(f"topic {topic}: {error}", path=str(path)) from None

@@ -13,12 +13,15 @@ from octavo.format.names import FileKind, KRaftSnapshot, SegmentFile, Transient,
 NextOffset = Callable[[int], int]
 
 
-def settle_transient_files(filesystem: FileSystem, folder: Path, next_offset: NextOffset) -> list[str]:
-    """Delete what was on its way out or not finished, finish swaps; returns the names of the deleted files.
+def settle_transient_files(
+    filesystem: FileSystem, folder: Path, next_offset: NextOffset, *, remove_deleted: bool
+) -> list[str]:
+    """Delete what was not finished, finish swaps; returns the names of the deleted files.
 
-    1. Delete `.deleted` files. 2. Delete `.swap` files behind the smallest `.cleaned` one: their swap was not yet
-    decided. 3. Delete all `.cleaned` files. 4. Delete the segments that the remaining `.swap` files replace.
-    5. Rename those into place. A crash in between leaves the rest of the work to the next run.
+    1. Delete `.deleted` files, if that is wanted: somebody may still miss what is in them. 2. Delete `.swap` files from
+    the smallest `.cleaned` one on: their swap was not yet decided. 3. Delete all `.cleaned` files. 4. Delete the
+    segments that the remaining `.swap` files replace. 5. Rename those into place. A crash in between leaves the rest
+    of the work to the next run.
     """
     gone: list[str] = []
 
@@ -29,7 +32,7 @@ def settle_transient_files(filesystem: FileSystem, folder: Path, next_offset: Ne
     names = filesystem.names(folder)
     for name in names:
         # KRaft's snapshots bear the suffix too; they are the metadata log's business.
-        if name.endswith(Transient.DELETED) and KRaftSnapshot.parse(name) is None:
+        if remove_deleted and name.endswith(Transient.DELETED) and KRaftSnapshot.parse(name) is None:
             delete(name)
     cleaned = [name for name in names if name.endswith(Transient.CLEANED)]
     undecided_from = min(map(base_offset_of, cleaned), default=None)

@@ -89,9 +89,12 @@ class TxnIndexFile:
             file.truncate(size)
 
     def _open(self, *, create: bool = False) -> File | None:
-        if self._file is None:
-            exists = self._filesystem.exists(self.path)
-            if exists or create:
-                self._file = self._filesystem.open(self.path, create=create)
-                self.is_new = self.is_new or not exists
-        return self._file
+        if (file := self._file) is not None:  # held: it may be released at any time
+            return file
+        exists = self._filesystem.exists(self.path)
+        if not exists and not create:
+            return None
+        self._file = file = self._filesystem.open(self.path, create=create)
+        self.is_new = self.is_new or not exists
+        OPEN_FILES.opened(self)
+        return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from octavo.errors import LogDirError
 from octavo.filesystem import LocalFileSystem
 from octavo.format.batch_run import BatchSettings, RunEncoder
 from octavo.format.compression import Codec
-from octavo.format.names import COMMIT_STORE, META_PROPERTIES
+from octavo.format.names import COMMIT_STORE
 from octavo.storage.log_dir import LogDir
 from octavo.storage.staging.commit import CommitRequest, CommitStep, commit
 from octavo.storage.staging.destinations import Destination, Destinations, NewTopics
@@ -27,6 +28,18 @@ PARTITIONS, BATCHES = 4, 2
 CONFIGS = {"segment.bytes": 1500, "segment.index.bytes": 240}
 # All of them are a matter of minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
+
+
+class DeadDisk(LocalFileSystem):
+    """A machine of which one directory cannot be read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read_bytes(self, path: Path) -> bytes:
+        if path.parent == self._root:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return super().read_bytes(path)
 
 
 def _value(batch_id: int, partition: int) -> bytes:
@@ -98,17 +111,14 @@ def test_a_commit_waits_for_a_directory_that_is_offline(tmp_path: Path) -> None:
     scene = Scene(*roots, filesystem=LocalFileSystem())
     with pytest.raises(Stopped):
         scene.publish(0, _stage(scene, 0), StopAt(CommitStep.MADE), topic_configs=CONFIGS)
-    meta, aside = roots[1] / META_PROPERTIES, tmp_path / "aside"
-    meta.rename(aside)
-    meta.mkdir()  # as a disk that cannot be read
     staged = _stage(scene, 1)
+    scene.filesystem = DeadDisk(roots[1])
     with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
         assert list(log_dir.offline) == [roots[1]]
         assert len(log_dir.topics["t"]) < PARTITIONS
         with pytest.raises(LogDirError, match="a commit of query 1 waits for partitions that cannot be opened"):
             commit(log_dir.commits, CommitRequest(WRITER, 1, staged))
-    meta.rmdir()
-    aside.rename(meta)
+    scene.filesystem = LocalFileSystem()
     with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
         found = [read_values(log_dir.log("t", partition)) for partition in range(PARTITIONS)]
         assert found == [[_value(0, partition)] for partition in range(PARTITIONS)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -102,7 +101,7 @@ class CleanerManager:
     def _candidates(self) -> list[Filthy]:
         found: list[Filthy] = []
         for root in self._logs.live_roots:
-            with suppress(KafkaStorageError), root.using():  # offline then, which is said
+            with root.unless_offline():  # offline then, which is said
                 found += self._compacted(root)
         return found
 

@@ -82,7 +82,7 @@ def plan_cleaning(log: PartitionLog, cleanable: CleanableRange, limits: MapLimit
         first_dirty_offset=first_dirty,
         first_uncleanable_offset=cleanable.first_uncleanable_offset,
         log_start_offset=log.log_start_offset,
-        start_position=0 if holder is None else holder.files.offset_index.lookup(first_dirty).position,
+        start_position=0 if holder is None else holder.index_entry(first_dirty).position,
         txn_indexes=tuple(index for index in indexes if index.aborted),
         producers=producers,
         now_ms=now_ms,

@@ -14,6 +14,7 @@ from octavo.errors import AppendRejected, InvalidPartitionsError, LogDirError, S
 from octavo.format.commit_store import PendingCommit, PendingFile, PendingPart, PendingTopic
 from octavo.format.names import TopicPartition
 from octavo.storage.environment import Environment
+from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.bring_in import bring_in, find
 from octavo.storage.staging.check import check_batches, check_presence
@@ -58,9 +59,14 @@ class Commits:
     """What commits go through, in the hands of the owner of the directories' locks."""
 
     ledger: CommitLedger
-    logs: Mapping[TopicPartition, PartitionLog]
+    open_logs: OpenLogs
     topics: TopicAdmin
     environment: Environment
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, PartitionLog]:
+        """The open logs as they are now."""
+        return self.open_logs.logs
 
 
 def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) -> bool:

@@ -60,8 +60,9 @@ class Destinations:
         self._configs = TopicConfigs(filesystem, [], {}, {})
         for root in roots:
             filesystem.mkdir(root)
-            self._configs.read(filesystem, root)
         self._look(filesystem)
+        for root in roots:  # after the folders: a topic is noted before the first of its folders is made
+            self._configs.read(filesystem, root)
 
     def of(self, topic: str) -> Destination:
         """The topic, or what will be made of it; refused where it is neither there nor to be made."""
@@ -95,7 +96,8 @@ class Destinations:
         return Destination(pending.topic, self._of_new(pending.topic, configs), places, len(places), exists=False)
 
     def _found(self, topic: str, folders: dict[int, Path]) -> Destination:
-        count = max(folders) + 1
+        stored = self._configs.stored.get(topic)
+        count = max(max(folders) + 1, (stored and stored.partitions) or 0)
         if len(folders) < count:
             here = ", ".join(map(str, sorted(folders)))
             raise UnknownTopicOrPartitionError(

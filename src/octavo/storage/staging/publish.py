@@ -62,7 +62,7 @@ class Publisher:
 
     def _log_dir(self, only: Only | None) -> LogDir:
         environment = None if self.environment is None else self.environment()
-        return LogDir(self.roots, only=only, background=False, environment=environment)
+        return LogDir(self.roots, only=only, create=True, background=False, environment=environment)
 
     def _publish(self, log_dir: LogDir, request: CommitRequest, on_step: OnStep | None) -> bool:
         on_steps = [] if on_step is None else [on_step]

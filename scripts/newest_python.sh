@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Print the newest Python above .venv's own that the installed PySpark allows, from the PATH or pyenv; nothing if
+# there is none.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+newer_versions() {
+    .venv/bin/python - <<'END'
+import sys
+from importlib.metadata import metadata
+
+prefix = "Programming Language :: Python :: 3."
+allowed = [name.removeprefix(prefix) for name in metadata("pyspark").get_all("Classifier") or () if name.startswith(prefix)]
+for minor in sorted((int(minor) for minor in allowed if minor.isdigit()), reverse=True):
+    if minor > sys.version_info.minor:
+        print(f"3.{minor}")
+END
+}
+
+# A name may be there without an interpreter behind it, as pyenv's are.
+works() { "$1" -c "import ensurepip, sys, venv; sys.exit(sys.version.startswith('$2.') is False)" >/dev/null 2>&1; }
+
+for version in $(newer_versions); do
+    for python in "python$version" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
+        if works "$python" "$version"; then
+            command -v "$python"
+            exit
+        fi
+    done
+done

@@ -1,0 +1,147 @@
+"""Hostile files: each command and `LogDir` answer, or refuse with a sentence; in time, in memory, changing nothing."""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import os
+import shutil
+import stat
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+
+import octavo
+from octavo.cli import main
+from octavo.errors import OctavoError
+from tests.attack import isolation
+from tests.attack.hostile_base import CONFIGS, PARTITION, TIME_MS, TOPIC, make_base
+from tests.attack.hostile_cases import damage
+from tests.attack.tally import Tally
+from tests.fuzz.worker import limit_memory
+
+SECONDS = 10.0  # for one case: all that is done with it
+COMMANDS_OF_ONE_CASE = 3
+READING = (
+    *(["cat", "LOGS", "--topic", TOPIC], ["cat", "LOGS", "--format", "csv", "--isolation-level", "read_committed"]),
+    *(["verify", "LOGS"], ["topics", "LOGS"], ["explain", "FILE"]),
+    ["lookup", "LOGS", "--topic", TOPIC, "--partition", "0", "--timestamp", str(TIME_MS + 5)],
+    *(["dump-log", "--print-data-log", "--files", "FILE"], ["dump-log", "--deep-iteration", "--files", "INDEX"]),
+    *([command, "LOGS", "--dry-run"] for command in ("recover", "compact", "retain", "reindex", "upgrade")),
+)
+
+
+def attack(seed: int, folder: Path, cases: int = 50) -> Tally:
+    """So many cases from a seed's first on; one that hangs or dies is a finding, and the next one follows."""
+    tally, first = Tally(), 0
+    while first < cases:
+        process, receiving = isolation.start(_serve, seed, first, cases, folder)
+        current = ""
+        try:
+            while first < cases:
+                current, findings = receiving.recv()
+                if findings is None:  # it begins
+                    continue
+                tally.counts["hostile files"] += 1
+                tally.findings += [f"case {first}, {current}: {finding}" for finding in findings]
+                first += 1
+        except EOFError:
+            last = (folder / "hang.txt").read_text(errors="replace")
+            tally.counts["hostile files"] += 1
+            tally.findings.append(f"case {first}, {current}: it hangs or dies: {last}")
+            first += 1
+        process.join()
+        receiving.close()
+    return tally
+
+
+def _serve(seed: int, first: int, cases: int, folder: Path, sending: Connection) -> None:
+    """Run cases, each within its time; the memory that a length field asks for is not there."""
+    base = folder / "base"
+    if not base.exists():
+        make_base(base)
+    limit_memory()
+    with (folder / "hang.txt").open("w") as last_words:
+        for number in range(first, cases):
+            faulthandler.dump_traceback_later(SECONDS, exit=True, file=last_words)
+            draw, case = Random(f"hostile {seed}/{number}"), folder / "case"
+            shutil.rmtree(case, ignore_errors=True)
+            shutil.copytree(base, case / "logs")
+            what = damage(draw, case / "logs")
+            sending.send((what, None))
+            sending.send((what, list(_findings(draw, case))))
+            faulthandler.cancel_dump_traceback_later()
+
+
+def _findings(draw: Random, case: Path) -> Iterator[str]:
+    root = case / "logs"
+    before = state(case)
+    for command in draw.sample(READING, COMMANDS_OF_ONE_CASE):
+        yield from _run(_filled(command, draw, root))
+        now = state(case)
+        if now != before:
+            yield f"{command[0]} has changed {sorted(set(now.items()) ^ set(before.items()))[:4]}"
+    yield from _open(root)
+    precious = case / "precious.log"
+    if precious.exists() and precious.read_bytes() != b"precious" * 100:
+        yield "a file outside of the directory has changed"
+
+
+def _filled(command: list[str], draw: Random, root: Path) -> list[str]:
+    files = sorted((root / PARTITION).iterdir())
+    file = draw.choice([path for path in files if path.suffix == ".log"] or files)
+    index = draw.choice([path for path in files if path.suffix != ".log"] or files)
+    places = {"LOGS": str(root), "FILE": str(file), "INDEX": str(index)}
+    return [places.get(word, word) for word in command]
+
+
+def _run(line: list[str]) -> Iterator[str]:
+    """What a command does wrong."""
+    out, err = io.BytesIO(), io.BytesIO()
+    try:
+        with redirect_stdout(io.TextIOWrapper(out)), redirect_stderr(io.TextIOWrapper(err)):
+            code = main(line)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            said, shown = err.getvalue().decode("utf-8", "replace"), out.getvalue()
+    except BaseException:
+        yield f"octavo {' '.join(line)} raised {traceback.format_exc()}"
+        return
+    if code not in (0, 1) or "unexpected" in said or "Traceback" in said:
+        yield f"octavo {' '.join(line)}: exit code {code}, {said[-1000:]}"
+    if line[0] in ("topics", "verify", "cat") and b"\x1b" in shown:
+        yield f"octavo {' '.join(line)} prints a raw escape"
+
+
+def _open(root: Path) -> Iterator[str]:
+    """What opening the directory, reading and writing do wrong."""
+    try:
+        with octavo.LogDir(root, background=False, configs=CONFIGS) as logs:
+            with logs.consumer(TOPIC, consumer_timeout_ms=0) as consumer:
+                read = sum(1 for _ in consumer)
+            with logs.producer() as producer:
+                producer.send(TOPIC, b"another").result(5)
+            if logs.offline:
+                yield f"offline after {read} records: {logs.offline}"
+    except OctavoError as error:
+        if str(root) not in str(error) and PARTITION not in str(error):
+            yield f"LogDir refuses without a path: {type(error).__name__}: {error}"
+        if "offline" in str(error):
+            yield f"LogDir is offline: {error}"
+    except Exception:
+        yield f"LogDir raised {traceback.format_exc()}"
+
+
+def state(folder: Path) -> dict[str, tuple[int, ...]]:
+    """What reading must not change: kinds, sizes, times and numbers of all that is there."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            status = os.lstat(os.path.join(path, name))  # noqa: PTH118 (three times as fast)
+            size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+            found[os.path.join(path, name)] = (status.st_mode, size, status.st_mtime_ns, status.st_ino)  # noqa: PTH118
+    return found

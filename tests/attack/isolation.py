@@ -1,0 +1,63 @@
+"""Processes of their own for what may be killed, hang or die.
+
+They come from a server process that has imported the library once, and that has no threads: a start takes some
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["tests.attack.preload"])
+
+
+class Died(Exception):
+    """A process that ended without an answer, or gave none in time: says where its threads were."""
+
+
+def start(function: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """Run a function in a process of its own, which gets a pipe to this one as its last argument."""
+    receiving, sending = _context.Pipe(duplex=False)
+    process = _context.Process(target=function, args=(*arguments, sending))
+    process.start()
+    sending.close()
+    return process, receiving
+
+
+def isolated(function: Callable[..., Any], *arguments: Any, seconds: float, notes: Path) -> Any:
+    """What a function returns in a process of its own; Died if it hangs. `notes` is a folder for its last words."""
+    process, receiving = start(_answer, function, arguments, seconds, notes / "hang.txt")
+    try:
+        outcome, error = receiving.recv()
+    except EOFError:
+        process.join()
+        last = notes / "hang.txt"
+        told = last.read_text(encoding="utf-8", errors="replace") if last.exists() else ""
+        problem = f"it hangs, longer than {seconds} s" if told else f"it died with exit code {process.exitcode}"
+        raise Died(f"{problem}: {told}") from None
+    finally:
+        receiving.close()
+    process.join()
+    if error is not None:
+        raise Died(error)
+    return outcome
+
+
+def _answer(
+    function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, last_words: Path, sending: Connection
+) -> None:
+    with last_words.open("w") as file:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=file)
+        try:
+            sending.send((function(*arguments), None))
+        except BaseException:
+            sending.send((None, traceback.format_exc()))
+        faulthandler.cancel_dump_traceback_later()

@@ -1,0 +1,42 @@
+"""The lines of a worker, as they come through its pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+from multiprocessing.connection import Connection
+
+from tests.attack.isolation import Died
+from tests.attack.journal import Line
+
+PATIENCE_SECONDS = 60
+
+
+class Lines:
+    """Reads a pipe; `all` has the whole lines that came."""
+
+    def __init__(self, receiving: Connection) -> None:
+        self._descriptor = receiving.fileno()
+        self._data = bytearray()
+
+    @property
+    def all(self) -> list[Line]:
+        return [json.loads(line) for line in self._data.split(b"\n")[:-1]]
+
+    def wait_for(self, count: int) -> None:
+        """Until so many lines came after the directory was opened; with 0, until it is being opened."""
+        while not self._data or (count and (b'"opened"' not in self._data or self._data.count(b"\n") < count + 2)):
+            if not self._take(PATIENCE_SECONDS):
+                raise Died(f"the worker ended or hangs: {self._data[-3000:].decode()}")
+
+    def take_what_is_there(self) -> None:
+        """All that was said up to now, or up to the end of a process that was killed."""
+        while self._take(0):
+            pass
+
+    def _take(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self._descriptor], [], [], seconds)
+        more = os.read(self._descriptor, 1 << 16) if ready else b""
+        self._data += more
+        return bool(more)

@@ -1,0 +1,41 @@
+"""What works share: an open directory, the journal, and names that no record had before."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol
+
+from octavo.client.log_dir import LogDir
+from tests.attack.journal import Journal
+
+PATIENCE_SECONDS = 60
+
+
+@dataclass
+class Scene:
+    """Thread-safe, but for the order of what is drawn."""
+
+    logs: LogDir
+    journal: Journal
+    draw: Random
+    generation: int = 0  # how often the directory was opened before
+    has_threads: bool = True  # else nothing happens in the background, and nobody may wait for it
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def number(self) -> int:
+        """One that is larger than all before it."""
+        return self.generation * 10_000_000 + next(self._numbers)
+
+    def name(self) -> str:
+        return f"r{self.number()}"
+
+
+class Work(Protocol):
+    """Something that a program does again and again. After a step that raised, the next one goes on with the same
+    clients where they allow it.
+    """
+
+    def step(self) -> None: ...

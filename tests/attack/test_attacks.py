@@ -1,0 +1,68 @@
+"""A small sample of each attack, with the same seeds in every run. `make attack` does more, `make soak` hours of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.attack import ext4, hostile_files, kills, tmpfs
+from tests.attack.campaign import in_own_process
+from tests.attack.concurrency import attack as concurrency
+from tests.attack.forks import attack as forks
+from tests.attack.full_disk import attack as full_disk
+from tests.attack.interrupts import attack as interrupts
+from tests.attack.power_loss import attack as power_loss
+
+SEED = 1
+
+
+def test_kills(tmp_path: Path) -> None:
+    tally = kills.attack(SEED, tmp_path, kills=5)
+    assert not tally.findings
+    assert tally.counts["kills"] == 5 and tally.counts["records acknowledged"] > 100
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 8))
+def test_power_losses(tmp_path: Path, seed: int) -> None:
+    assert not in_own_process(power_loss)(seed, tmp_path).findings
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 8))
+def test_full_disks(tmp_path: Path, seed: int) -> None:
+    assert not in_own_process(full_disk)(seed, tmp_path).findings
+
+
+@pytest.mark.parametrize("attack", [ext4, tmpfs], ids=["power loss of ext4", "full tmpfs"])
+def test_real_disks(tmp_path: Path, attack: object) -> None:
+    probe = tmp_path / "probe"
+    probe.mkdir()
+    reason = attack.reason_to_skip(probe)  # type: ignore[attr-defined]
+    if reason is not None:
+        pytest.skip(reason)
+    assert not attack.attack(SEED, tmp_path).findings  # type: ignore[attr-defined]
+
+
+def test_hostile_files(tmp_path: Path) -> None:
+    tally = hostile_files.attack(SEED, tmp_path, cases=100)
+    assert not tally.findings
+    assert tally.counts["hostile files"] == 100
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 2))
+def test_interrupts(tmp_path: Path, seed: int) -> None:
+    tally = in_own_process(interrupts)(seed, tmp_path)
+    assert not tally.findings
+    assert tally.counts["interrupts"] >= 25
+
+
+def test_forks(tmp_path: Path) -> None:
+    tally = in_own_process(forks)(SEED, tmp_path)
+    assert not tally.findings
+    assert tally.counts["forks"] > 10
+
+
+def test_concurrency(tmp_path: Path) -> None:
+    tally = in_own_process(concurrency, 3)(SEED, tmp_path)
+    assert not tally.findings
+    assert tally.counts["records acknowledged"] > 1000

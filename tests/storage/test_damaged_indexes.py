@@ -1,0 +1,92 @@
+"""Indexes that were damaged while the directory was closed: never believed, rebuilt from the log, named."""
+
+from __future__ import annotations
+
+import logging
+import random
+from pathlib import Path
+
+import pytest
+
+from octavo.format.names import FileKind
+from octavo.storage.lookup import SpecialTimestamp
+from octavo.storage.partition_log import PartitionLog
+from tests.storage.open_logs import fill, offsets_read, open_log
+from tests.storage.worlds import NOW_MS, World
+
+BATCHES = 27
+KINDS = [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX]
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> PartitionLog:
+    log = open_log(World(), tmp_path, {"segment.bytes": 2000, "index.interval.bytes": 100, "retention.ms": -1})
+    fill(log, BATCHES)
+    log.close()
+    return log
+
+
+def paths(log: PartitionLog, kind: FileKind) -> list[Path]:
+    return [segment.files.path(kind) for segment in log.segments]
+
+
+def check(again: PartitionLog) -> None:
+    assert offsets_read(again) == list(range(0, 2 * BATCHES, 2))
+    for offset in range(2 * BATCHES):
+        assert again.read(offset, 1).start.offset == offset // 2 * 2
+    for number in range(BATCHES):
+        assert again.offset_for_timestamp(NOW_MS + 1000 * number).offset == 2 * number
+    assert again.offset_for_timestamp(SpecialTimestamp.MAX_TIMESTAMP).offset >= 2 * (BATCHES - 1)
+
+
+@pytest.mark.parametrize("damage", ["random", "ff", "descending", "huge"])
+@pytest.mark.parametrize("place", [0, -1], ids=["closed segment", "active segment"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_what_cannot_be_is_rebuilt(
+    closed: PartitionLog,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    kind: FileKind,
+    place: int,
+    damage: str,
+) -> None:
+    path = paths(closed, kind)[place]
+    sound = path.read_bytes()
+    if damage == "huge":
+        with path.open("r+b") as file:
+            file.truncate(8 << 30)
+    else:
+        entries = [sound[at : at + 12] for at in range(0, len(sound), 12)]
+        content = {
+            "random": random.Random(3).randbytes(240),
+            "ff": b"\xff" * 240,
+            "descending": b"".join(entries[::-1]),
+        }
+        path.write_bytes(content[damage])
+    with caplog.at_level(logging.WARNING):
+        check(open_log(World(), tmp_path))
+    assert str(path) in caplog.text
+    assert path.read_bytes() == sound
+
+
+def test_an_entry_that_is_in_order_and_wrong_is_found_out(
+    closed: PartitionLog, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its position lies between the right ones, but not where a batch begins."""
+    for path in paths(closed, FileKind.OFFSET_INDEX):
+        sound = path.read_bytes()
+        damaged = bytearray(sound)
+        damaged[-1] ^= 1
+        path.write_bytes(damaged)
+        with caplog.at_level(logging.WARNING):
+            check(open_log(World(), tmp_path))
+        assert f"{path}: the entry of offset" in caplog.text
+        assert path.read_bytes() == sound
+
+
+def test_sound_indexes_are_left_alone(closed: PartitionLog, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = {path: path.stat().st_mtime_ns for kind in KINDS for path in paths(closed, kind)}
+    with caplog.at_level(logging.WARNING):
+        check(open_log(World(), tmp_path))
+    assert not caplog.records
+    assert {path: path.stat().st_mtime_ns for path in before} == before

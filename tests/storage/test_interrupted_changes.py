@@ -1,0 +1,179 @@
+"""Changes of a log that do not come to their end: what interrupts them costs nothing but a look at the disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from octavo.errors import KafkaStorageError
+from octavo.filesystem import LocalFileSystem
+from octavo.storage import append as append_module
+from octavo.storage.index_file import IndexFile
+from octavo.storage.local_log import LocalLog
+from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment import Segment
+from tests.storage.batches import batch
+from tests.storage.open_logs import fill, offsets_read, open_log
+from tests.storage.worlds import NOW_MS, World
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, after: bool) -> None:
+    """Let Ctrl-C come once, just before or just after a method does its work."""
+    original = getattr(owner, name)
+
+    def once(*args: object, **named: object) -> object:
+        monkeypatch.setattr(owner, name, original)
+        if after:
+            original(*args, **named)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, once)
+
+
+STEPS = [
+    (Segment, "append"),
+    (Segment, "index"),
+    (Segment, "close_out"),
+    (LocalLog, "append"),
+    (LocalLog, "roll"),
+    (LocalLog, "new_segment"),
+    (IndexFile, "append"),
+    (IndexFile, "trim"),
+    (IndexFile, "_unmap"),
+]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("owner", "name"), STEPS, ids=[f"{owner.__name__}.{name}" for owner, name in STEPS])
+def test_an_append_that_is_interrupted_leaves_a_log_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: type, name: str, after: bool
+) -> None:
+    world = World()
+    log = open_log(world, tmp_path)
+    fill(log, 3)
+    interrupting(monkeypatch, owner, name, after=after)
+    with pytest.raises(KeyboardInterrupt):
+        fill(log, 20)
+    fill(log, 20, timestamp=NOW_MS + 60_000)
+    end = log.log_end_offset
+    assert offsets_read(log) == list(range(0, end, 2))
+    log.close()
+    again = open_log(world, tmp_path)
+    assert (again.log_end_offset, offsets_read(again)) == (end, list(range(0, end, 2)))
+
+
+@pytest.mark.parametrize("change", [PartitionLog.roll, PartitionLog.close, lambda log: log.truncate_to(10)])
+@pytest.mark.parametrize("step", ["close_out", "truncate_to"])
+def test_other_changes_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: Callable[[PartitionLog], object], step: str
+) -> None:
+    log = open_log(World(), tmp_path)
+    fill(log, 8)
+    with monkeypatch.context() as patched:
+        interrupting(patched, Segment, step, after=True)
+        try:
+            change(log)
+        except KeyboardInterrupt:
+            change(log)
+    again = open_log(World(), tmp_path, clean=False)
+    assert offsets_read(again) == list(range(0, again.log_end_offset, 2))
+
+
+class TooManyOpen(LocalFileSystem):
+    """A process that has no descriptor left, once it is told so."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+
+    def truncate(self, path: Path, size: int) -> None:
+        if self.is_full:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+        super().truncate(path, size)
+
+
+def test_too_many_open_files_are_not_a_failed_disk(tmp_path: Path) -> None:
+    world = World()
+    filesystem = TooManyOpen()
+    environment = type(world.environment)(world.scheduler, world.clock, filesystem)
+    with LogDir(tmp_path, environment=environment) as logs:
+        logs.create_topic("t", 1, {"segment.bytes": 300})
+        log = logs.log("t", 0)
+        log.append_as_leader(batch(0, 2), leader_epoch=0)
+        filesystem.is_full = True
+        with pytest.raises(KafkaStorageError, match="Too many open files"):
+            for _ in range(9):
+                log.append_as_leader(batch(0, 2), leader_epoch=0)
+        assert logs.offline == {}
+        filesystem.is_full = False
+        log.append_as_leader(batch(0, 2), leader_epoch=0)
+        assert offsets_read(log) == list(range(0, log.log_end_offset, 2))
+
+
+def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A swap renames a file, then notes its new name: a flush in between must not take the disk for failed."""
+    with LogDir(tmp_path, background=False) as logs:
+        configs = {"segment.bytes": 1000, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.01}
+        logs.create_topic("c", 1, configs)
+        log = logs.log("c", 0)
+        fill(log, 12)
+        rename, flushed = LocalFileSystem.rename, list[BaseException | None]()
+
+        def flush() -> None:
+            try:
+                log.flush()
+                flushed.append(None)
+            except BaseException as error:
+                flushed.append(error)
+
+        threads: list[threading.Thread] = []
+
+        def rename_and_flush(self: LocalFileSystem, path: Path, target: Path) -> None:
+            rename(self, path, target)
+            if path.name.endswith(".log.swap"):
+                threads.append(threading.Thread(target=flush))
+                threads[-1].start()
+                threads[-1].join(0.2)  # it waits for the log's lock, or fails at once
+
+        monkeypatch.setattr(LocalFileSystem, "rename", rename_and_flush)
+        assert logs.cleaner.clean_filthiest() is not None
+        for thread in threads:
+            thread.join()
+        assert threads and flushed == [None] * len(threads)
+        assert logs.offline == {}
+
+
+def test_a_flush_and_a_retention_round_pass_over_what_is_deleted_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with LogDir(tmp_path, background=False) as logs:
+        for topic in ("a", "b"):
+            logs.create_topic(topic, 1)
+            logs.log(topic, 0).append_as_leader(batch(0), leader_epoch=0)
+        for name in ("flush", "retain"):
+            original = getattr(PartitionLog, name)
+
+            def deleting(self: PartitionLog, *, original: Callable[..., object] = original, **named: bool) -> object:
+                if self.folder.name == "a-0":
+                    logs.delete_topic("a")
+                return original(self, **named)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(PartitionLog, name, deleting)
+                getattr(logs, name)()
+            logs.create_topic("a", 1)
+        assert logs.log("b", 0).recovery_point == 1
+
+
+def test_a_rejected_batch_is_not_an_interrupted_change(tmp_path: Path) -> None:
+    log = open_log(World(), tmp_path)
+    segments = log.segments
+    with pytest.raises(append_module.AppendRejected):
+        log.append_as_leader(batch(0, 400), leader_epoch=0)
+    assert not log.state.is_uncertain
+    assert log.segments is segments

@@ -1,0 +1,244 @@
+"""Topics come, grow and go as a whole: for whoever looks meanwhile, after an error, and after a crash in between."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from octavo.errors import (
+    InvalidPartitionsError,
+    KafkaStorageError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
+from octavo.filesystem import LocalFileSystem
+from octavo.format.names import TOPIC_STORE, TopicPartition
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
+from octavo.storage.selection import Only
+from octavo.storage.staging.destinations import Destinations, NewTopics
+from tests.storage.worlds import World
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class WatchedFileSystem(LocalFileSystem):
+    """Calls `watch` before a folder is made or renamed."""
+
+    def __init__(self) -> None:
+        self.watch: Callable[[Path], None] = lambda path: None
+
+    def mkdir(self, path: Path) -> None:
+        self.watch(path)
+        super().mkdir(path)
+
+    def rename(self, path: Path, target: Path) -> None:
+        if path.is_dir():
+            self.watch(path)
+        super().rename(path, target)
+
+
+@pytest.fixture
+def files() -> WatchedFileSystem:
+    return WatchedFileSystem()
+
+
+def opened(*roots: Path, files: LocalFileSystem | None = None, only: Only | None = None) -> LogDir:
+    world = World()
+    environment = Environment(world.scheduler, world.clock, files or world.filesystem)
+    return LogDir(list(roots), environment=environment, only=only, background=False)
+
+
+def folders(root: Path) -> list[str]:
+    return sorted(path.name for path in root.iterdir() if path.is_dir())
+
+
+def pending(root: Path, topic: str = "t") -> str | None:
+    change: str | None = json.loads((root / TOPIC_STORE).read_bytes())["topics"].get(topic, {}).get("pending")
+    return change
+
+
+def kill_at(files: WatchedFileSystem, name: str, change: Callable[[LogDir], object], *roots: Path) -> None:
+    """Run a change up to the folder of that name, as far as a process that dies there gets."""
+    dead = False
+
+    def watch(path: Path) -> None:
+        nonlocal dead
+        dead = dead or path.name == name
+        if dead:
+            raise Killed
+
+    logs = opened(*roots, files=files)
+    files.watch = watch
+    with pytest.raises(Killed):
+        change(logs)
+    files.watch = lambda path: None
+    for root in logs.roots:
+        root.unlock()
+
+
+def test_a_topic_is_seen_with_all_its_partitions_or_not_at_all(tmp_path: Path, files: WatchedFileSystem) -> None:
+    seen: list[list[int]] = []
+    with opened(tmp_path, files=files) as logs:
+
+        def watch(path: Path) -> None:
+            seen.append(logs.topics.get("t", []))
+            if seen[-1]:
+                logs.check_complete("t")  # as a producer does
+            else:
+                with pytest.raises(UnknownTopicOrPartitionError):
+                    logs.check_complete("t")
+
+        files.watch = watch
+        logs.create_topic("t", 3)
+        assert seen == [[]] * 3
+        logs.create_partitions("t", 5)
+        assert seen == [[]] * 3 + [[0, 1, 2]] * 2
+        logs.delete_topic("t")
+        assert seen == [[]] * 3 + [[0, 1, 2]] * 2 + [[]] * 5
+
+
+def test_a_creation_that_a_crash_interrupted_is_completed(tmp_path: Path, files: WatchedFileSystem) -> None:
+    kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4, {"retention.ms": 5}), tmp_path)
+    assert folders(tmp_path) == ["t-0", "t-1"]
+    with opened(tmp_path) as logs:
+        assert logs.topics == {"t": [0, 1, 2, 3]}
+        assert len({log.topic_id for log in logs.logs.values()}) == 1
+        assert {log.config.retention_ms for log in logs.logs.values()} == {5}
+        logs.check_complete("t")
+    assert pending(tmp_path) is None
+
+
+def test_a_growth_that_a_crash_interrupted_is_completed(tmp_path: Path, files: WatchedFileSystem) -> None:
+    with opened(tmp_path) as logs:
+        topic_id = logs.create_topic("t", 1)
+    kill_at(files, "t-2", lambda logs: logs.create_partitions("t", 4), tmp_path)
+    with opened(tmp_path) as logs:
+        assert logs.topics == {"t": [0, 1, 2, 3]}
+        assert {log.topic_id for log in logs.logs.values()} == {topic_id}
+
+
+def test_a_deletion_that_a_crash_interrupted_is_completed(
+    tmp_path: Path, files: WatchedFileSystem, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 3)
+    kill_at(files, "t-1", lambda logs: logs.delete_topic("t"), tmp_path)
+    with opened(tmp_path) as logs:
+        assert logs.topics == {}
+        assert "topic t: its deletion was interrupted, 2 partitions are deleted now" in caplog.messages
+        logs.create_topic("t", 1)
+    assert len(folders(tmp_path)) == 4  # opening renames, it does not remove
+
+
+def test_a_topic_that_somebody_made_again_is_not_deleted(tmp_path: Path, files: WatchedFileSystem) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+    kill_at(files, "t-1", lambda logs: logs.delete_topic("t"), tmp_path)
+    other = tmp_path / "other"
+    with opened(other) as logs:
+        topic_id = logs.create_topic("t", 1)
+    shutil.move(other / "t-0", tmp_path / "t-0")  # as a broker would make it, which does not know the note
+    shutil.rmtree(other)
+    with opened(tmp_path) as logs:
+        assert logs.topics == {"t": [0]}
+        assert logs.log("t", 0).topic_id == topic_id
+    assert pending(tmp_path) is None
+
+
+def test_a_selection_leaves_an_interrupted_change_as_it_is(tmp_path: Path, files: WatchedFileSystem) -> None:
+    kill_at(files, "t-2", lambda logs: logs.create_topic("t", 3), tmp_path)
+    with opened(tmp_path, only=["u"]) as logs:
+        with pytest.raises(TopicExistsError, match="exists already, and is being changed: open all its log dir"):
+            logs.create_topic("t", 3)
+        logs.create_topic("u", 1)
+    assert pending(tmp_path) == "create"
+    not_yet = pytest.raises(InvalidPartitionsError, match="partition 1 of topic t is not made yet, its creation was")
+    with opened(tmp_path, only=[TopicPartition("t", 0)]) as logs, not_yet:
+        logs.check_complete("t")
+    with opened(tmp_path, only=["t"]) as logs:
+        assert logs.topics == {"t": [0, 1, 2]}
+    assert pending(tmp_path) is None
+
+
+def test_a_creation_waits_for_all_directories(
+    tmp_path: Path, files: WatchedFileSystem, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    opened(one, two).close()
+    kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4), one, two)
+    with opened(two) as logs:  # whether the first one has the partitions 0, 2 and 3 cannot be known
+        assert logs.topics == {"t": [1]}
+        with pytest.raises(InvalidPartitionsError, match="open all its log directories together"):
+            logs.check_complete("t")
+        assert "topic t: its creation was interrupted and is not completed: not all log" in caplog.text
+    with opened(one, two) as logs:
+        assert logs.topics == {"t": [0, 1, 2, 3]}
+
+
+def test_a_deletion_goes_on_in_each_directory(tmp_path: Path, files: WatchedFileSystem) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with opened(one, two) as logs:
+        logs.create_topic("t", 4)
+    kill_at(files, "t-1", lambda logs: logs.delete_topic("t"), one, two)
+    with opened(two) as logs:
+        assert logs.topics == {}
+        logs.create_topic("t", 1)  # another topic of that name, while the first directory is away
+    with opened(one, two) as logs:
+        assert logs.topics == {"t": [0]}
+        assert logs.log("t", 0).folder == two / "t-0"
+
+
+def test_an_error_leaves_nothing_of_a_creation(tmp_path: Path, files: WatchedFileSystem) -> None:
+    def watch(path: Path) -> None:
+        if path.name == "t-2":
+            raise UnknownTopicOrPartitionError("no such thing")
+
+    with opened(tmp_path, files=files) as logs:
+        logs.create_topic("u", 1)
+        files.watch = watch
+        with pytest.raises(UnknownTopicOrPartitionError, match="no such thing"):
+            logs.create_topic("t", 4)
+        with pytest.raises(UnknownTopicOrPartitionError, match="no such thing"):
+            logs.create_topic("t", 4)
+        logs.create_topic("t", 2)
+        with pytest.raises(UnknownTopicOrPartitionError, match="no such thing"):
+            logs.create_partitions("t", 4)
+        assert logs.topics == {"t": [0, 1], "u": [0]}
+        logs.check_complete("t")
+    with opened(tmp_path) as logs:
+        assert logs.topics == {"t": [0, 1], "u": [0]}
+    assert pending(tmp_path) is None
+
+
+def test_what_could_not_be_deleted_is_shown_and_deleted_again(tmp_path: Path, files: WatchedFileSystem) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+
+    def watch(path: Path) -> None:
+        if path.parent == one:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+
+    logs = opened(one, two, files=files)
+    logs.create_topic("t", 4)
+    files.watch = watch
+    with pytest.raises(KafkaStorageError, match="Input/output error"):
+        logs.delete_topic("t")
+    assert logs.topics == {"t": [0, 2]}
+    with pytest.raises(InvalidPartitionsError, match="topic t is being deleted: open all its log directories"):
+        logs.check_complete("t")
+    logs.close()
+    with opened(one, two) as logs:
+        assert logs.topics == {}
+
+
+def test_a_task_does_not_stage_for_a_topic_that_is_half_made(tmp_path: Path, files: WatchedFileSystem) -> None:
+    kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4), tmp_path)
+    with pytest.raises(UnknownTopicOrPartitionError, match="has here the partitions 0, 1 alone"):
+        Destinations(files, [tmp_path], NewTopics(configs={})).of("t")
