@@ -91,6 +91,11 @@ class Accumulator:
                 queue.finish(batch)
         queue.run_callbacks()
 
+    def disown(self) -> None:
+        """In a forked child: there is no timer any more, and no thread that holds a lock."""
+        self.is_closed = True
+        self._timer_lock = threading.Lock()
+
     def _new_batch(self, queue: PartitionQueue, record: Sent) -> ProducerBatch:
         _, key, value, headers = record
         limits = BatchLimits(

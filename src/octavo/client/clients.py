@@ -51,6 +51,13 @@ class Clients:
         with self._lock:
             return list(self._consumers)
 
+    def disown(self) -> None:
+        """In a forked child: let every client refuse. No lock is taken: a thread of the parent's may have held it."""
+        for producer in self._producers:
+            producer.disown()
+        for consumer in self._consumers:
+            consumer.disown()
+
     def add_producer(self, producer: Producer) -> None:
         with self._lock:
             self._producers = [*(other for other in self._producers if not other.is_closed), producer]

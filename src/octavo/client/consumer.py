@@ -17,6 +17,7 @@ from octavo.client.membership import AllPartitions, Assigned, GroupShare, Member
 from octavo.client.offsets import OffsetAndMetadata, OffsetStore
 from octavo.client.partition_state import PartitionState
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
+from octavo.forks import FORKED
 from octavo.format.names import TopicPartition
 from octavo.scan.records import ConsumerRecord
 from octavo.signals import Signal
@@ -51,6 +52,7 @@ class Consumer:
         self._loop: Iterator[ConsumerRecord] | None = None
         self._idle = Signal()
         self._is_woken = False
+        self._refusal: str | None = None  # why it cannot be used in this process
         self._token: object = None  # of the membership that the partitions' states are of
         self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was told of
         self.is_closed = False
@@ -104,6 +106,7 @@ class Consumer:
 
     def unsubscribe(self) -> None:
         """Read nothing any more; what was handed out is committed."""
+        self._check_own()
         failure: Exception | None = None
         try:
             self._commits.write_changed(self._states.values(), self._membership)
@@ -221,6 +224,7 @@ class Consumer:
 
     def commit(self, offsets: Mapping[Partition, int | OffsetAndMetadata] | None = None) -> None:
         """Write the group's offsets: those given, or the positions of all partitions. On return they are in the log."""
+        self._check_own()
         given = {
             TopicPartition(*name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
             for name, offset in (offsets or {}).items()
@@ -230,6 +234,7 @@ class Consumer:
 
     def committed(self, partition: Partition) -> OffsetAndMetadata | None:
         """What the group has committed for a partition; None if nothing."""
+        self._check_own()
         name = TopicPartition(*partition)
         return self._commits.committed([name]).get(name)
 
@@ -258,12 +263,19 @@ class Consumer:
 
         A close that was interrupted can be called again.
         """
+        if self._refusal is not None:
+            return
         self.is_closed = True
         self.wakeup()
         self.unsubscribe()
 
+    def disown(self) -> None:
+        """In a forked child: refuse every use."""
+        self._refusal = f"the consumer cannot be used: {FORKED}"
+
     def _refresh(self) -> None:
         """Take notice of what changed around the consumer, and commit if it is time."""
+        self._check_own()
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         if self._membership is None:
@@ -277,6 +289,10 @@ class Consumer:
             self._take(owned)
         if self._commits.is_due:
             self._commits.write_changed(self._states.values(), self._membership)
+
+    def _check_own(self) -> None:
+        if self._refusal is not None:
+            raise IllegalStateError(self._refusal)
 
     def _take(self, owned: frozenset[TopicPartition]) -> None:
         """Read these partitions, and no others, and tell the listener of those that are new."""

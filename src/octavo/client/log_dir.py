@@ -13,6 +13,8 @@ from octavo.client.producer import Producer
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.transaction import ProducerTransaction
 from octavo.config import Given
+from octavo.errors import IllegalStateError
+from octavo.forks import FORKED
 from octavo.storage.log_dir import LogDir as StoredLogDir
 
 
@@ -22,9 +24,12 @@ class LogDir(StoredLogDir):
     Closing it closes them first: what producers hold is appended, what consumers handed out is committed.
     """
 
+    _is_disowned = False
+
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
         """A producer: `configs` by Kafka's names, or named with underscores for dots (`linger_ms=5`)."""
         config = ProducerConfig.of(configs, **named)
+        self._check_own("producer")
         self._complete_transactions()
         clients = self._clients
         identity = ProducerIdentity(clients.producer_ids if config.enable_idempotence else None)
@@ -49,6 +54,7 @@ class LogDir(StoredLogDir):
         Configs are given by Kafka's names, or named with underscores for dots (`auto_offset_reset="latest"`).
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
+        self._check_own("consumer")
         self._complete_transactions()
         consumer = Consumer(self, config, self._clients.groups, self._clients.offsets)
         self._clients.add_consumer(consumer)
@@ -70,6 +76,18 @@ class LogDir(StoredLogDir):
         super().close()
         if failure is not None:
             raise failure
+
+    def disown(self) -> None:
+        """In a forked child: producers and consumers refuse every use, too."""
+        super().disown()
+        self._is_disowned = True
+        clients: Clients | None = self.__dict__.get("_shared")
+        if clients is not None:
+            clients.disown()
+
+    def _check_own(self, what: str) -> None:
+        if self._is_disowned:
+            raise IllegalStateError(f"a {what} cannot be made: {FORKED}")
 
     def _complete_transactions(self) -> None:
         """Finish what a crash or an error interrupted, before anybody reads or writes."""

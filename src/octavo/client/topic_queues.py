@@ -49,5 +49,11 @@ class TopicQueues:
             raise UnknownTopicOrPartitionError(f"there is no partition {self.topic}-{partition}, {expected}")
         return self.queues[partition]
 
+    def disown(self) -> None:
+        """In a forked child: no thread holds a lock any more."""
+        self.lock = self._growing = threading.Lock()
+        for queue in self.queues:
+            queue.lock = threading.Lock()
+
     def __iter__(self) -> Iterator[PartitionQueue]:
         return iter(list(self.queues))
