@@ -72,6 +72,7 @@ class TransactionCoordinator:
                 self._read(place, self._markers.open_producers())
             known = self._known.get(transactional_id)
             if known is None:
+                self._log.create()  # with it the directory, where ids are noted
                 started = TransactionMetadata(transactional_id, self._ids.allocate(), 0, timeout_ms)
             else:
                 known = self._caught_up(self._settled(known))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from octavo.client.accumulator import Accumulator, Sent
 from octavo.client.batch import ProducerBatch
-from octavo.client.encode import NO_HEADERS, Header, as_bytes, encode_headers
+from octavo.client.encode import NO_HEADERS, Headers, as_bytes, encode_headers
 from octavo.client.future import RecordFuture
 from octavo.client.identity import ProducerIdentity
 from octavo.client.offsets import OffsetAndMetadata
@@ -31,12 +31,14 @@ from octavo.errors import (
     TransactionAbortedError,
     UnknownTopicOrPartitionError,
 )
+from octavo.forks import FORKED
 from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
 
 _CLOSED = "the producer is closed"
+_FORKED = f"the producer cannot be used: {FORKED}"
 _log = logging.getLogger(__name__)
 
 
@@ -76,11 +78,11 @@ class Producer:
         topic: str,
         value: bytes | str | None = None,
         key: bytes | str | None = None,
-        headers: Iterable[Header] = (),
+        headers: Headers = (),
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> RecordFuture:
-        """Give a record to the batch of its partition; text is written as UTF-8.
+        """Give a record to the batch of its partition; text is written as UTF-8. Headers are pairs, or a mapping.
 
         Without a partition the key decides, without a key it is any. Without a timestamp (milliseconds) it is now.
         Returns at once with a future; raises for a record that no batch can take and for an unknown topic.
@@ -131,6 +133,8 @@ class Producer:
 
     def flush(self) -> None:
         """Wait until every record that was sent is in its log, or its future knows why not."""
+        if self._refusal == _FORKED:
+            raise IllegalStateError(_FORKED)
         for queues in list(self._topics.values()):
             for queue in queues:
                 self._accumulator.flush(queue)
@@ -140,6 +144,8 @@ class Producer:
 
         A close that was interrupted can be called again.
         """
+        if self._refusal == _FORKED:
+            return
         with self._lock:
             self._refusal = _CLOSED
         try:
@@ -150,6 +156,14 @@ class Producer:
             self._accumulator.is_closed = True
             self.flush()
             self.is_closed = True
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use. Futures say so, too."""
+        self._refusal = _FORKED
+        self._lock = threading.Lock()  # a thread of the parent's may have held it, and those of the queues
+        self._accumulator.disown()
+        for queues in self._topics.values():
+            queues.disown()
 
     def init_transactions(self) -> None:
         """What Kafka's producer wants before its first transaction; here making the producer has done it."""
@@ -239,8 +253,8 @@ class Producer:
     def _open_session(self) -> ProducerTransaction:
         if self._transaction is None:
             raise IllegalStateError("the producer has no transactions, expected a transactional.id")
-        if self._refusal == _CLOSED:
-            raise IllegalStateError(_CLOSED)
+        if self._refusal in (_CLOSED, _FORKED):
+            raise IllegalStateError(self._refusal)
         return self._transaction
 
     def _queues(self, topic: str) -> TopicQueues:

@@ -85,9 +85,13 @@ class TransactionLog:
         place = self._topic.partition_of(transactional_id)
         return 0 if place is None else self._topic.log(place).leader_epoch
 
+    def create(self) -> None:
+        """Make the log, unless it is there."""
+        self._topic.create()
+
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
-        self._topic.create()
+        self.create()
         place = self._topic.partition_of(metadata.transactional_id)
         assert place is not None, "a topic that was made"
         log, now_ms = self._topic.log(place), self._clock.time_ms()
