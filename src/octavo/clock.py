@@ -1,4 +1,4 @@
-"""The clock, injected wherever the time of day decides something, so that tests set it."""
+"""The clock, injected wherever time decides something, so that tests set it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Milliseconds since 1970-01-01 UTC."""
+    """The time of day, and a time that only goes on."""
 
-    def time_ms(self) -> int: ...
+    def time_ms(self) -> int:
+        """Milliseconds since 1970-01-01 UTC. Whoever sets the machine's clock makes it jump, back too."""
+        ...
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since some beginning, by which durations are measured: it never goes back."""
+        ...
 
 
 class SystemClock:
@@ -17,6 +23,9 @@ class SystemClock:
 
     def time_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
 
 
 class ManualClock:
@@ -26,6 +35,9 @@ class ManualClock:
         self.now_ms = now_ms
 
     def time_ms(self) -> int:
+        return self.now_ms
+
+    def monotonic_ms(self) -> int:
         return self.now_ms
 
     def advance(self, by_ms: int) -> None:

@@ -105,6 +105,13 @@ class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="K
     """A log whose directory went offline when its disk failed."""
 
 
+class TransactionIncompleteError(KafkaStorageError):
+    """A transaction that is decided, but has not all of its markers yet: it is completed as soon as that is possible.
+
+    Until then nothing else can be done under its transactional id.
+    """
+
+
 class LogDirError(OctavoError):
     """A log directory that cannot be used: locked by another process, no directory, or of another broker."""
 

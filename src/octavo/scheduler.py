@@ -12,10 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from octavo.clock import ManualClock
+from octavo.signals import Signal
 
+_LOOK_MS = 1000
+_SHUTDOWN_SECONDS = 60  # a task may hang on a disk: the end does not
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +47,10 @@ class Scheduler(Protocol):
     ) -> Task: ...
 
     def shutdown(self) -> None:
-        """Run what is left to be run once, such as the removal of files, and nothing more; returns when it is done."""
+        """Run what is left to be run once, such as the removal of files, and nothing more; returns when it is done.
+
+        One that was interrupted can be called again.
+        """
         ...
 
 
@@ -51,9 +58,10 @@ class ThreadScheduler:
     """Runs tasks on a few threads of its own. Many tasks may be due at once, so runs may be late."""
 
     def __init__(self, threads: int = 2) -> None:
-        self._tasks: list[Task] = []
+        self._tasks: list[tuple[int, int, Task]] = []  # a heap, by due time and number: tuples are compared in one step
         self._numbers = itertools.count()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = Signal()
         self._ended = False
         self._threads: list[threading.Thread] = []
         self.start(threads)
@@ -67,21 +75,22 @@ class ThreadScheduler:
 
     def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
         task = Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
-        with self._changed:
-            heapq.heappush(self._tasks, task)
-            self._changed.notify()
+        self._push(task)
         return task
 
     def shutdown(self) -> None:
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self._ended = True
+        self._changed.notify()
+        end = time.monotonic() + _SHUTDOWN_SECONDS
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join()
-        tasks, self._tasks = sorted(self._tasks), []  # taken once: what still runs may schedule more
-        for task in tasks:
-            if task.period_ms is None:
+                thread.join(max(end - time.monotonic(), 0))
+                if thread.is_alive():
+                    _log.warning("%s still runs a task after %d seconds, and is left", thread.name, _SHUTDOWN_SECONDS)
+        for _ in range(len(self._tasks)):  # counted once: what still runs may schedule more
+            with self._lock:
+                task = heapq.heappop(self._tasks)[2] if self._tasks else None
+            if task is not None and task.period_ms is None:
                 _run(task)
 
     def _work(self) -> None:
@@ -89,23 +98,30 @@ class ThreadScheduler:
             _run(task)
             if task.period_ms is not None:
                 task.due_ms = _monotonic_ms() + task.period_ms
-                with self._changed:
-                    heapq.heappush(self._tasks, task)
-                    self._changed.notify()
+                self._push(task)
+
+    def _push(self, task: Task) -> None:
+        with self._lock:
+            heapq.heappush(self._tasks, (task.due_ms, task.number, task))
+        self._changed.notify()
 
     def _next(self) -> Task | None:
         """Wait for a due task; None when there is nothing more to run."""
-        with self._changed:
-            while not self._ended:
-                if self._tasks and self._tasks[0].cancelled:
+        while not self._ended:
+            with self._lock:
+                while self._tasks and self._tasks[0][2].cancelled:
                     heapq.heappop(self._tasks)
-                elif not self._tasks:
-                    self._changed.wait()
-                elif (wait_ms := self._tasks[0].due_ms - _monotonic_ms()) > 0:
-                    self._changed.wait(min(wait_ms / 1000, threading.TIMEOUT_MAX))
-                else:
-                    return heapq.heappop(self._tasks)
+                first = self._tasks[0] if self._tasks else None
+                wait_ms = _LOOK_MS if first is None else first[0] - _monotonic_ms()
+                if first is not None and wait_ms <= 0:
+                    return heapq.heappop(self._tasks)[2]
+            # An interrupt may have kept somebody who scheduled a task from telling so: a wait is never long.
+            self._changed.wait(partial(self._has_changed, first), min(wait_ms, _LOOK_MS) / 1000)
         return None
+
+    def _has_changed(self, first: tuple[int, int, Task] | None) -> bool:
+        tasks = self._tasks
+        return self._ended or (tasks[0] if tasks else None) is not first
 
 
 class ManualScheduler:
@@ -117,13 +133,13 @@ class ManualScheduler:
         self._numbers = itertools.count()
 
     def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
-        task = Task(self._clock.time_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        task = Task(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
         heapq.heappush(self._tasks, task)
         return task
 
     def advance(self, by_ms: int) -> None:
         """Move the clock, stopping at each task that comes due on the way to run it."""
-        end_ms = self._clock.time_ms() + by_ms
+        end_ms = self._clock.monotonic_ms() + by_ms
         while self._tasks and self._tasks[0].due_ms <= end_ms:
             task = heapq.heappop(self._tasks)
             if task.cancelled:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import octavo
 from octavo.client.consumer import Consumer
+from octavo.client.coordinator import TransactionCoordinator
 from octavo.scan.records import ConsumerRecord
 
 PRODUCERS, READERS, RECORDS, PARTITIONS = 8, 3, 1500, 4
@@ -83,3 +89,31 @@ def check_order(found: list[ConsumerRecord]) -> None:
         producer, _, count = (record.value or b"").partition(b":")
         assert int(count) > last[record.partition, producer]
         last[record.partition, producer] = int(count)
+
+
+def test_first_transactional_producers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one coordinator, however long it takes to be made and whoever asks for it meanwhile."""
+    with octavo.LogDir(tmp_path, background=False) as logs:
+        logs.create_topic("t", 1)
+        with logs.producer(transactional_id="old") as producer, producer.transaction():
+            producer.send("t", b"0")
+    made, second, make = [], threading.Barrier(2), TransactionCoordinator.__init__
+
+    def slow(coordinator: TransactionCoordinator, *arguments: Any) -> None:
+        made.append(coordinator)
+        with suppress(threading.BrokenBarrierError):
+            second.wait(0.2)  # for another one that is made at the same time
+        make(coordinator, *arguments)
+
+    monkeypatch.setattr(TransactionCoordinator, "__init__", slow)
+    with octavo.LogDir(tmp_path, background=False) as logs, ThreadPoolExecutor(6) as threads:
+
+        def produce(number: int) -> None:
+            producer = logs.producer(transactional_id=f"x{number}")
+            for count in range(3):
+                with producer.transaction():
+                    producer.send("t", b"%d:%d" % (number, count))
+
+        list(threads.map(produce, range(6)))
+        assert len(made) == 1 and len(logs._clients.producers) == 6
+        assert len(list(logs.consumer("t", isolation_level="read_committed"))) == 1 + 6 * 3

@@ -324,9 +324,8 @@ def test_what_was_handed_out_is_committed_by_itself(store: Store) -> None:
         assert consumer.committed(T0) == (1, "", -1)
     watcher = store.logs.consumer(group="g")
     assert watcher.committed(T0) == (2, "", -1)
-    for record in store.logs.consumer("t", group="g"):
-        assert record.value == b"3"
-        break
+    with store.logs.consumer("t", group="g") as consumer:
+        assert next(consumer).value == b"3"
     store.reopen()
     assert [record.value for record in store.logs.consumer("t", group="g")] == [b"4"]
     assert store.logs.consumer(group="g").committed(T0) == (4, "", -1)

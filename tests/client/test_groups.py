@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,17 +94,52 @@ def test_new_partitions_are_shared_too(store: Store) -> None:
 
 
 def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
+    """It commits nothing: the records that it had are handed out once more."""
     store.logs.create_topic("t", 2)
     with store.logs.producer() as producer:
         for number in range(4):
             producer.send("t", b"%d" % number, partition=number % 2)
     read = []
-    for _ in range(3):
+    for _ in range(2):
         for record in store.logs.consumer("t", group="g"):
             read.append(record.value)
             if len(read) == 3:
                 break
-    assert sorted(value or b"" for value in read) == [b"0", b"1", b"2", b"3"]
+    assert sorted(value or b"" for value in read[3:]) == [b"0", b"1", b"2", b"3"]
+    assert len(store.logs._clients.groups.group("g").members) == 1
+
+
+@pytest.mark.parametrize("use", [next, lambda consumer: consumer.poll()], ids=["next", "poll"])
+def test_forgetting_a_consumer_writes_and_locks_nothing(store: Store, use: Callable[[Consumer], object]) -> None:
+    """The garbage collector may come inside any lock, so that a lock or an append in `__del__` could be a deadlock."""
+    store.logs.create_topic("t", 1)
+    with store.logs.producer() as producer:
+        producer.send("t", b"1")
+    group = store.logs._clients.groups.group("g")
+    offsets = [log for name, log in store.logs.logs.items() if name.topic == "__consumer_offsets"]
+    gc.disable()
+    try:
+        consumer = store.logs.consumer("t", group="g")
+        use(consumer)
+        gone = weakref.ref(consumer)
+        group._lock = NoLock()  # type: ignore[assignment]
+        del consumer
+    finally:
+        gc.enable()
+    assert gone() is None and len(group.forsaken) == 1
+    group._lock = threading.RLock()
+    assert not any(log.log_end_offset for log in offsets)
+    another = store.logs.consumer("t", group="g")
+    assert polled(another) == [partitions("t", 0)] and not group.forsaken
+
+
+class NoLock:
+    """A lock that must not be taken."""
+
+    def __enter__(self) -> None:
+        raise AssertionError("a lock is taken")
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 def test_deleting_a_topic_leaves_the_offsets_of_the_others(store: Store) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import octavo
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.producer_ids import FIRST_PRODUCER_ID
 from octavo.errors import (
     ConfigError,
+    CorruptionError,
     DeliveryTimeoutError,
     IllegalStateError,
     InvalidBatchError,
@@ -410,3 +415,54 @@ def test_internal_topics_are_refused_as_by_brokers(store: Store, topic: str) -> 
             admin.send(topic, b"v")
     else:
         assert admin.send(topic, b"v").result().offset == 0
+
+
+def test_headers_may_be_a_mapping(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer() as producer:
+        producer.send("t", b"v", headers={"a": b"1", "b": "2", "c": None})
+    assert store.records("t")[0].headers == (("a", b"1"), ("b", b"2"), ("c", None))
+
+
+@pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ([(None, b"1")], "a header key of type NoneType, expected str"),
+        ({b"a": b"1"}, "a header key of type bytes, expected str"),
+        (["ab"], "header 'ab' is not a pair of key and value"),
+        ([("a", b"1", 2)], "is not a pair of key and value"),
+        ({"a": 5}, "a header value of type int, expected bytes, str or None"),
+    ],
+)
+def test_headers_that_are_none(store: Store, headers: Any, problem: str) -> None:
+    store.logs.create_topic("t", 1)
+    with store.logs.producer() as producer, pytest.raises(TypeError, match=problem):
+        producer.send("t", b"v", headers=headers)
+
+
+def test_making_a_producer_writes_nothing(tmp_path: Path) -> None:
+    """A directory that is not there yet is made with the first topic, also if that is one of Kafka's own."""
+    with octavo.LogDir(tmp_path / "a", background=False) as logs:
+        producer = logs.producer()
+        assert not (tmp_path / "a").exists()
+        logs.create_topic("t", 1)
+        assert producer.send("t", b"v").offset == 0
+    with octavo.LogDir(tmp_path / "b", background=False) as logs:
+        assert logs.producer(transactional_id="x")._identity.epoch == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 200_000, "{}", "[]", "7", *(f'{{"nextProducerId": {bad}}}' for bad in ("-1", "true", "1.5", str(2**63)))],
+    ids=lambda content: content[:40],
+)
+def test_a_damaged_store_of_ids_is_named(store: Store, content: str) -> None:
+    store.logs.create_topic("t", 1)
+    path = store.folder / "octavo-producer-ids.json"
+    path.write_text(content)
+    error = store.logs.producer().send("t", b"v").exception()
+    assert isinstance(error, CorruptionError) and str(path) in str(error)
+    path.unlink()
+    os.mkfifo(path)
+    assert isinstance(store.logs.producer().send("t", b"v").exception(), CorruptionError)
+    path.unlink()

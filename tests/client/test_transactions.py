@@ -222,7 +222,7 @@ def test_an_id_is_known_after_a_restart(store: Store) -> None:
 def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
-    coordinator = store.logs._coordinator
+    coordinator = store.logs._clients.coordinator
     known = coordinator._known["x"]
     last = TransactionMetadata("x", known.producer_id, 32766, known.timeout_ms)
     coordinator._note(last)

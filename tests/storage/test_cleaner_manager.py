@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -208,13 +209,25 @@ def test_paused_partitions_are_passed_over() -> None:
     states = CleanerStates()
     with states.paused([T0]), states.paused([T0, U0]):
         assert not states.begin(T0)
-    assert states.begin(T0)
-    assert not states.begin(T0)
-    states.end(T0)
+    with ThreadPoolExecutor(1) as another:
+        assert states.begin(T0)
+        assert not another.submit(states.begin, T0).result()
+        states.end(T0)
     with states.paused([T0]):
         with states.paused([T0]):
             pass
         assert not states.begin(T0)
+
+
+def test_a_run_that_an_interrupt_ended_holds_nobody_up() -> None:
+    """Its thread came back without having said that the run is over."""
+    states = CleanerStates()
+    with ThreadPoolExecutor(1) as gone:
+        assert gone.submit(states.begin, T0).result()
+    assert states.begin(U0) and states.begin(U0)
+    with states.paused([T0, U0]):
+        pass
+    states.stop()
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ import threading
 from functools import partial
 
 from octavo import kernels
-from octavo.client.batch import BatchLimits, ProducerBatch, run_callbacks
+from octavo.client.batch import BatchLimits, ProducerBatch
 from octavo.client.encode import upper_bound
 from octavo.client.parts import ProducerParts
 from octavo.client.queue import NO_BATCH, PartitionQueue
 from octavo.client.sender import Sender
 from octavo.errors import RecordTooLargeError
 from octavo.kernels.layout import Refused
+from octavo.signals import Signal
 
 # Timestamp, key, value, encoded headers.
 Sent = tuple[int, bytes | None, bytes | None, bytes]
@@ -30,7 +31,7 @@ class Accumulator:
         self._environment = parts.environment
         self._sender = sender
         self._max_bytes = parts.config.max_record_bytes
-        self._completed = threading.Condition()
+        self._completed = Signal()
         self._lingering: dict[PartitionQueue, None] = {}
         self._timer_lock = threading.Lock()
         self._is_timer_set = False
@@ -59,14 +60,12 @@ class Accumulator:
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
         """Append the queue's closed batches, and arrange for a retry of what could not be."""
         with queue.lock:
-            callbacks = self._sender.drain(queue, now=now)
-            waits = bool(queue.closed) and not queue.is_retry_due
-            if waits:
-                queue.is_retry_due = True
-                delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.time_ms(), 0)
-        if waits:
-            self._environment.scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
-        run_callbacks(callbacks)
+            self._sender.drain(queue, now=now)
+            if queue.closed and not queue.is_retry_due:
+                delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.monotonic_ms(), 0)
+                self._environment.scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
+                queue.is_retry_due = True  # after an interrupt there is a retry too many, never one too few
+        queue.run_callbacks()
 
     def push(self, queue: PartitionQueue) -> None:
         """Close the open batch and append all there is."""
@@ -78,18 +77,24 @@ class Accumulator:
         """Wait until all that was added before is in the log, or has failed."""
         self.push(queue)
         while queue.closed:
-            with self._completed:
-                self._completed.wait(self._config.retry_backoff_ms / 1000)
+            self._completed.wait(lambda: not queue.closed, self._config.retry_backoff_ms / 1000)
             self.drain(queue, now=True)
 
     def abandon(self, queue: PartitionQueue, error: Exception) -> None:
         """Fail what is not in the log yet."""
         with queue.lock:
             queue.close_open()
-            batches = list(queue.closed)
-            queue.closed.clear()
-            callbacks = [callback for batch in batches for callback in batch.fail(error)]
-        run_callbacks(callbacks)
+            while queue.closed:
+                batch = queue.closed[0]
+                if not batch.is_settled:
+                    batch.fail(error)
+                queue.finish(batch)
+        queue.run_callbacks()
+
+    def disown(self) -> None:
+        """In a forked child: there is no timer any more, and no thread that holds a lock."""
+        self.is_closed = True
+        self._timer_lock = threading.Lock()
 
     def _new_batch(self, queue: PartitionQueue, record: Sent) -> ProducerBatch:
         _, key, value, headers = record
@@ -97,7 +102,7 @@ class Accumulator:
             max(self._config.batch_size, upper_bound(key, value, headers)),
             self._parts.ratio(queue.topic),
         )
-        now_ms, push = self._environment.clock.time_ms(), partial(self.push, queue)
+        now_ms, push = self._environment.clock.monotonic_ms(), partial(self.push, queue)
         batch = ProducerBatch(queue.topic, queue.partition, limits, now_ms, push, self._completed)
         self._lingering[queue] = None
         self._set_timer(self._config.linger_ms)
@@ -111,16 +116,15 @@ class Accumulator:
 
     def _set_timer(self, delay_ms: int) -> None:
         with self._timer_lock:
-            if self._is_timer_set or self.is_closed:
-                return
-            self._is_timer_set = True
-        self._environment.scheduler.schedule("linger", self._linger, delay_ms=delay_ms)
+            if not self._is_timer_set and not self.is_closed:
+                self._environment.scheduler.schedule("linger", self._linger, delay_ms=delay_ms)
+                self._is_timer_set = True  # after an interrupt there is a timer too many, never one too few
 
     def _linger(self) -> None:
         """Append the batches that have waited long enough, and come again for the others."""
         with self._timer_lock:
             self._is_timer_set = False
-        now_ms, linger_ms = self._environment.clock.time_ms(), self._config.linger_ms
+        now_ms, linger_ms = self._environment.clock.monotonic_ms(), self._config.linger_ms
         next_ms = None
         for queue in list(self._lingering):
             with queue.lock:
@@ -137,5 +141,6 @@ class Accumulator:
             self._set_timer(next_ms)
 
     def _retry(self, queue: PartitionQueue) -> None:
-        queue.is_retry_due = False
+        with queue.lock:
+            queue.is_retry_due = False
         self.drain(queue)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-import threading
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from octavo import kernels
 from octavo.kernels import layout
+from octavo.signals import Signal
 
 _log = logging.getLogger(__name__)
 
 Callback = Callable[[], None]
 
+# How long a wait for a batch lasts before it is hurried on once more.
+_HURRY_SECONDS = 0.1
 # What a done batch has instead of its bytes: nothing can be added to it.
 _CLOSED = bytearray(layout.BATCH_OVERHEAD)
 kernels.close_batch(_CLOSED)
@@ -48,12 +52,16 @@ class ProducerBatch:
 
     `data` is the open batch that `kernels.append_record` fills. Whoever closes it reads the fields; only the holder of
     the partition's lock closes it, completes it or splits it. `push` hurries it into the log.
+
+    An interrupt may come between any two steps: `is_done` and `parts` are set when all that they stand for is there,
+    and a callback is taken out just before it is called.
     """
 
     __slots__ = (
-        "_callbacks",
         "attempts",
         "base_offset",
+        "base_sequence",
+        "callbacks",
         "completed",
         "created_ms",
         "data",
@@ -67,6 +75,7 @@ class ProducerBatch:
         "ratio",
         "retry_ms",
         "topic",
+        "was_handed_over",
         "write_limit",
     )
 
@@ -77,7 +86,7 @@ class ProducerBatch:
         limits: BatchLimits,
         created_ms: int,
         push: Callable[[], None],
-        completed: threading.Condition,
+        completed: Signal,
     ) -> None:
         self.topic = topic
         self.partition = partition
@@ -86,6 +95,8 @@ class ProducerBatch:
         self.push = push
         self.data = bytearray(self.write_limit)
         self.encoded: EncodedBatch | None = None
+        self.base_sequence = layout.NO_SEQUENCE
+        self.was_handed_over = False  # to the log, which changes the header of what it is given
         self.attempts = 0
         self.retry_ms = 0  # not before that time again
         self.is_done = False
@@ -93,7 +104,7 @@ class ProducerBatch:
         self.base_offset = -1
         self.log_append_time = layout.NO_TIMESTAMP
         self.parts: list[tuple[int, ProducerBatch]] | None = None  # after a split, with the place of each one's first
-        self._callbacks: list[Callback] | None = None
+        self.callbacks: list[Callback] = []
         self.completed = completed
 
     @property
@@ -115,75 +126,76 @@ class ProducerBatch:
     def is_full(self) -> bool:
         return self.estimated_size >= self.write_limit
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be done with it any more: it is done, or its parts stand for it."""
+        return self.is_done or self.parts is not None
+
     def close(self) -> None:
         kernels.close_batch(self.data)
 
-    def complete(self, base_offset: int, log_append_time: int) -> list[Callback]:
-        """The batch is in the log; returns what is to be called, once no lock is held."""
+    def complete(self, base_offset: int, log_append_time: int) -> None:
+        """The batch is in the log; `run_callbacks` is to be called once no lock is held."""
         self.base_offset, self.log_append_time = base_offset, log_append_time
-        return self._finish()
+        self._finish()
 
-    def fail(self, error: Exception) -> list[Callback]:
-        """The batch will not be in the log; returns what is to be called, once no lock is held."""
+    def fail(self, error: Exception) -> None:
+        """The batch will not be in the log; `run_callbacks` is to be called once no lock is held."""
         self.error = error
-        return self._finish()
+        self._finish()
 
     def split_into(self, parts: list[tuple[int, ProducerBatch]]) -> None:
         """The parts stand for the batch from now on."""
-        with self.completed:
-            self.parts = parts
-            self.data, self.encoded = _CLOSED, None
-            callbacks, self._callbacks = self._callbacks, None
-            self.completed.notify_all()
-        for callback in callbacks or ():
-            # Which part a callback waits for is not known: it runs when all are done.
-            _when_all_done([part for _, part in parts], callback)
+        self.parts = parts
+        self.data, self.encoded = _CLOSED, None
+        self.completed.notify()
 
     def when_done(self, callback: Callback) -> None:
         """Call once the batch is done: on the thread that completes it, or now."""
-        with self.completed:
-            if not self.is_done:
-                if self._callbacks is None:
-                    self._callbacks = []
-                self._callbacks.append(callback)
-                return
-        run_callbacks([callback])
+        self.callbacks.append(callback)
+        if self.is_settled:
+            self.run_callbacks()
+
+    def run_callbacks(self) -> None:
+        """Call what waits for the batch, each once; after a split each when all parts are done.
+
+        Which part a callback waits for is not known. One that fails is logged and keeps none of the others from
+        running.
+        """
+        while self.callbacks:
+            try:
+                callback = self.callbacks.pop(0)
+            except IndexError:
+                return  # another thread has taken it
+            if self.parts is not None:
+                _when_all_done([part for _, part in self.parts], callback)
+                continue
+            try:
+                callback()
+            except Exception:
+                _log.exception("a callback of a sent record failed")
 
     def wait(self, timeout: float | None) -> None:
         """Until it is done, or split; TimeoutError after `timeout` seconds."""
-        if self.is_done or self.parts is not None:
-            return
-        self.push()
-        with self.completed:
-            if not self.completed.wait_for(lambda: self.is_done or self.parts is not None, timeout):
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self.is_settled:
+            self.push()
+            left = _HURRY_SECONDS if end is None else min(end - time.monotonic(), _HURRY_SECONDS)
+            if not self.completed.wait(lambda: self.is_settled, left) and left < _HURRY_SECONDS:
                 raise TimeoutError(f"{self.topic}-{self.partition}: no answer after {timeout} seconds")
 
-    def _finish(self) -> list[Callback]:
-        with self.completed:
-            self.is_done = True
-            self.data, self.encoded = _CLOSED, None
-            callbacks, self._callbacks = self._callbacks, None
-            self.completed.notify_all()
-        return callbacks or []
+    def _finish(self) -> None:
+        self.is_done = True
+        self.data, self.encoded = _CLOSED, None
+        self.completed.notify()
 
 
 def _when_all_done(batches: list[ProducerBatch], callback: Callback) -> None:
-    waiting = len(batches)
+    done = itertools.count(1)
 
     def one_done() -> None:
-        nonlocal waiting
-        waiting -= 1
-        if not waiting:
+        if next(done) == len(batches):
             callback()
 
     for batch in batches:
         batch.when_done(one_done)
-
-
-def run_callbacks(callbacks: list[Callback]) -> None:
-    """Call each; one that fails is logged and keeps none of the others from running."""
-    for callback in callbacks:
-        try:
-            callback()
-        except Exception:
-            _log.exception("a callback of a sent record failed")

@@ -7,6 +7,27 @@ from octavo.format.names import TopicPartition
 from octavo.scan.records import ConsumerRecord
 
 
+class Collected:
+    """Records that are about to be handed out: positions move with that, all or none of them."""
+
+    def __init__(self) -> None:
+        self.records: dict[TopicPartition, list[ConsumerRecord]] = {}
+        self._moves: list[tuple[PartitionState, int | None, int]] = []
+
+    def add(self, state: PartitionState, records: list[ConsumerRecord], position: int) -> None:
+        self._moves.append((state, state.position, position))
+        self.records[state.name] = records
+
+    def hand_out(self) -> dict[TopicPartition, list[ConsumerRecord]]:
+        for state, _, position in self._moves:
+            state.advance(position)
+        return self.records
+
+    def take_back(self) -> None:
+        for state, position, _ in self._moves:
+            state.advance(position)
+
+
 class Collector:
     """The partitions that a consumer reads, which come and go in `states`."""
 
@@ -14,30 +35,26 @@ class Collector:
         self.states: dict[TopicPartition, PartitionState] = {}
         self._turn = 0
 
-    def collect(self, limit: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """What the partitions have at once, at most so many records; positions move only with what is returned.
+    def collect(self, limit: int) -> Collected:
+        """What the partitions have at once, at most so many records.
 
         As in Kafka's FetchCollector an error ends the collecting; where something was collected before, the next call
         raises it.
         """
-        found: dict[TopicPartition, list[ConsumerRecord]] = {}
-        ends: list[tuple[PartitionState, int]] = []
+        found = Collected()
         for state in self.in_turn():
             if not limit:
                 break
             try:
                 records, position = state.take(limit)
             except Exception:
-                if not found:
+                if not found.records:
                     raise
                 self._turn = self._readable().index(state)  # it comes first next time
                 break
             if records:
-                found[state.name] = records
-                ends.append((state, position))
+                found.add(state, records, position)
                 limit -= len(records)
-        for state, position in ends:
-            state.advance(position)
         return found
 
     def in_turn(self) -> list[PartitionState]:

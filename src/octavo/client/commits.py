@@ -22,12 +22,12 @@ class Commits:
         self._config = config
         self._offsets = offsets
         self._known: dict[TopicPartition, int] = {}
-        self._last_ms = self._clock.time_ms()
+        self._last_ms = self._clock.monotonic_ms()
 
     @property
     def is_due(self) -> bool:
         """Whether auto.commit.interval.ms is over."""
-        return self._clock.time_ms() - self._last_ms >= self._config.auto_commit_interval_ms
+        return self._clock.monotonic_ms() - self._last_ms >= self._config.auto_commit_interval_ms
 
     def committed(self, names: Collection[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         """What the group has committed for these partitions."""
@@ -51,7 +51,7 @@ class Commits:
 
     def write_changed(self, states: Iterable[PartitionState], membership: Membership | None) -> None:
         """Commit what was handed out since the last time, if that is automatic and the consumer may."""
-        self._last_ms = self._clock.time_ms()
+        self._last_ms = self._clock.monotonic_ms()
         if self._config.group_id is not None and self._config.enable_auto_commit and membership is not None:
             positions = self.positions(states)
             changed = {name: at for name, at in positions.items() if self._known.get(name) != at.offset}

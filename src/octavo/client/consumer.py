@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Self
 
 from octavo.client.collect import Collector
@@ -18,8 +17,10 @@ from octavo.client.membership import AllPartitions, Assigned, GroupShare, Member
 from octavo.client.offsets import OffsetAndMetadata, OffsetStore
 from octavo.client.partition_state import PartitionState
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
+from octavo.forks import FORKED
 from octavo.format.names import TopicPartition
 from octavo.scan.records import ConsumerRecord
+from octavo.signals import Signal
 from octavo.storage.log_dir import LogDir
 from octavo.storage.lookup import SpecialTimestamp
 
@@ -49,7 +50,11 @@ class Consumer:
         self._collector = Collector()
         self._states = self._collector.states
         self._loop: Iterator[ConsumerRecord] | None = None
-        self._idle = threading.Event()  # never set but to end a wait
+        self._idle = Signal()
+        self._is_woken = False
+        self._refusal: str | None = None  # why it cannot be used in this process
+        self._token: object = None  # of the membership that the partitions' states are of
+        self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was told of
         self.is_closed = False
 
     def __enter__(self) -> Self:
@@ -59,9 +64,13 @@ class Consumer:
         self.close()
 
     def __del__(self) -> None:
-        """A consumer that nobody has any more leaves its group: its partitions would else wait for it."""
-        with suppress(Exception):
-            self.close()
+        """A consumer that nobody has any more: its group learns of that when another member polls.
+
+        This runs wherever the garbage collector does, inside any lock: nothing is written, and no lock is taken.
+        """
+        membership: Membership | None = getattr(self, "_membership", None)
+        if membership is not None:
+            membership.forsake()
 
     def subscribe(
         self,
@@ -97,13 +106,19 @@ class Consumer:
 
     def unsubscribe(self) -> None:
         """Read nothing any more; what was handed out is committed."""
+        self._check_own()
+        failure: Exception | None = None
         try:
             self._commits.write_changed(self._states.values(), self._membership)
-        finally:  # whatever becomes of the commit, the others get the partitions
-            if self._membership is not None:
-                self._membership.leave()
-            self._membership = None
-            self._states.clear()
+        except Exception as error:  # whatever becomes of the commit, the others get the partitions
+            failure = error
+        if self._membership is not None:
+            self._membership.leave()
+        self._membership = self._token = None
+        self._states.clear()
+        self._announced = frozenset()
+        if failure is not None:
+            raise failure
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that this consumer reads now."""
@@ -119,8 +134,13 @@ class Consumer:
         while True:
             self._refresh()
             found = self._collector.collect(limit)
-            if found or not self._wait(end):
-                return found
+            if found.records or not self._wait(end):
+                break
+        try:
+            return found.hand_out()
+        except BaseException:  # an interrupt: nobody has got them
+            found.take_back()
+            raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends when there has been none for consumer.timeout.ms, and commits then."""
@@ -132,8 +152,16 @@ class Consumer:
                 records, position = state.take(self.config.max_poll_records)
                 seeks = state.seeks
                 for record in records:
-                    state.advance(record.offset + 1)
-                    yield record
+                    before = state.position
+                    try:
+                        state.advance(record.offset + 1)
+                        yield record
+                    except GeneratorExit:
+                        raise
+                    except BaseException:  # an interrupt: perhaps nobody has got it
+                        if state.seeks == seeks:
+                            state.advance(before)
+                        raise
                     if state.seeks != seeks or self.is_closed:
                         break
                 else:
@@ -148,7 +176,8 @@ class Consumer:
 
     def __next__(self) -> ConsumerRecord:
         if self._loop is None:
-            self._loop = iter(self)
+            # A generator with a strong reference to its owner would keep it alive until the garbage collector comes.
+            self._loop = type(self).__iter__(weakref.proxy(self))
         try:
             return next(self._loop)
         except StopIteration:
@@ -195,6 +224,7 @@ class Consumer:
 
     def commit(self, offsets: Mapping[Partition, int | OffsetAndMetadata] | None = None) -> None:
         """Write the group's offsets: those given, or the positions of all partitions. On return they are in the log."""
+        self._check_own()
         given = {
             TopicPartition(*name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
             for name, offset in (offsets or {}).items()
@@ -204,6 +234,7 @@ class Consumer:
 
     def committed(self, partition: Partition) -> OffsetAndMetadata | None:
         """What the group has committed for a partition; None if nothing."""
+        self._check_own()
         name = TopicPartition(*partition)
         return self._commits.committed([name]).get(name)
 
@@ -224,51 +255,76 @@ class Consumer:
 
     def wakeup(self) -> None:
         """End a wait in `poll` or in a loop, from another thread."""
-        self._idle.set()
+        self._is_woken = True
+        self._idle.notify()
 
     def close(self) -> None:
-        """Commit what was handed out, if that is automatic, and leave the group."""
-        if not self.is_closed:
-            self.is_closed = True
-            self._idle.set()
-            self.unsubscribe()
+        """Commit what was handed out, if that is automatic, and leave the group.
+
+        A close that was interrupted can be called again.
+        """
+        if self._refusal is not None:
+            return
+        self.is_closed = True
+        self.wakeup()
+        self.unsubscribe()
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use."""
+        self._refusal = f"the consumer cannot be used: {FORKED}"
 
     def _refresh(self) -> None:
         """Take notice of what changed around the consumer, and commit if it is time."""
+        self._check_own()
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         if self._membership is None:
             raise IllegalStateError("the consumer reads nothing yet, expected a call of subscribe() or assign() before")
-        revoked, assigned = self._membership.refresh(self._clock.time_ms(), self._revoke)
-        for name in revoked:
-            self._states.pop(name, None)
-        if assigned:
-            self._begin(assigned)
+        owned = self._membership.refresh(self._clock.monotonic_ms(), self._revoke)
+        if self._token is not self._membership.token:  # another member may have had them meanwhile
+            self._states.clear()
+            self._announced = frozenset()
+            self._token = self._membership.token
+        if not self._states.keys() == owned == self._announced:
+            self._take(owned)
         if self._commits.is_due:
             self._commits.write_changed(self._states.values(), self._membership)
 
-    def _begin(self, names: Collection[TopicPartition]) -> None:
-        committed = self._commits.begin(names)
-        for name in sorted(names):
+    def _check_own(self) -> None:
+        if self._refusal is not None:
+            raise IllegalStateError(self._refusal)
+
+    def _take(self, owned: frozenset[TopicPartition]) -> None:
+        """Read these partitions, and no others, and tell the listener of those that are new."""
+        for name in self._states.keys() - owned:
+            del self._states[name]
+        new = owned - self._states.keys()
+        committed = self._commits.begin(new)
+        for name in sorted(new):
             state = PartitionState(name, self._logs.log(*name), self._form, self.config.reset, self._clock)
             if name in committed:
                 state.seek(committed[name])
             self._states[name] = state
-        if self._listeners[0] is not None:
-            self._listeners[0](set(names))
+        untold = owned - self._announced
+        if self._listeners[0] is not None and untold:
+            self._listeners[0](set(untold))
+        self._announced = owned
 
-    def _revoke(self, names: set[TopicPartition]) -> None:
+    def _revoke(self, names: Set[TopicPartition]) -> None:
         going = [state for name, state in self._states.items() if name in names]
         self._commits.write_changed(going, self._membership)
         if self._listeners[1] is not None and names:
-            self._listeners[1](names)
+            self._listeners[1](set(names))
+        for state in going:
+            self._states.pop(state.name, None)
+        self._announced -= names
 
     def _wait(self, end: float | None) -> bool:
         """Whether there is time to look once more; sleeps a little then."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
-        if left > 0 and not self._idle.wait(left):
+        if left > 0 and not self._idle.wait(lambda: self._is_woken, left):
             return True
-        self._idle.clear()
+        self._is_woken = False
         return False
 
     def _state(self, partition: Partition) -> PartitionState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from octavo import kernels
@@ -15,6 +15,7 @@ from octavo.kernels import layout
 NO_HEADERS = encode_varint(0)
 
 Header = tuple[str, bytes | str | None]
+Headers = Mapping[str, bytes | str | None] | Iterable[Header]
 
 
 class Stamp(NamedTuple):
@@ -54,11 +55,16 @@ def as_bytes(content: object, what: str) -> bytes | None:
     raise TypeError(f"a {what} of type {type(content).__name__}, expected bytes, str or None")
 
 
-def encode_headers(headers: Iterable[Header]) -> bytes:
-    """A record's headers behind their count, as they stand in a v2 record."""
-    pairs = list(headers)
+def encode_headers(headers: Headers) -> bytes:
+    """A record's headers after their count, as they stand in a v2 record."""
+    pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
     parts = [encode_varint(len(pairs))]
-    for key, value in pairs:
+    for pair in pairs:
+        if not isinstance(pair, Sequence) or isinstance(pair, str | bytes) or len(pair) != 2:
+            raise TypeError(f"header {pair!r} is not a pair of key and value")
+        key, value = pair
+        if not isinstance(key, str):
+            raise TypeError(f"a header key of type {type(key).__name__}, expected str")
         try:
             name = key.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError as error:

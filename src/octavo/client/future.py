@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class RecordFuture:
         """The batch that the record is in now, and its place there: a batch may have been split."""
         batch, place = self._batch, self._place
         while batch.parts is not None:
-            first, batch = next(part for part in reversed(batch.parts) if part[0] <= place)
+            first, batch = batch.parts[bisect_right(batch.parts, place, key=itemgetter(0)) - 1]
             place -= first
         return batch, place
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 
 from octavo.client.assignors import ASSIGNORS, Partitions
@@ -29,30 +30,35 @@ class Member:
 
 
 class Group:
-    """The members of one group. `generation` changes with each new sharing-out; thread-safe."""
+    """The members of one group. `generation` changes with each new sharing-out; thread-safe.
+
+    What an interrupt left undone of a change is made up for at the next poll of a member.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._members: dict[str, Member] = {}
         self._partitions: Partitions = {}
         self._numbers = itertools.count(1)
+        self._is_changed = False  # since partitions were shared out
         self.generation = 0
+        self.forsaken: deque[Member] = deque()  # their consumers were forgotten: they leave when another one polls
 
     @property
     def members(self) -> list[str]:
         with self._lock:
             return list(self._members)
 
-    def join(self, assignor: str, max_poll_interval_ms: int, now_ms: int) -> Member:
-        with self._lock:
-            # Ids sort as members joined: that is the order in which assignors serve them.
-            member = Member(f"consumer-{next(self._numbers):06d}", assignor, max_poll_interval_ms, now_ms)
-            self._members[member.member_id] = member
-            return member
+    def new_member(self, assignor: str, max_poll_interval_ms: int, now_ms: int) -> Member:
+        """A member to be, which joins with its first heartbeat."""
+        # Ids sort as members joined: that is the order in which assignors serve them.
+        return Member(f"consumer-{next(self._numbers):06d}", assignor, max_poll_interval_ms, now_ms)
 
     def leave(self, member: Member) -> None:
         with self._lock:
-            if self._members.pop(member.member_id, None) is not None:
+            if member.member_id in self._members:
+                self._is_changed = True
+                del self._members[member.member_id]
                 member.owned.clear()
                 self._share_out()
 
@@ -61,13 +67,20 @@ class Group:
         with self._lock:
             known = {**self._partitions, **partitions}
             if topics != member.topics or known != self._partitions:
+                self._is_changed = True
                 member.topics, self._partitions = topics, known
+            if self._is_changed:
                 self._share_out()
 
     def heartbeat(self, member: Member, now_ms: int) -> None:
-        """A member polls: it is alive. Those that are not any more lose their partitions."""
+        """A member polls: it is alive. Those that are not any more, or were forgotten, lose their partitions."""
         with self._lock:
             member.last_poll_ms = now_ms
+            if not member.is_evicted:
+                self._members.setdefault(member.member_id, member)
+            while self.forsaken:
+                self.leave(self.forsaken[0])
+                self.forsaken.popleft()
             late = [
                 other
                 for other in self._members.values()
@@ -87,17 +100,17 @@ class Group:
         with self._lock:
             member.owned -= names
 
-    def acquire(self, member: Member) -> set[TopicPartition]:
-        """Give a member what it is to have and nobody has; returns what is new."""
+    def acquire(self, member: Member) -> frozenset[TopicPartition]:
+        """Give a member what it is to have and nobody has; returns all that it has."""
         with self._lock:
             taken = {name for other in self._members.values() if other is not member for name in other.owned}
-            new = set(member.target) - member.owned - taken
-            member.owned |= new
-            return new
+            member.owned |= member.target - taken
+            return frozenset(member.owned)
 
     def _share_out(self) -> None:
         self.generation += 1
         if not self._members:
+            self._is_changed = False
             return
         assignor = ASSIGNORS[next(iter(self._members.values())).assignor]
         subscriptions = {name: member.topics for name, member in self._members.items()}
@@ -106,6 +119,7 @@ class Group:
         current = {name: sorted(member.owned) for name, member in self._members.items()}
         for name, names in assignor(subscriptions, partitions, current).items():
             self._members[name].target = frozenset(names)
+        self._is_changed = False
 
 
 class Groups:

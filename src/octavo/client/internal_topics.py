@@ -24,20 +24,27 @@ class InternalTopic:
         self._partitions = partitions
         self._configs = configs
         self._lock = threading.Lock()
+        self._is_being_made = False
         self._count = 0
 
     @property
     def count(self) -> int:
         """How many partitions the topic has; 0 if it is not there. It never gets more: ids would move."""
-        if not self._count:
+        if not self._count and not self._is_being_made:
             self._count = max(self._logs.topics.get(self.topic, [-1])) + 1
         return self._count
 
     def create(self) -> None:
         """Make the topic, unless it is there."""
         with self._lock:
-            if not self.count:
+            if self.count:
+                return
+            if self._is_being_made and self.topic in self._logs.topics:  # an interrupt came before it had them all
+                self._logs.create_partitions(self.topic, range(self._partitions))
+            else:
+                self._is_being_made = True
                 self._logs.create_topic(self.topic, self._partitions, self._configs)
+            self._is_being_made = False
 
     def partition_of(self, name: str) -> TopicPartition | None:
         """The partition that holds an id; None while the topic is not there."""

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
-from functools import cached_property
 
+from octavo.client.clients import Clients
 from octavo.client.consumer import Consumer
 from octavo.client.consumer_config import ConsumerConfig
-from octavo.client.coordinator import TransactionCoordinator
-from octavo.client.groups import Groups
-from octavo.client.internal_topics import TRANSACTION_STATE, consumer_offsets, transaction_state
-from octavo.client.offsets import OffsetStore
+from octavo.client.identity import ProducerIdentity
+from octavo.client.internal_topics import TRANSACTION_STATE
 from octavo.client.producer import Producer
 from octavo.client.producer_config import ProducerConfig
-from octavo.client.producer_ids import ProducerIds
-from octavo.client.transaction import Session
-from octavo.client.transaction_log import TransactionLog
+from octavo.client.transaction import ProducerTransaction
 from octavo.config import Given
-from octavo.format.compression import Codec
+from octavo.errors import IllegalStateError
+from octavo.forks import FORKED
 from octavo.storage.log_dir import LogDir as StoredLogDir
 
 
@@ -29,16 +24,21 @@ class LogDir(StoredLogDir):
     Closing it closes them first: what producers hold is appended, what consumers handed out is committed.
     """
 
+    _is_disowned = False
+
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
         """A producer: `configs` by Kafka's names, or named with underscores for dots (`linger_ms=5`)."""
         config = ProducerConfig.of(configs, **named)
+        self._check_own("producer")
         self._complete_transactions()
-        session = None
+        clients = self._clients
+        identity = ProducerIdentity(clients.producer_ids if config.enable_idempotence else None)
+        transaction = None
         if config.transactional_id is not None:
-            opened = self._coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
-            session = Session(self._coordinator, self._offsets, opened)
-        producer = Producer(self, config, self._producer_ids, session)
-        self._producers[:] = [*(other for other in self._producers if not other.is_closed), producer]
+            session = clients.coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
+            transaction = ProducerTransaction(clients.coordinator, session, clients.offsets, identity)
+        producer = Producer(self, config, identity, transaction)
+        clients.add_producer(producer)
         return producer
 
     def consumer(
@@ -54,52 +54,48 @@ class LogDir(StoredLogDir):
         Configs are given by Kafka's names, or named with underscores for dots (`auto_offset_reset="latest"`).
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
+        self._check_own("consumer")
         self._complete_transactions()
-        consumer = Consumer(self, config, self._groups, self._offsets)
-        self._consumers.add(consumer)
+        consumer = Consumer(self, config, self._clients.groups, self._clients.offsets)
+        self._clients.add_consumer(consumer)
         if topics:
             consumer.subscribe(topics)
         return consumer
 
     def close(self) -> None:
-        """Close producers and consumers, then stop cleanly."""
-        with ExitStack() as stack:  # whatever fails, the directories are unlocked at the end
-            stack.callback(super().close)
-            if not self._open.is_closed:
-                for consumer in list(self._consumers):
-                    stack.callback(consumer.close)
-                for producer in self._producers:
-                    stack.callback(producer.close)
+        """Close producers and consumers, then stop cleanly. A close that was interrupted can be called again."""
+        clients: list[Producer | Consumer] = []
+        if not self._open.is_closed:
+            clients += [*self._clients.producers, *self._clients.consumers]
+        failure: Exception | None = None
+        for client in clients:
+            try:
+                client.close()
+            except Exception as error:  # whatever fails, the directories are unlocked at the end
+                failure = failure or error
+        super().close()
+        if failure is not None:
+            raise failure
+
+    def disown(self) -> None:
+        """In a forked child: producers and consumers refuse every use, too."""
+        super().disown()
+        self._is_disowned = True
+        clients: Clients | None = self.__dict__.get("_shared")
+        if clients is not None:
+            clients.disown()
+
+    def _check_own(self, what: str) -> None:
+        if self._is_disowned:
+            raise IllegalStateError(f"a {what} cannot be made: {FORKED}")
 
     def _complete_transactions(self) -> None:
-        """Finish what a crash interrupted, before anybody reads or writes."""
+        """Finish what a crash or an error interrupted, before anybody reads or writes."""
         if any(name.topic == TRANSACTION_STATE for name in list(self.logs)):
-            self._coordinator.abort_late()
+            self._clients.coordinator.settle()
 
-    @cached_property
-    def _producers(self) -> list[Producer]:
-        """Those that are not closed: they may hold records, whoever has forgotten them."""
-        return []
-
-    @cached_property
-    def _consumers(self) -> weakref.WeakSet[Consumer]:
-        """Those that somebody still has: one that is forgotten closes itself."""
-        return weakref.WeakSet()
-
-    @cached_property
-    def _producer_ids(self) -> ProducerIds:
-        return ProducerIds(self)
-
-    @cached_property
-    def _coordinator(self) -> TransactionCoordinator:
-        log = TransactionLog(transaction_state(self), self.environment.clock)
-        return TransactionCoordinator(self, log, self._producer_ids, self._offsets.forget)
-
-    @cached_property
-    def _groups(self) -> Groups:
-        return Groups()
-
-    @cached_property
-    def _offsets(self) -> OffsetStore:
-        codec = Codec(self.broker_config.offsets_topic_compression_codec)
-        return OffsetStore(consumer_offsets(self), self.environment.clock, codec)
+    @property
+    def _clients(self) -> Clients:
+        """What clients share. Of several threads that come first one makes it for all: setdefault is one step."""
+        made: Clients | None = self.__dict__.get("_shared")
+        return made or self.__dict__.setdefault("_shared", Clients(self))

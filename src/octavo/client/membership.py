@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple, Protocol
 
 from octavo.client.consumer_config import ConsumerConfig
@@ -15,17 +15,7 @@ from octavo.storage.log_dir import LogDir
 _INTERNAL = (CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state", CLUSTER_METADATA_TOPIC)
 
 # Gives partitions back: commits what was read of them, if that is to be.
-Revoke = Callable[[set[TopicPartition]], None]
-
-
-class Change(NamedTuple):
-    """What a look at the group brought."""
-
-    revoked: set[TopicPartition]
-    assigned: set[TopicPartition]
-
-
-NO_CHANGE = Change(set(), set())
+Revoke = Callable[[Set[TopicPartition]], None]
 
 
 class Membership(Protocol):
@@ -34,27 +24,36 @@ class Membership(Protocol):
     @property
     def is_alive(self) -> bool: ...
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> Change:
-        """Take notice of new topics, partitions and members; what goes is given to `revoke` first."""
+    @property
+    def token(self) -> object:
+        """Another one means that all was lost, and perhaps read by others, since the last time."""
+
+    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+        """What is to be read now, with new topics, partitions and members; what goes is given to `revoke` first."""
 
     def leave(self) -> None:
         """Want nothing any more."""
+
+    def forsake(self) -> None:
+        """The consumer is gone without having left. Takes no lock."""
 
 
 class Assigned:
     """Partitions that were named by hand."""
 
     is_alive = True
+    token = None
 
     def __init__(self, names: Iterable[TopicPartition]) -> None:
-        self._names = set(names)
-        self._is_new = True
+        self._names = frozenset(names)
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> Change:
-        new, self._is_new = self._is_new, False
-        return Change(set(), self._names) if new else NO_CHANGE
+    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+        return self._names
 
     def leave(self) -> None:
+        """Nothing to leave."""
+
+    def forsake(self) -> None:
         """Nothing to leave."""
 
 
@@ -85,23 +84,25 @@ class AllPartitions:
     """Without a group: every partition of the subscribed topics."""
 
     is_alive = True
+    token = None
 
     def __init__(self, logs: LogDir, subscription: Subscription) -> None:
         self._logs = logs
         self._subscription = subscription
-        self._names: set[TopicPartition] = set()
+        self._names: frozenset[TopicPartition] = frozenset()
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> Change:
+    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
         there = self._subscription.partitions(self._logs)
-        names = {TopicPartition(topic, number) for topic, numbers in there.items() for number in numbers}
-        revoked, assigned = self._names - names, names - self._names
-        if not revoked and not assigned:
-            return NO_CHANGE
-        revoke(revoked)
-        self._names = names
-        return Change(revoked, assigned)
+        names = frozenset(TopicPartition(topic, number) for topic, numbers in there.items() for number in numbers)
+        if names != self._names:
+            revoke(self._names - names)
+            self._names = names
+        return names
 
     def leave(self) -> None:
+        """Nothing to leave."""
+
+    def forsake(self) -> None:
         """Nothing to leave."""
 
 
@@ -114,20 +115,20 @@ class GroupShare:
         self._config = config
         self._subscription = subscription
         self._member: Member | None = None
-        self._known: set[TopicPartition] = set()
 
     @property
     def is_alive(self) -> bool:
         return self._member is not None and not self._member.is_evicted
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> Change:
-        member, lost = self._member, set[TopicPartition]()
-        if member is not None and member.is_evicted:
-            lost = set(self._known)  # another member may have them already: nothing of them is committed
-            member = None
-        if member is None:
-            member = self._group.join(self._config.assignor, self._config.max_poll_interval_ms, now_ms)
-            self._member, self._known = member, set()
+    @property
+    def token(self) -> object:
+        return self._member
+
+    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+        member = self._member
+        if member is None or member.is_evicted:
+            member = self._group.new_member(self._config.assignor, self._config.max_poll_interval_ms, now_ms)
+            self._member = member
         self._group.heartbeat(member, now_ms)
         there = self._subscription.partitions(self._logs)
         self._group.subscribe(member, frozenset(there), there)
@@ -135,13 +136,13 @@ class GroupShare:
         if revoked:
             revoke(revoked)
             self._group.release(member, revoked)
-        assigned = self._group.acquire(member)
-        if not (lost or revoked or assigned):
-            return NO_CHANGE
-        self._known = set(member.owned)
-        return Change(lost | revoked, assigned)
+        return self._group.acquire(member)
 
     def leave(self) -> None:
         if self._member is not None:
             self._group.leave(self._member)
             self._member = None
+
+    def forsake(self) -> None:
+        if self._member is not None:
+            self._group.forsaken.append(self._member)

@@ -52,6 +52,7 @@ class OffsetStore:
         self._codec = codec
         self._lock = threading.RLock()
         self._loaded: dict[TopicPartition, dict[GroupOffset, OffsetAndMetadata]] = {}
+        self._behind: set[TopicPartition] = set()  # commits to these failed or were interrupted: they are read again
 
     def commit(
         self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[str, bytes | None]
@@ -59,8 +60,11 @@ class OffsetStore:
         """Write a group's offsets, as one batch."""
         if offsets:
             with self._lock:
+                known = self._load(self.place(group))
+                self._behind.add(self.place(group))  # until memory has what the log may have from now on
                 place = self.append(group, offsets, topic_ids, Origin(base_sequence=0))
-                self.apply(place, group, offsets)
+                known.update({(group, name): offset for name, offset in offsets.items()})
+                self._behind.discard(place)
 
     def append(
         self,
@@ -87,11 +91,6 @@ class OffsetStore:
         assert place is not None, "a topic that was made"
         return place
 
-    def apply(self, place: TopicPartition, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Take offsets into memory that the log has for good."""
-        with self._lock:
-            self._load(place).update({(group, name): offset for name, offset in offsets.items()})
-
     def committed(
         self, group: str, names: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -105,12 +104,13 @@ class OffsetStore:
             return {name: known[group, name] for name in wanted if (group, name) in known}
 
     def _load(self, place: TopicPartition) -> dict[GroupOffset, OffsetAndMetadata]:
-        if place not in self._loaded:
+        if place not in self._loaded or place in self._behind:
             found: dict[GroupOffset, OffsetAndMetadata] = {}
             for record in _committed_records(place, self._topic.log(place)):
                 if record.key is not None:
                     _read(record.key, record.value, found)
             self._loaded[place] = found
+            self._behind.discard(place)
         return self._loaded[place]
 
     def forget(self, names: Iterable[TopicPartition]) -> None:

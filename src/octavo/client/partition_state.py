@@ -21,8 +21,7 @@ class PartitionState:
     """
 
     __slots__ = (
-        "_chunk",
-        "_chunk_position",
+        "_ahead",
         "_clock",
         "_form",
         "_position",
@@ -44,8 +43,7 @@ class PartitionState:
         self._reset = reset
         self._clock = clock
         self._position: int | None = None
-        self._chunk: Chunk | None = None
-        self._chunk_position = 0  # what is left of the chunk begins there
+        self._ahead: tuple[Chunk, int] | None = None  # and where what is left of the chunk begins
 
     @property
     def position(self) -> int | None:
@@ -54,9 +52,9 @@ class PartitionState:
     def seek(self, offset: int) -> None:
         """Read on from another offset; what was fetched ahead is dropped."""
         self.seeks += 1
-        self._position, self._chunk = offset, None
+        self._position, self._ahead = offset, None
 
-    def advance(self, offset: int) -> None:
+    def advance(self, offset: int | None) -> None:
         """What comes before the offset was handed out."""
         self._position = offset
 
@@ -72,11 +70,10 @@ class PartitionState:
         What comes before damage is handed out; the error is raised by the call that begins with it.
         """
         while (position := self.find_position()) is not None:
-            chunk, self._chunk = self._chunk, None  # kept only if it goes on: a generator that has raised does not
-            if chunk is None or self._chunk_position != position:
-                chunk = self._fetch(position)
-                if chunk is None:
-                    break
+            ahead, self._ahead = self._ahead, None  # kept only if it goes on: a generator that has raised does not
+            chunk = ahead[0] if ahead is not None and ahead[1] == position else self._fetch(position)
+            if chunk is None:
+                break
             records: list[ConsumerRecord] = []
             try:
                 records.extend(islice(chunk.records, limit))
@@ -85,8 +82,8 @@ class PartitionState:
                     raise
                 return records, records[-1].offset + 1
             if len(records) == limit:
-                self._chunk, self._chunk_position = chunk, records[-1].offset + 1
-                return records, self._chunk_position
+                self._ahead = chunk, records[-1].offset + 1
+                return records, records[-1].offset + 1
             if records:
                 return records, chunk.next_position
             self._position = chunk.next_position

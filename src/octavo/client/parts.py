@@ -10,6 +10,7 @@ from octavo.client.identity import ProducerIdentity
 from octavo.client.producer_config import ProducerConfig
 from octavo.client.queue import PartitionQueue
 from octavo.client.ratios import CompressionRatios
+from octavo.errors import IllegalStateError
 from octavo.format.compression import Codec
 from octavo.kernels.layout import NO_SEQUENCE
 from octavo.storage.environment import Environment
@@ -41,13 +42,17 @@ class ProducerParts:
 
     def stamp(self, queue: PartitionQueue) -> Stamp:
         """What a partition's next batch gets, which a transaction has from now on; the queue's lock is held."""
+        is_transactional = self.transaction is not None
         if self.transaction is not None:
             self.transaction.enlist(queue.topic, queue.partition)
-        identity = self.identity
-        number = NO_SEQUENCE
-        if identity.is_idempotent:
-            number = queue.sequence_for(identity.producer_id, identity.epoch)
-        return Stamp(identity.producer_id, identity.epoch, number, self.transaction is not None)
+        if not self.identity.is_idempotent:
+            return Stamp(*self.identity.current, NO_SEQUENCE, is_transactional)
+        if queue.uncertain == self.identity.current:
+            if is_transactional:
+                raise IllegalStateError(f"{queue.name}: an append was interrupted, expected the transaction's abort")
+            self.lose_track()
+        current = self.identity.current
+        return Stamp(*current, queue.sequence_for(*current), is_transactional)
 
     def lose_track(self) -> None:
         """After an append of which nobody knows whether it is in the log, nothing may follow with its sequence.

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from octavo.client.accumulator import Accumulator, Sent
 from octavo.client.batch import ProducerBatch
-from octavo.client.encode import NO_HEADERS, Header, as_bytes, encode_headers
+from octavo.client.encode import NO_HEADERS, Headers, as_bytes, encode_headers
 from octavo.client.future import RecordFuture
 from octavo.client.identity import ProducerIdentity
 from octavo.client.offsets import OffsetAndMetadata
 from octavo.client.parts import ProducerParts
 from octavo.client.producer_config import ProducerConfig
-from octavo.client.producer_ids import ProducerIds
 from octavo.client.queue import PartitionQueue
 from octavo.client.sender import Sender
 from octavo.client.table import AppendedRecords
 from octavo.client.table_sender import TableSender
 from octavo.client.topic_queues import TopicQueues
-from octavo.client.transaction import NO_TRANSACTION, ProducerTransaction, Session
+from octavo.client.transaction import ENDING, NO_TRANSACTION, ProducerTransaction
 from octavo.errors import (
     IllegalStateError,
     InvalidTimestampError,
+    KafkaError,
     ProducerFencedError,
     TransactionAbortedError,
     UnknownTopicOrPartitionError,
 )
+from octavo.forks import FORKED
 from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_dir import LogDir
+
+_CLOSED = "the producer is closed"
+_FORKED = f"the producer cannot be used: {FORKED}"
+_log = logging.getLogger(__name__)
 
 
 class Producer:
@@ -42,7 +48,9 @@ class Producer:
     To be closed, or used with `with`: closing appends what waits.
     """
 
-    def __init__(self, logs: LogDir, config: ProducerConfig, ids: ProducerIds, session: Session | None = None) -> None:
+    def __init__(
+        self, logs: LogDir, config: ProducerConfig, identity: ProducerIdentity, transaction: ProducerTransaction | None
+    ) -> None:
         self.config = config
         self._logs = logs
         self._time_ms = logs.environment.clock.time_ms
@@ -51,11 +59,11 @@ class Producer:
         self._chooser = random.Random()
         self._topics: dict[str, TopicQueues] = {}
         self._lock = threading.Lock()
-        self._identity = ProducerIdentity(ids if config.enable_idempotence else None)
-        self._transaction = None if session is None else ProducerTransaction(session, self._identity)
-        parts = ProducerParts(config, logs.environment, self._identity, self._transaction)
+        self._identity, self._transaction = identity, transaction
+        parts = ProducerParts(config, logs.environment, identity, transaction)
         # Why nothing may be sent; with transactions it is one of them that must be begun.
-        self._refusal: str | None = None if session is None else NO_TRANSACTION
+        self._refusal: str | None = None if transaction is None else NO_TRANSACTION
+        self.is_closed = False
         self._accumulator = Accumulator(parts, Sender(parts))
         self._tables = TableSender(parts, self._accumulator)
 
@@ -70,11 +78,11 @@ class Producer:
         topic: str,
         value: bytes | str | None = None,
         key: bytes | str | None = None,
-        headers: Iterable[Header] = (),
+        headers: Headers = (),
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> RecordFuture:
-        """Give a record to the batch of its partition; text is written as UTF-8.
+        """Give a record to the batch of its partition; text is written as UTF-8. Headers are pairs, or a mapping.
 
         Without a partition the key decides, without a key it is any. Without a timestamp (milliseconds) it is now.
         Returns at once with a future; raises for a record that no batch can take and for an unknown topic.
@@ -123,71 +131,113 @@ class Producer:
         queues.refresh()
         return list(range(queues.count))
 
-    @property
-    def is_closed(self) -> bool:
-        return self._accumulator.is_closed
-
     def flush(self) -> None:
         """Wait until every record that was sent is in its log, or its future knows why not."""
+        if self._refusal == _FORKED:
+            raise IllegalStateError(_FORKED)
         for queues in list(self._topics.values()):
             for queue in queues:
                 self._accumulator.flush(queue)
 
     def close(self) -> None:
-        """Append what waits, abort a transaction that is open; nothing can be sent after that."""
+        """Append what waits, abort a transaction that is open; nothing can be sent after that.
+
+        A close that was interrupted can be called again.
+        """
+        if self._refusal == _FORKED:
+            return
         with self._lock:
-            if self._accumulator.is_closed:
-                return
-            self._refusal = "the producer is closed"
-        if self._transaction is not None and self._transaction.is_open:
-            with suppress(ProducerFencedError):
-                self.abort_transaction()
-        self._accumulator.is_closed = True
-        self._refusal = "the producer is closed"
-        self.flush()
+            self._refusal = _CLOSED
+        try:
+            if self._transaction is not None and self._transaction.is_open:
+                with suppress(ProducerFencedError):
+                    self._abort(self._transaction, _CLOSED)
+        finally:
+            self._accumulator.is_closed = True
+            self.flush()
+            self.is_closed = True
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use. Futures say so, too."""
+        self._refusal = _FORKED
+        self._lock = threading.Lock()  # a thread of the parent's may have held it, and those of the queues
+        self._accumulator.disown()
+        for queues in self._topics.values():
+            queues.disown()
 
     def init_transactions(self) -> None:
         """What Kafka's producer wants before its first transaction; here making the producer has done it."""
         self._open_session()
 
     def begin_transaction(self) -> None:
-        """Begin a transaction: what is sent until its end is committed as a whole, or not at all."""
+        """Begin a transaction: what is sent until its end is committed as a whole, or not at all.
+
+        If the end of the one before was decided but not completed (TransactionIncompleteError), that is done first.
+        """
         with self._lock:
-            self._open_session().begin()
+            transaction = self._open_session()
+            if self._refusal in (None, ENDING):
+                transaction.check_ended()
+            transaction.begin()
             self._refusal = None
 
     def commit_transaction(self) -> None:
         """Append what waits, then commit: readers of committed records see all of the transaction.
 
         If a record could not be appended its error is raised, and only `abort_transaction` can follow.
+        TransactionIncompleteError says that the transaction is committed for good, but not in all partitions yet.
         """
         transaction = self._open_session()
         self.flush()
         with self._lock:
-            transaction.commit()
+            self._refusal = ENDING
+            try:
+                transaction.commit()
+            except Exception:
+                self._refusal = None if transaction.is_open else NO_TRANSACTION
+                raise
             self._refusal = NO_TRANSACTION
 
     def abort_transaction(self) -> None:
         """Drop what waits and mark what was appended: readers of committed records see nothing of it."""
         transaction = self._open_session()
         with self._lock:
-            self._refusal = NO_TRANSACTION
+            self._refusal = ENDING if transaction.is_open else NO_TRANSACTION
+        self._abort(transaction, NO_TRANSACTION)
+
+    def _abort(self, transaction: ProducerTransaction, refusal: str) -> None:
         for queues in list(self._topics.values()):
             for queue in queues:
                 self._accumulator.abandon(queue, TransactionAbortedError("its transaction was aborted"))
-        transaction.abort()
+        try:
+            transaction.abort()
+        except Exception:
+            self._refusal = refusal
+            raise
+        self._refusal = refusal
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:
         """A transaction for the block: committed at its end, aborted if it raises."""
-        self.begin_transaction()
+        transaction = self._open_session()
+        if self._refusal in (None, ENDING):
+            transaction.check_ended()
         try:
+            self.begin_transaction()
             yield self
             self.commit_transaction()
         except BaseException:
-            with suppress(ProducerFencedError):  # then it is aborted already
-                self.abort_transaction()
+            if transaction.is_open:
+                self._abort_after_error()
             raise
+
+    def _abort_after_error(self) -> None:
+        """Abort where the reason for it is what the user is to see."""
+        with suppress(ProducerFencedError):  # then it is aborted already
+            try:
+                self.abort_transaction()
+            except KafkaError as error:
+                _log.warning("a transaction was not aborted after an error: %s", error)
 
     def send_offsets_to_transaction(
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
@@ -203,8 +253,8 @@ class Producer:
     def _open_session(self) -> ProducerTransaction:
         if self._transaction is None:
             raise IllegalStateError("the producer has no transactions, expected a transactional.id")
-        if self.is_closed:
-            raise IllegalStateError("the producer is closed")
+        if self._refusal in (_CLOSED, _FORKED):
+            raise IllegalStateError(self._refusal)
         return self._transaction
 
     def _queues(self, topic: str) -> TopicQueues:
@@ -223,11 +273,12 @@ class Producer:
         if queue.is_current:
             queues.refresh()
             return self._accumulator.append(queue, record)
-        with self._lock:
-            self._topics.pop(queue.topic, None)
         gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
         for old in queues:
             self._accumulator.abandon(old, gone)
+        with self._lock:
+            if self._topics.get(queue.topic) is queues:
+                del self._topics[queue.topic]
         again = self._queues(queue.topic)
         return self._append(again, again.queue(queue.partition), record)
 

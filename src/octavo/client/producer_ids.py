@@ -6,6 +6,7 @@ import json
 import threading
 
 from octavo.errors import CorruptionError, KafkaStorageError
+from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import PRODUCER_ID_STORE
 from octavo.storage.log_dir import LogDir
 from octavo.storage.log_root import LogRoot
@@ -16,6 +17,7 @@ from octavo.storage.small_file import replace_file
 # gives none of our ids to another producer, whose first batches would pass for duplicates.
 FIRST_PRODUCER_ID = 1 << 48
 BLOCK_SIZE = 1000
+_LAST_BLOCK = INT64_MAX - BLOCK_SIZE
 _VERSION = 0
 
 
@@ -29,14 +31,16 @@ class ProducerIds:
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs
         self._lock = threading.Lock()
-        self._next_id = self._block_end = 0
+        self._block = iter(range(0))
+        self._block_end = 0
 
     def allocate(self) -> int:
         with self._lock:
-            if self._next_id == self._block_end:
+            producer_id = next(self._block, None)
+            if producer_id is None:
                 self._take_block()
-            self._next_id += 1
-            return self._next_id - 1
+                producer_id = next(self._block)
+            return producer_id
 
     def _take_block(self) -> None:
         roots = live(self._logs.roots)
@@ -49,7 +53,8 @@ class ProducerIds:
                 written += 1
         if not written:
             raise KafkaStorageError("all log directories are offline: no producer id can be noted")
-        self._next_id, self._block_end = first, first + BLOCK_SIZE
+        self._block_end = first + BLOCK_SIZE
+        self._block = iter(range(first, self._block_end))
 
 
 def _stored(root: LogRoot) -> int:
@@ -58,8 +63,11 @@ def _stored(root: LogRoot) -> int:
         if not root.files.exists(path):
             return 0
         try:
-            content = json.loads(root.files.read_bytes(path))
-            return int(content["nextProducerId"])
-        except (ValueError, TypeError, KeyError):
+            next_id = json.loads(root.files.read_bytes(path))["nextProducerId"]
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise CorruptionError('expected a JSON object with "nextProducerId"', path=str(path)) from None
+        if type(next_id) is not int or not 0 <= next_id <= _LAST_BLOCK:
+            found = f"nextProducerId is {str(next_id)[:40]}"
+            raise CorruptionError(f"{found}, expected a whole number from 0 to {_LAST_BLOCK}", path=str(path))
+        return next_id
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.client.batch import Callback, EncodedBatch, ProducerBatch
+from octavo.client.batch import EncodedBatch, ProducerBatch
 from octavo.client.encode import encode_batch
 from octavo.client.parts import ProducerParts
 from octavo.client.queue import PartitionQueue
@@ -35,106 +35,110 @@ class Sender:
         self._clock = parts.environment.clock
         self._transaction = parts.transaction
 
-    def drain(self, queue: PartitionQueue, *, now: bool = False) -> list[Callback]:
+    def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
         """Append what is closed, up to a batch that must wait for its retry (`now`: it need not).
 
-        Returns what is to be called once the lock is given back.
+        An interrupt leaves a batch where it is: it is tried again with its sequence, and where the log has it already
+        it answers with its offsets. Callbacks are the queue's to call once the lock is given back.
         """
-        callbacks: list[Callback] = []
         while queue.closed:
             batch = queue.closed[0]
-            if batch.retry_ms > self._clock.time_ms() and not now:
-                break
-            try:
-                done = self._append(queue, batch)
-            except Exception as error:  # whatever it is, who waits for the batch must hear of it
-                done = batch.fail(error)
-            if done is None:
-                break
-            callbacks += done
-            if batch.error is not None and self._transaction is not None:
-                self._transaction.fail(batch.error)
-            if queue.closed and queue.closed[0] is batch:
-                queue.closed.popleft()
-        return callbacks
+            if not batch.is_settled:
+                if batch.retry_ms > self._clock.monotonic_ms() and not now:
+                    break
+                try:
+                    self._append(queue, batch)
+                except Exception as error:  # whatever it is, who waits for the batch must hear of it
+                    self._fail(batch, error)
+                if not batch.is_settled:
+                    break
+            queue.finish(batch)
 
-    def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> list[Callback] | None:
-        """What is to be called when the batch is done; None if it waits for a retry."""
+    def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        """Append a batch, which is done then, or split, or waits for a retry."""
         if not queue.is_current:
-            return batch.fail(UnknownTopicOrPartitionError(f"there is no partition {queue.name} any more"))
+            self._fail(batch, UnknownTopicOrPartitionError(f"there is no partition {queue.name} any more"))
+            return
         count = batch.count
         if batch.encoded is None:
             batch.encoded = self._encode(queue, batch)
         log = queue.log
         try:
-            data = batch.encoded.restore() if batch.attempts else batch.encoded.view
+            data = batch.encoded.restore() if batch.was_handed_over else batch.encoded.view
+            batch.was_handed_over = True
             result = log.append_as_leader(data, leader_epoch=log.leader_epoch, trusted=True)
         except (RecordTooLargeError, RecordBatchTooLargeError) as error:
-            return self._split(queue, batch) if count > 1 else _fail(batch, error)
+            if count > 1:
+                self._split(batch)
+            else:
+                self._refuse(batch, error)
         except OutOfOrderSequenceError as error:
-            return self._begin_epoch(queue, batch, error)
+            self._begin_epoch(queue, batch, error)
         except InvalidProducerEpochError as error:
-            return batch.fail(ProducerFencedError(str(error)) if self._transaction else error)
+            self._fail(batch, ProducerFencedError(str(error)) if self._transaction else error)
         except KafkaStorageError as error:  # the log may have the batch or not: it is tried again with its sequence
-            return self._retry(queue, batch, error)
+            self._retry(queue, batch, error)
         except AppendRejected as error:
-            return _fail(batch, error)
-        if self._identity.is_idempotent:
-            queue.advance_sequence(count)
-        return batch.complete(result.first_offset, result.log_append_time)
+            self._refuse(batch, error)
+        else:
+            if self._identity.is_idempotent:
+                queue.advance_sequence(batch.base_sequence, count)
+            batch.complete(result.first_offset, result.log_append_time)
 
     def _encode(self, queue: PartitionQueue, batch: ProducerBatch) -> EncodedBatch:
         records = batch.filled - BATCH_OVERHEAD
-        encoded = encode_batch(batch, self._codec, self._level, self._parts.stamp(queue))
+        stamp = self._parts.stamp(queue)
+        batch.base_sequence = stamp.base_sequence
+        encoded = encode_batch(batch, self._codec, self._level, stamp)
         if self._codec is not Codec.NONE:
             self._ratios.update(batch.topic, (len(encoded.view) - BATCH_OVERHEAD) / records)
         return encoded
 
-    def _split(self, queue: PartitionQueue, batch: ProducerBatch) -> list[Callback]:
-        """Put smaller batches in the place of one that is too large for the topic."""
+    def _split(self, batch: ProducerBatch) -> None:
+        """Make smaller batches of one that is too large for the topic."""
         assert batch.encoded is not None
         ratio = (len(batch.encoded.view) - BATCH_OVERHEAD) / (batch.filled - BATCH_OVERHEAD)
         if self._codec is not Codec.NONE:
             self._ratios.reset(batch.topic, ratio)
         batch.encoded.restore()
-        parts = split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic))
-        queue.closed.popleft()
-        queue.closed.extendleft(part for _, part in reversed(parts))
-        batch.split_into(parts)
-        return []
+        batch.split_into(split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic)))
 
-    def _begin_epoch(
-        self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError
-    ) -> list[Callback] | None:
+    def _begin_epoch(self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError) -> None:
         """The log has forgotten batches (it was truncated, say): go on in a new epoch, where nothing is expected."""
         if self._transaction is not None or batch.attempts:
-            return batch.fail(error)
-        batch.attempts += 1
-        self._identity.bump()
+            self._fail(batch, error)
+            return
         assert batch.encoded is not None
         batch.encoded.restore()
         batch.encoded = None
-        return self._append(queue, batch)
+        self._identity.bump()
+        batch.attempts += 1
+        self._append(queue, batch)
 
-    def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> list[Callback] | None:
+    def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> None:
         """Let the batch wait; give up where no retry can help."""
-        now_ms, config = self._clock.time_ms(), self._config
+        now_ms, config = self._clock.monotonic_ms(), self._config
         batch.attempts += 1
         expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
         if not expired and not queue.log.state.is_closed and batch.attempts <= config.retries:
             backoff_ms = min(config.retry_backoff_ms << min(batch.attempts - 1, 20), config.retry_backoff_max_ms)
             batch.retry_ms = now_ms + backoff_ms
-            return None
+            return
         self._parts.lose_track()
         if expired:
             waited = f"no append within delivery.timeout.ms, {config.delivery_timeout_ms}"
-            return batch.fail(
-                DeliveryTimeoutError(f"{batch.topic}-{batch.partition}: {waited}; the last error: {error}")
-            )
-        return batch.fail(error)
+            where = f"{batch.topic}-{batch.partition}"
+            self._fail(batch, DeliveryTimeoutError(f"{where}: {waited}; the last error: {error}"))
+        else:
+            self._fail(batch, error)
 
+    def _refuse(self, batch: ProducerBatch, error: AppendRejected) -> None:
+        """Refuse a batch; the log does not say which partition it is."""
+        error.add_note(f"{batch.topic}-{batch.partition}")
+        self._fail(batch, error)
 
-def _fail(batch: ProducerBatch, error: AppendRejected) -> list[Callback]:
-    """Refuse a batch; the log does not say which partition it is."""
-    error.add_note(f"{batch.topic}-{batch.partition}")
-    return batch.fail(error)
+    def _fail(self, batch: ProducerBatch, error: Exception) -> None:
+        """Fail a batch; its transaction hears of it first, so that it cannot be committed without it."""
+        if self._transaction is not None:
+            self._transaction.fail(error)
+        batch.fail(error)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.client.accumulator import Accumulator
+from octavo.client.encode import Stamp
 from octavo.client.parts import ProducerParts
 from octavo.client.queue import PartitionQueue
 from octavo.client.table import (
@@ -46,7 +47,6 @@ class TableSender:
             source = RowSource(batch, first_row, clock.time_ms())
             first_row += batch.num_rows
             for queue, rows in rows_by_partition(source, queues, ignore_keys=ignore_keys):
-                self._accumulator.flush(queue)
                 for part, table in cut(rows, form := self._form(queue)):
                     yield self._append_set(queue, part, table, form, buffer)
 
@@ -60,19 +60,32 @@ class TableSender:
         self, queue: PartitionQueue, rows: RowRange, table: NDArray[np.void], form: BatchForm, buffer: EncodeBuffer
     ) -> AppendedRecords:
         count, unpacked = rows.end - rows.first, int(table["size"].sum(dtype=np.int64)) - BATCH_OVERHEAD * len(table)
-        with queue.lock:
-            view = encode(rows, table, form, self._parts.stamp(queue), buffer)
-            try:
-                result = queue.log.append_as_leader(view, leader_epoch=queue.log.leader_epoch, trusted=True)
-            except KafkaError as error:
-                error.add_note(str(queue.name))
-                if not isinstance(error, AppendRejected):
-                    self._parts.lose_track()
-                if self._parts.transaction is not None:
-                    self._parts.transaction.fail(error)
-                raise
-            if self._parts.identity.is_idempotent:
-                queue.advance_sequence(count)
+        while True:
+            self._accumulator.flush(queue)
+            with queue.lock:
+                if queue.closed:  # of another thread, meanwhile: sequences are given in order
+                    continue
+                stamp = self._parts.stamp(queue)
+                view = encode(rows, table, form, stamp, buffer)
+                base_offset = self._append_view(queue, view, stamp, count)
+                break
         if form.codec is not Codec.NONE:
             self._parts.ratios.update(queue.topic, (len(view) - BATCH_OVERHEAD * len(table)) / unpacked)
-        return AppendedRecords(queue.topic, queue.partition, result.first_offset, count)
+        return AppendedRecords(queue.topic, queue.partition, base_offset, count)
+
+    def _append_view(self, queue: PartitionQueue, view: memoryview, stamp: Stamp, count: int) -> int:
+        """Append batches of so many records; the queue's lock is held."""
+        queue.uncertain = stamp.producer_id, stamp.producer_epoch  # until it is known what became of the append
+        try:
+            result = queue.log.append_as_leader(view, leader_epoch=queue.log.leader_epoch, trusted=True)
+        except KafkaError as error:
+            error.add_note(str(queue.name))
+            if self._parts.transaction is not None:
+                self._parts.transaction.fail(error)
+            if isinstance(error, AppendRejected):
+                queue.uncertain = None
+            raise
+        if self._parts.identity.is_idempotent:
+            queue.advance_sequence(stamp.base_sequence, count)
+        queue.uncertain = None
+        return result.first_offset

@@ -20,6 +20,7 @@ class TopicQueues:
         self.topic = topic
         self._logs = logs
         self.lock = threading.Lock()
+        self._growing = threading.Lock()
         self.queues: list[PartitionQueue] = []
         if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}, expected one of the directory's")
@@ -33,10 +34,11 @@ class TopicQueues:
 
     def refresh(self) -> None:
         """Take notice of partitions that were added."""
-        name = TopicPartition(self.topic, len(self.queues))
-        while (log := self._logs.logs.get(name)) is not None:
-            self.queues.append(PartitionQueue(name, log, self._logs))
-            name = TopicPartition(self.topic, len(self.queues))
+        while self._logs.logs.get(TopicPartition(self.topic, len(self.queues))) is not None:
+            with self._growing:
+                name = TopicPartition(self.topic, len(self.queues))
+                if (log := self._logs.logs.get(name)) is not None:
+                    self.queues.append(PartitionQueue(name, log, self._logs))
 
     def queue(self, partition: int) -> PartitionQueue:
         """The queue of a partition that a record names."""
@@ -46,6 +48,12 @@ class TopicQueues:
             expected = f"expected 0 to {len(self.queues) - 1}"
             raise UnknownTopicOrPartitionError(f"there is no partition {self.topic}-{partition}, {expected}")
         return self.queues[partition]
+
+    def disown(self) -> None:
+        """In a forked child: no thread holds a lock any more."""
+        self.lock = self._growing = threading.Lock()
+        for queue in self.queues:
+            queue.lock = threading.Lock()
 
     def __iter__(self) -> Iterator[PartitionQueue]:
         return iter(list(self.queues))

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from octavo.client.coordinator import TransactionCoordinator
+from octavo.client.coordinator import Session, TransactionCoordinator
 from octavo.client.identity import ProducerIdentity
 from octavo.client.offsets import OffsetAndMetadata, OffsetStore
-from octavo.client.transaction_log import TransactionMetadata
-from octavo.errors import IllegalStateError
+from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncompleteError
 from octavo.format.batch import Origin
 from octavo.format.names import TopicPartition
 
 NO_TRANSACTION = "no transaction is open, expected a call of begin_transaction() before"
-
-
-@dataclass(slots=True)
-class Session:
-    """A producer's hold on its transactional id: `metadata` is what the coordinator gave it last."""
-
-    coordinator: TransactionCoordinator
-    offsets: OffsetStore
-    metadata: TransactionMetadata
+ENDING = "the end of the transaction was interrupted, expected commit_transaction() or abort_transaction() once more"
+_ONLY_ABORT = "the transaction can only be aborted"
 
 
 class ProducerTransaction:
     """The transaction that a producer has open, if any. The producer's lock guards begin, commit and abort."""
 
-    def __init__(self, session: Session, identity: ProducerIdentity) -> None:
+    def __init__(
+        self, coordinator: TransactionCoordinator, session: Session, offsets: OffsetStore, identity: ProducerIdentity
+    ) -> None:
+        self._coordinator = coordinator
         self._session = session
+        self._offsets = offsets
         self._identity = identity
         self._partitions: set[TopicPartition] = set()
         self._error: Exception | None = None
         self.is_open = False
         self._take_identity()
 
-    def begin(self) -> None:
-        if self.is_open:
+    def check_ended(self) -> None:
+        """Refuse to begin another transaction before the end of the one that is open."""
+        if self.is_open and not self._coordinator.is_ended(self._session):
             raise IllegalStateError("a transaction is open already, expected its end before another begins")
-        self._session.coordinator.check(self._session.metadata)
+
+    def begin(self) -> None:
+        """Begin a transaction; what is left of one before, whose end failed or was interrupted, is completed first."""
+        self._coordinator.begin(self._session)
+        self._reset()
         self.is_open = True
 
     def enlist(self, topic: str, partition: int) -> None:
@@ -49,7 +49,7 @@ class ProducerTransaction:
             return
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        self._session.metadata = self._session.coordinator.add_partition(self._session.metadata, name)
+        self._coordinator.add_partition(self._session, name)
         self._partitions.add(name)
 
     def fail(self, error: Exception) -> None:
@@ -62,29 +62,35 @@ class ProducerTransaction:
         """Write a group's offsets as part of the transaction."""
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        store = self._session.offsets
-        self.enlist(*store.place(group))
+        self.enlist(*self._offsets.place(group))
         identity = self._identity
         origin = Origin(
             producer_id=identity.producer_id, producer_epoch=identity.epoch, base_sequence=0, is_transactional=True
         )
-        store.append(group, offsets, topic_ids, origin)
+        self._offsets.append(group, offsets, topic_ids, origin)
 
     def commit(self) -> None:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
+        if isinstance(self._error, KafkaStorageError):
+            raise KafkaStorageError(f"{_ONLY_ABORT}: {self._error}") from self._error
         if self._error is not None:
-            raise IllegalStateError(f"the transaction can only be aborted: {self._error}") from self._error
-        self._end(commit=True)
+            raise IllegalStateError(f"{_ONLY_ABORT}: {self._error}") from self._error
+        try:
+            self._coordinator.end(self._session, commit=True)
+        except (TransactionIncompleteError, IllegalStateError):
+            self._reset()  # it is decided
+            raise
+        self._reset()
 
     def abort(self) -> None:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        self.is_open = False  # also if that fails: whoever fenced this producer has aborted it
-        self._end(commit=False)
+        self.is_open = False  # also if that fails: whoever fenced this producer has aborted it, or the next begin does
+        self._coordinator.end(self._session, commit=False)
+        self._reset()
 
-    def _end(self, *, commit: bool) -> None:
-        self._session.metadata = self._session.coordinator.end(self._session.metadata, commit=commit)
+    def _reset(self) -> None:
         self.is_open, self._error = False, None
         self._partitions.clear()
         self._take_identity()

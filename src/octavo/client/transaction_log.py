@@ -30,7 +30,8 @@ _NO_PRODUCER_ID = -1
 class TransactionMetadata:
     """A transactional id: who may use it, and how far its transaction is.
 
-    From PREPARE_COMMIT or PREPARE_ABORT on the epoch is that of the markers, which the next transaction has too.
+    From PREPARE_COMMIT or PREPARE_ABORT on the epoch is that of the markers, which the next transaction has too: in
+    `version` 2, which ours are of, one more than that of the batches. A broker may have left one of an earlier version.
     """
 
     transactional_id: str
@@ -41,6 +42,7 @@ class TransactionMetadata:
     partitions: frozenset[TopicPartition] = frozenset()
     start_ms: int = -1
     next_producer_id: int = _NO_PRODUCER_ID  # what a broker chose where epochs have come to their end
+    version: int = 2
 
     @property
     def is_prepared(self) -> bool:
@@ -54,20 +56,28 @@ class TransactionLog:
         self._topic = topic
         self._clock = clock
 
-    def load(self) -> dict[str, TransactionMetadata]:
-        """The last state of each id."""
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions of the log that are there."""
+        return [name for name, _ in self._topic.logs()]
+
+    def place(self, transactional_id: str) -> TopicPartition | None:
+        """The partition that holds an id; None while there is no log."""
+        return self._topic.partition_of(transactional_id)
+
+    def load(self, place: TopicPartition) -> dict[str, TransactionMetadata]:
+        """The last state of each id that a partition holds."""
         found: dict[str, TransactionMetadata] = {}
-        for name, log in self._topic.logs():
-            for record in fetch_all(name, log, FetchForm()):
-                try:
-                    decoded = decode_transaction_state_record(record.key or b"", record.value)
-                except CorruptionError:
-                    continue  # a kind of record that is not known, as Kafka passes over it
-                transactional_id = decoded.key.data["transactionalId"]
-                if decoded.value is None:
-                    found.pop(transactional_id, None)
-                else:
-                    found[transactional_id] = _metadata(transactional_id, decoded.value.data)
+        for record in fetch_all(place, self._topic.log(place), FetchForm()):
+            try:
+                decoded = decode_transaction_state_record(record.key or b"", record.value)
+            except CorruptionError:
+                continue  # a kind of record that is not known, as Kafka passes over it
+            transactional_id = decoded.key.data["transactionalId"]
+            if decoded.value is None:
+                found.pop(transactional_id, None)
+            else:
+                before = found.get(transactional_id)
+                found[transactional_id] = _metadata(transactional_id, decoded.value.data, before)
         return found
 
     def coordinator_epoch(self, transactional_id: str) -> int:
@@ -75,9 +85,13 @@ class TransactionLog:
         place = self._topic.partition_of(transactional_id)
         return 0 if place is None else self._topic.log(place).leader_epoch
 
+    def create(self) -> None:
+        """Make the log, unless it is there."""
+        self._topic.create()
+
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
-        self._topic.create()
+        self.create()
         place = self._topic.partition_of(metadata.transactional_id)
         assert place is not None, "a topic that was made"
         log, now_ms = self._topic.log(place), self._clock.time_ms()
@@ -87,15 +101,17 @@ class TransactionLog:
         log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
 
 
-def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:
+def _metadata(transactional_id: str, row: Row, before: TransactionMetadata | None) -> TransactionMetadata:
     partitions = frozenset(
         TopicPartition(entry["topic"], number)
         for entry in row["transactionPartitions"] or ()
         for number in entry["partitionIds"]
     )
     known = TransactionMetadata(transactional_id, row["producerId"], row["producerEpoch"], row["transactionTimeoutMs"])
+    # The records do not say the version. By the rules of 1 a log takes the markers of both, so it stands for unknown.
     return replace(
         known,
+        version=2 if before is not None and before.epoch < known.epoch else 1,
         status=TransactionStatus(row["transactionStatus"]),
         partitions=partitions,
         start_ms=row["transactionStartTimestampMs"],

@@ -149,7 +149,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         admission = self._stream.admission
         if admission.min_offsets is None or self._ends_by_itself:
             return False
-        now = self._clock.time_ms()
+        now = self._clock.monotonic_ms()
         if self._last_batch_ms is not None and must_wait(
             backlog(known, ends), admission.min_offsets, now - self._last_batch_ms, admission.max_trigger_delay_ms
         ):

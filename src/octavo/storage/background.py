@@ -90,7 +90,7 @@ class Background:
 
     def flush(self) -> None:
         """Flush the logs whose flush.ms is over."""
-        now_ms = self._environment.clock.time_ms()
+        now_ms = self._environment.clock.monotonic_ms()
 
         def flush(log: PartitionLog) -> None:
             if now_ms - log.state.last_flush_ms >= log.config.flush_ms:

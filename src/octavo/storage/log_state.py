@@ -31,7 +31,7 @@ class LogState:
         self.producers = loaded.producers
         self.log_start_offset = loaded.log_start_offset
         self.settings = ValidationSettings.of(config)
-        self.last_flush_ms = environment.clock.time_ms()
+        self.last_flush_ms = environment.clock.monotonic_ms()
         self.is_closed = False  # what is still scheduled does nothing then, and what waits for the lock is refused
         self.is_uncertain = False  # a change was begun and has not come to its end
         self.heal: Callable[[], None] = lambda: None  # loads an uncertain log again
@@ -176,7 +176,7 @@ class LogState:
                     up_to = min(up_to, self.local.log_end_offset)
                     continue
                 self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
-                self.last_flush_ms = self.environment.clock.time_ms()
+                self.last_flush_ms = self.environment.clock.monotonic_ms()
                 return
 
     def advance_log_start(self, offset: int) -> bool:

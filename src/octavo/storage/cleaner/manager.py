@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
+from octavo.signals import Signal
 from octavo.storage.cleaner.clean import Cleaned, clean
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import plan_cleaning, range_of
@@ -53,7 +53,8 @@ class CleanerManager:
         self._environment = environment
         self._config = broker_config
         self._limits = MapLimits.of(broker_config, secrets.token_bytes(16))
-        self._stopping = threading.Event()
+        self._is_stopping = False
+        self._stopping = Signal()
         rate = broker_config.log_cleaner_io_max_bytes_per_second
         self._throttle = Throttle(rate, environment.clock, self._wait_ms)
 
@@ -65,7 +66,8 @@ class CleanerManager:
 
     def stop(self) -> None:
         """Abort what is in progress; returns when nothing is."""
-        self._stopping.set()
+        self._is_stopping = True
+        self._stopping.notify()
         self.states.stop()
 
     def work(self) -> None:
@@ -147,4 +149,4 @@ class CleanerManager:
         self._throttle.add(count)
 
     def _wait_ms(self, duration_ms: int) -> None:
-        self._stopping.wait(duration_ms / 1000)
+        self._stopping.wait(lambda: self._is_stopping, duration_ms / 1000)

@@ -18,16 +18,16 @@ class Throttle:
         self._clock = clock
         self._wait_ms = wait_ms
         self._lock = threading.Lock()
-        self._begin_ms = clock.time_ms()
+        self._begin_ms = clock.monotonic_ms()
         self._bytes = 0
 
     def add(self, count: int) -> None:
         """Count bytes that were read or written, and wait if that was too fast."""
         with self._lock:
             self._bytes += count
-            elapsed_ms = self._clock.time_ms() - self._begin_ms
+            elapsed_ms = self._clock.monotonic_ms() - self._begin_ms
             if elapsed_ms <= PERIOD_MS:
                 return
             if self._bytes > elapsed_ms * self._bytes_per_ms:
                 self._wait_ms(round(self._bytes / self._bytes_per_ms - elapsed_ms))
-            self._begin_ms, self._bytes = self._clock.time_ms(), 0
+            self._begin_ms, self._bytes = self._clock.monotonic_ms(), 0
