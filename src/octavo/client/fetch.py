@@ -8,18 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import CorruptRecordError
+from octavo.errors import CorruptionError, CorruptRecordError
 from octavo.format.batch_summary import summarize
 from octavo.format.decoder import Decoder
-from octavo.format.names import TopicPartition
+from octavo.format.names import FileKind, SegmentFile, TopicPartition
 from octavo.format.sound import are_readable, unreadable
 from octavo.format.walker import walk
 from octavo.kernels.layout import TRANSACTIONAL
 from octavo.scan.read import Filling
 from octavo.scan.records import ConsumerRecord, records_of
 from octavo.scan.rows import AbortedRanges, delivered, timestamp_types
+from octavo.scan.segment_log import last_offsets
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation, aborted_transactions
+from octavo.storage.read import Isolation, OffsetMetadata, aborted_transactions
 
 
 class FetchForm(NamedTuple):
@@ -42,17 +43,17 @@ def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchFor
     """What a partition has from the position on, None if nothing yet; OffsetOutOfRangeError beyond its log."""
     fetched = log.read(position, form.max_bytes, form.isolation)
     data = fetched.read()
-    table = _sound(name, walk(data, check_crc=form.check_crcs).table)
+    table = _sound(name, walk(data, check_crc=form.check_crcs).table, log.log_end_offset)
     if not len(table):
         return None
-    next_position = int(table[-1]["base_offset"]) + int(table[-1]["last_offset_delta"]) + 1
+    next_position = int(last_offsets(table).max()) + 1  # not of the last: in a damaged log offsets may go back
     aborted = AbortedRanges(())
     if form.isolation is Isolation.READ_COMMITTED and fetched.aborted:
         aborted = AbortedRanges(aborted_transactions(log.segments, position, next_position))
     shown = delivered(table, position, next_position, aborted)
     if form.skips_transactions:
         shown = shown[shown["attributes"] & TRANSACTIONAL == 0]
-    return Chunk(_records(name, data, shown, position), next_position)
+    return Chunk(_located(_records(name, data, shown, position), log, fetched.start), next_position)
 
 
 def fetch_all(
@@ -65,11 +66,14 @@ def fetch_all(
         position = chunk.next_position
 
 
-def _sound(name: TopicPartition, table: NDArray[np.void]) -> NDArray[np.void]:
-    """The batches before the first that is damaged; where that is the first, it is an error."""
-    if are_readable(summarize(table)):
+def _sound(name: TopicPartition, table: NDArray[np.void], end_offset: int) -> NDArray[np.void]:
+    """The batches before the first that is damaged; where that is the first, it is an error.
+
+    No CRC covers the base offset: a batch that claims offsets beyond the log's end would lead the reader there.
+    """
+    if not len(table) or (are_readable(summarize(table)) and last_offsets(table).max() < end_offset):
         return table
-    damaged = np.flatnonzero(unreadable(table))
+    damaged = np.flatnonzero(unreadable(table) | (last_offsets(table) >= end_offset))
     if not len(damaged):
         return table
     if damaged[0] > 0:
@@ -78,9 +82,30 @@ def _sound(name: TopicPartition, table: NDArray[np.void]) -> NDArray[np.void]:
     raise CorruptRecordError(f"{name}: the batch at offset {base_offset} is damaged; seek past it to go on")
 
 
+def _located(records: Iterator[ConsumerRecord], log: PartitionLog, start: OffsetMetadata) -> Iterator[ConsumerRecord]:
+    """Let an error about a batch's bytes name the file and the position in it."""
+    try:
+        yield from records
+    except CorruptionError as error:
+        path = log.folder / SegmentFile(start.segment_base_offset, FileKind.LOG).name
+        position = None if error.position is None else start.position + error.position
+        raise error.at(position=position, path=str(path)) from None
+
+
 def _records(name: TopicPartition, data: bytes, table: NDArray[np.void], position: int) -> Iterator[ConsumerRecord]:
+    """The records from a position on. In a damaged log offsets may go back: such records are passed over."""
     decoder = Decoder()
     for batches, timestamp_type in timestamp_types(table):
         for columns in decoder.decode(data, batches):
-            first = int(np.searchsorted(columns.offset[: columns.rows], position))
-            yield from records_of(*name, Filling(columns, first, columns.rows, timestamp_type))
+            offsets = columns.offset[: columns.rows]
+            if not len(offsets):
+                continue
+            if np.all(offsets[1:] > offsets[:-1]):
+                first = int(np.searchsorted(offsets, position))
+                yield from records_of(*name, Filling(columns, first, columns.rows, timestamp_type))
+                position = max(position, int(offsets[-1]) + 1)
+                continue
+            for record in records_of(*name, Filling(columns, 0, columns.rows, timestamp_type)):
+                if record.offset >= position:
+                    position = record.offset + 1
+                    yield record

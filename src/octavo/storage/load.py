@@ -39,6 +39,7 @@ from octavo.storage.transient_files import settle_transient_files
 
 Result = TypeVar("Result")
 
+_LARGE_TXN_INDEX_BYTES = 64 << 20
 _INDEXES = FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
 
 
@@ -261,6 +262,8 @@ class _Loader:
 
 def _has_sound_txn_index(segment: Segment) -> bool:
     """Whether the transactions end behind the segment's start; an entry of a newer version raises CorruptionError."""
+    if segment.files.txn_index.size > max(segment.size, _LARGE_TXN_INDEX_BYTES):
+        return False  # a marker takes more room in the log than its entry here
     aborted = segment.files.txn_index.aborted()
     try:
         txn_index.sanity_check(aborted, segment.base_offset)

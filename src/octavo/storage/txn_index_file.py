@@ -33,6 +33,11 @@ class TxnIndexFile:
             raise CorruptionError(f"{found}, {expected}", path=str(self.path))
         file.pwrite(txn_index.encode([aborted]), end)
 
+    @property
+    def size(self) -> int:
+        """The file's bytes; 0 where there is none."""
+        return 0 if (file := self._open()) is None else file.size()
+
     def aborted(self) -> list[AbortedTxn]:
         """All transactions, in the order of their markers; CorruptionError on an entry of a newer version."""
         file = self._open()
