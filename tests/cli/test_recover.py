@@ -248,7 +248,7 @@ def test_a_locked_directory_is_refused_but_for_a_dry_run(torn: Path) -> None:
 def test_what_is_no_log_directory_is_refused(torn: Path) -> None:
     before = state(torn)
     for place, found in (
-        (torn / "nowhere", "there is nothing, expected a log directory"),
+        (torn / "nowhere", "no such directory"),
         (torn / "meta.properties", "there is a file, expected a log directory"),
         (torn / "crash.plain-0", "a partition's folder, expected the log directory around it"),
     ):

@@ -8,7 +8,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, json_option, logdirs_argument, many, print_json, topic_option
-from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.owner import Terms, owned
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
 from octavo.errors import InvalidPartitionsError
@@ -52,7 +52,6 @@ def command(
     check_topics(logdirs, [topic])
     names = [*configs, *deleted]
     with owned(logdirs, Terms(only=[topic])) as logs:
-        say_recoveries(logs)
         if partitions is not None:
             logs.check_complete(topic)
             _check_total(partitions, topic, logs.topics[topic])

@@ -15,7 +15,7 @@ from octavo.cli.options import (
     topic_configs,
     unpacked_option,
 )
-from octavo.cli.owner import owned, say_recoveries
+from octavo.cli.owner import owned
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.config import BrokerConfig
@@ -83,7 +83,6 @@ def command(
     )
     failed = 0
     with owned(logdirs, request.terms(logdirs)) as logs:
-        say_recoveries(logs, dry_run=dry_run)
         judged = request.judged(logs)
         with (
             job_runner(master, in_place=True) as runner,

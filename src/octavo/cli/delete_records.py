@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, path_type, print_json
-from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.owner import Terms, owned
 from octavo.errors import KafkaError, OctavoError
 from octavo.format.names import TopicPartition
 from octavo.jobs.listing import check_topics
@@ -52,7 +52,6 @@ def command(
         check_topics(logdirs, [name.topic], name.partition)
     failed = 0
     with owned(logdirs, Terms(only=list(wanted))) as logs:
-        say_recoveries(logs)
         for name, first_kept in wanted.items():
             try:
                 start = logs.log(*name).delete_records(first_kept)

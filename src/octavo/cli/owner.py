@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from octavo.cli.options import echo
+from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
 from octavo.format.names import TopicPartition
 from octavo.jobs import owner
 from octavo.jobs.listing import bytes_to_recover
 from octavo.jobs.owner import Store
 from octavo.jobs.owner import Terms as Terms
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_dir import RECOVERY_LOG, LogDir
 from octavo.storage.partition_log import PartitionLog
 
 
@@ -24,19 +25,43 @@ def owned(logdirs: Sequence[str], terms: Terms) -> AbstractContextManager[LogDir
 
 @contextmanager
 def owned_as(kind: type[Store], logdirs: Sequence[str], terms: Terms) -> Iterator[Store]:
-    """`owned`, opened as another class, such as the one with producers and consumers."""
+    """`owned`, opened as another class, such as the one with producers and consumers.
+
+    What opening had to cut is said on stderr, and so is what the library warns of while the block runs. (`recover`,
+    whose job it is to cut, has its own way to say it.)
+    """
     total = bytes_to_recover(logdirs, terms.only) if sys.stderr.isatty() else 0
     with ExitStack() as stack:
+        stack.enter_context(_warnings_on_stderr())
         with progress_bar("recovering", total) as progress:
             logs = stack.enter_context(owner.owned_as(kind, logdirs, terms, lambda _, size: progress(size)))
+        if not terms.upkeep:
+            for name, log in logs.logs.items():
+                for line in cuts(name, log, dry_run=terms.dry_run):
+                    _say(line)
         yield logs
 
 
-def say_recoveries(logs: LogDir, *, dry_run: bool = False) -> None:
-    """Say on stderr what opening the directories had to cut, or would have."""
-    for name, log in logs.logs.items():
-        for line in cuts(name, log, dry_run=dry_run):
-            echo(f"octavo: {line}", err=True)
+class _Sentences(logging.Handler):
+    """A warning as a command says it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name != RECOVERY_LOG:  # that is said with its partition, and of a dry run as what would be
+            _say(record.getMessage())
+
+
+@contextmanager
+def _warnings_on_stderr() -> Iterator[None]:
+    logger, handler = logging.getLogger("octavo"), _Sentences(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+def _say(sentence: str) -> None:
+    print(plain(f"octavo: {sentence}"), file=sys.stderr)
 
 
 def cuts(name: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:

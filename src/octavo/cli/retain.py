@@ -18,7 +18,7 @@ from octavo.cli.options import (
     print_json,
     topics_option,
 )
-from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.owner import Terms, owned
 from octavo.format.names import TopicPartition
 from octavo.jobs.listing import check_topics, known_topics
 from octavo.storage.log_dir import LogDir
@@ -62,7 +62,6 @@ def command(
     terms = Terms(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
     gone = kept = size = 0
     with owned(logdirs, terms) as logs:
-        say_recoveries(logs, dry_run=dry_run)
         for row in _rows(logs, dry_run=dry_run):
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)

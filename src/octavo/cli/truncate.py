@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, partition_option, print_json, topic_option
-from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.owner import Terms, owned
 from octavo.format.names import TopicPartition
 from octavo.jobs.listing import check_topics
 
@@ -27,7 +27,6 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
     check_topics(logdirs, [topic], partition)
     name = TopicPartition(topic, partition)
     with owned(logdirs, Terms(only=[name], dry_run=dry_run)) as logs:
-        say_recoveries(logs, dry_run=dry_run)
         log = logs.log(*name)
         end, size = log.log_end_offset, log.size
         logs.truncate(topic, partition, offset)

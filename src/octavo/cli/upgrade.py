@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, print_json, topics_option, unpacked_option
-from octavo.cli.owner import Terms, owned, say_recoveries
+from octavo.cli.owner import Terms, owned
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.format.compression.codec import CODECS, codec_named
@@ -47,7 +47,6 @@ def command(
     codec = None if compression_type is None else codec_named(compression_type)
     failed = 0
     with owned(logdirs, Terms(only=topics or None, dry_run=dry_run)) as logs:
-        say_recoveries(logs, dry_run=dry_run)
         plans = plan(logs, codec)
         total = sum(task.size for planned in plans for task in planned.tasks)
         with job_runner(master, in_place=True) as runner, progress_bar("upgrading", total) as progress:

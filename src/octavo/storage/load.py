@@ -111,7 +111,8 @@ class _Loader:
         self._epochs = LeaderEpochs(self._files, request.folder)
         self._segments = Segments()
         if not request.clean:
-            SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
+            torn = SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
+            self._found_snapshots.update(torn)
         self._retry_on_overflow(self._open_segments)
         log = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
         self._epochs.truncate_from_end(log.log_end_offset)

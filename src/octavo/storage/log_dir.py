@@ -32,6 +32,7 @@ from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topic_admin import Partitions, TopicAdmin
 from octavo.storage.topic_configs import TopicConfigs
 
+RECOVERY_LOG = "octavo.recovery"
 _log = logging.getLogger(__name__)
 
 
@@ -119,7 +120,7 @@ class LogDir:
             if root.is_missing:
                 _log.warning("%s: no such directory; it is made with the first topic", root.path)
         for loss in self.recovery:
-            _log.warning("%s", loss)
+            logging.getLogger(RECOVERY_LOG).warning("%s", loss)
 
     def __enter__(self) -> Self:
         return self

@@ -57,13 +57,16 @@ class SnapshotFiles:
                 self._filesystem.open(self.path(unsynced)).fsync()
             self._unsynced.discard(unsynced)
 
-    def delete_torn(self, from_offset: int) -> None:
-        """Delete the snapshots from an offset on of which a crash left only a part, or nothing but the name."""
+    def delete_torn(self, from_offset: int) -> list[int]:
+        """Delete the snapshots from an offset on of which a crash left only a part; returns their offsets."""
+        torn = []
         for offset in [each for each in self._offsets if each >= from_offset]:
             try:
                 producer_snapshot.decode_table(self.read(offset))
             except CorruptionError:
                 self.delete(offset)
+                torn.append(offset)
+        return torn
 
     def delete(self, offset: int) -> None:
         self._filesystem.unlink(self.path(offset))
