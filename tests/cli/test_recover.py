@@ -249,7 +249,7 @@ def test_what_is_no_log_directory_is_refused(torn: Path) -> None:
     before = state(torn)
     for place, found in (
         (torn / "nowhere", "no such directory"),
-        (torn / "meta.properties", "there is a file, expected a log directory"),
+        (torn / "meta.properties", "a file, expected a log directory"),
         (torn / "crash.plain-0", "a partition's folder, expected the log directory around it"),
     ):
         run = octavo("recover", str(place))
