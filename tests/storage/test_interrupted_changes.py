@@ -170,6 +170,43 @@ def test_a_flush_and_a_retention_round_pass_over_what_is_deleted_meanwhile(
         assert logs.log("b", 0).recovery_point == 1
 
 
+def test_a_flush_does_not_pass_what_was_interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Else recovery would no longer look at a segment that was not closed whole."""
+    log = open_log(World(), tmp_path)
+    fill(log, 3)
+    interrupting(monkeypatch, LocalLog, "new_segment", after=False)
+    with pytest.raises(KeyboardInterrupt):
+        fill(log, 20)
+    log.flush()
+    fill(log, 20)
+    log.close()
+    closed = list(log.segments)[:-1]
+    assert all(segment.files.time_index.path.stat().st_size % 12 == 0 for segment in closed)
+    expected = [segment.max_so_far for segment in open_log(World(), tmp_path, clean=False).segments]
+    assert [segment.max_so_far for segment in open_log(World(), tmp_path).segments] == expected
+    assert [segment.files.time_index.last() for segment in open_log(World(), tmp_path).segments] == expected
+
+
+def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The reload has emptied an index when Ctrl-C comes again: a flush must not make that the last word."""
+    log = open_log(World(), tmp_path)
+    fill(log, 12)
+    with monkeypatch.context() as patched:
+        interrupting(patched, LocalLog, "append", after=True)
+        with pytest.raises(KeyboardInterrupt):
+            fill(log, 1)
+    with monkeypatch.context() as patched:
+        interrupting(patched, Segment, "reset_index", after=True)
+        with pytest.raises(KeyboardInterrupt):
+            log.flush()
+    log.flush()
+    before = {segment.files.time_index.path: len(segment.files.time_index) for segment in log.segments}
+    log.close()
+    again = open_log(World(), tmp_path, clean=False)
+    closed = {segment.files.time_index.path: len(segment.files.time_index) for segment in list(again.segments)[:-1]}
+    assert closed == {path: before[path] for path in closed}
+
+
 def test_a_rejected_batch_is_not_an_interrupted_change(tmp_path: Path) -> None:
     log = open_log(World(), tmp_path)
     segments = log.segments

@@ -24,6 +24,8 @@ _KEY, _VALUE = (
     np.dtype([(name, f">i{struct.calcsize('>' + form)}") for name, form in fields.items()])
     for fields in (KEY_FIELDS, MARKER_VALUE_FIELDS)
 )
+# Plain integers: while numpy looks what an enum's member is, it drops a KeyboardInterrupt.
+_ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
 
 
 class MarkerTable(NamedTuple):
@@ -65,7 +67,7 @@ def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], Co
             keys, values = _heads(columns.key, records, _KEY), _heads(columns.value, records, _VALUE)
             markers["type"][filled], markers["coordinator_epoch"][filled] = keys["type"], values["coordinatorEpoch"]
             markers["timestamp"][filled] = columns.timestamp[records]
-            is_marker = (keys["type"] == ControlType.ABORT) | (keys["type"] == ControlType.COMMIT)
+            is_marker = (keys["type"] == _ABORT) | (keys["type"] == _COMMIT)
             is_sound[filled] = (keys["version"] >= 0) & (values["version"] >= 0) & is_marker
             seen, done = seen + columns.rows, end
     except CorruptionError as error:

@@ -160,8 +160,11 @@ class LogState:
         self.flush(log_end_offset)
         return True
 
-    def flush(self, up_to: int, *, with_empty_active: bool = False) -> None:
-        """Sync everything before an offset to the disk and move the recovery point there."""
+    def flush(self, up_to: int, *, with_empty_active: bool = False, in_change: bool = False) -> None:
+        """Sync everything before an offset to the disk and move the recovery point there.
+
+        `in_change`: the caller holds the lock, in the middle of a change of its own.
+        """
         while up_to > self.local.recovery_point or with_empty_active:
             cuts, end = self.local.cuts, up_to + 1 if with_empty_active else up_to
             self.producers.snapshots.sync_up_to(up_to)
@@ -171,8 +174,10 @@ class LogState:
                 with self.lock:  # the cleaner was just giving a file another name; now all keep theirs
                     self.local.flush(end, with_folder=with_empty_active)
             with self.lock:
+                if self.is_uncertain and not in_change and not self.is_closed:
+                    self.check_open()  # else recovery would no longer look at what was interrupted
                 if self.local.cuts != cuts:
-                    # What was cut off meanwhile may have been written anew, after its old bytes were synced.
+                    # What was cut off meanwhile may have been written again, after its old bytes were synced.
                     up_to = min(up_to, self.local.log_end_offset)
                     continue
                 self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
@@ -186,7 +191,7 @@ class LogState:
                 return False
             if offset <= self.local.log_end_offset:
                 # The recovery point must not pass what is not synced: a power loss would leave zeros in the middle.
-                self.flush(offset)
+                self.flush(offset, in_change=True)
             self.log_start_offset = offset
             if self._high_watermark < offset:
                 self.update_high_watermark(offset)

@@ -253,7 +253,7 @@ class PartitionLog:
             snapshot = state.producers.take_snapshot()
             if state.local.is_changed or snapshot is not None:
                 self.segments.active.close_out()
-                state.flush(end, with_empty_active=True)
+                state.flush(end, with_empty_active=True, in_change=True)
             self.abandon("it is closed")
 
     def leave(self, name: str) -> None:
