@@ -6,11 +6,15 @@ object. A copy of an open log that is written to overwrites what the parent appe
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Protocol
 from weakref import WeakSet
 
 FORKED = "this process was forked from the one that opened it; open it in the child, or start children with 'spawn'"
+
+
+_log = logging.getLogger(__name__)
 
 
 class Owner(Protocol):
@@ -30,9 +34,13 @@ def on_fork(owner: Owner) -> None:
 
 
 def _disown_all() -> None:
-    for owner in list(_owners):
-        owner.disown()
-    _owners.clear()
+    owners = list(_owners)
+    _owners.clear()  # they are not this process's; one that still matters to its own children says so again
+    for owner in owners:
+        try:
+            owner.disown()
+        except Exception:
+            _log.exception("a forked child could not let go of %s", type(owner).__name__)
 
 
 os.register_at_fork(after_in_child=_disown_all)

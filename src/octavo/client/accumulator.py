@@ -14,7 +14,8 @@ from octavo.client.encode import upper_bound
 from octavo.client.parts import ProducerParts
 from octavo.client.queue import NO_BATCH, PartitionQueue
 from octavo.client.sender import Sender
-from octavo.errors import RecordTooLargeError
+from octavo.errors import KafkaStorageError, RecordTooLargeError
+from octavo.forks import FORKED
 from octavo.kernels.layout import Refused
 from octavo.signals import Signal
 
@@ -36,6 +37,7 @@ class Accumulator:
         self._timer_lock = threading.Lock()
         self._is_timer_set = False
         self.is_closed = False
+        self._is_disowned = False
 
     def append(self, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
         """Add a record for which the open batch had no room, in a new batch; append what is closed."""
@@ -69,6 +71,9 @@ class Accumulator:
 
     def push(self, queue: PartitionQueue) -> None:
         """Close the open batch and append all there is."""
+        if self._is_disowned:
+            self.abandon(queue, KafkaStorageError(FORKED))
+            return
         with queue.lock:
             queue.close_open()
         self.drain(queue)
@@ -93,7 +98,7 @@ class Accumulator:
 
     def disown(self) -> None:
         """In a forked child: there is no timer any more, and no thread that holds a lock."""
-        self.is_closed = True
+        self.is_closed = self._is_disowned = True
         self._timer_lock = threading.Lock()
 
     def _new_batch(self, queue: PartitionQueue, record: Sent) -> ProducerBatch:

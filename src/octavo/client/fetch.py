@@ -20,7 +20,7 @@ from octavo.scan.records import ConsumerRecord, records_of
 from octavo.scan.rows import AbortedRanges, delivered, timestamp_types
 from octavo.scan.segment_log import last_offsets
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation, OffsetMetadata, aborted_transactions
+from octavo.storage.read import Isolation, OffsetMetadata
 
 
 class FetchForm(NamedTuple):
@@ -41,15 +41,14 @@ class Chunk(NamedTuple):
 
 def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchForm) -> Chunk | None:
     """What a partition has from the position on, None if nothing yet; OffsetOutOfRangeError beyond its log."""
-    fetched = log.read(position, form.max_bytes, form.isolation)
-    data = fetched.read()
+    fetched, data = log.fetch(position, form.max_bytes, form.isolation)
     table = _sound(name, walk(data, check_crc=form.check_crcs).table, log.log_end_offset)
     if not len(table):
         return None
     next_position = int(last_offsets(table).max()) + 1  # not of the last: in a damaged log offsets may go back
     aborted = AbortedRanges(())
     if form.isolation is Isolation.READ_COMMITTED and fetched.aborted:
-        aborted = AbortedRanges(aborted_transactions(log.segments, position, next_position))
+        aborted = AbortedRanges(log.aborted_transactions(position, next_position))
     shown = delivered(table, position, next_position, aborted)
     if form.skips_transactions:
         shown = shown[shown["attributes"] & TRANSACTIONAL == 0]

@@ -19,7 +19,7 @@ class TopicQueues:
     def __init__(self, topic: str, logs: LogDir, batch_size: int, chooser: random.Random) -> None:
         self.topic = topic
         self._logs = logs
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a record's callback, which runs under it, may send to the topic too
         self._growing = threading.Lock()
         self.queues: list[PartitionQueue] = []
         if topic not in logs.topics:
@@ -51,7 +51,7 @@ class TopicQueues:
 
     def disown(self) -> None:
         """In a forked child: no thread holds a lock any more."""
-        self.lock = self._growing = threading.Lock()
+        self.lock, self._growing = threading.RLock(), threading.Lock()
         for queue in self.queues:
             queue.lock = threading.Lock()
 

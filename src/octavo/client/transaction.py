@@ -86,8 +86,11 @@ class ProducerTransaction:
     def abort(self) -> None:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        self.is_open = False  # also if that fails: whoever fenced this producer has aborted it, or the next begin does
-        self._coordinator.end(self._session, commit=False)
+        try:
+            self._coordinator.end(self._session, commit=False)
+        except Exception:  # whoever fenced this producer has aborted it, or the next begin does
+            self.is_open = False
+            raise
         self._reset()
 
     def _reset(self) -> None:

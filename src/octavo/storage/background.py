@@ -36,7 +36,6 @@ class Background:
     def start(self) -> None:
         """Schedule what takes nothing away; a period of 0 means once."""
         config = self._config
-        self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         self.every(config.log_flush_scheduler_interval_ms, "kafka-log-flusher", self.flush)
         self.every(config.producer_id_expiration_check_interval_ms, "expire-producers", self.expire_producers)
         for period_ms, name, write in (
@@ -66,6 +65,7 @@ class Background:
     def start_upkeep(self, delay_ms: int) -> None:
         """Schedule retention, and the removal of folders that deleted partitions left when they were closed."""
         self.every(self._config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
+        self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         for root in self._logs.live_roots:
             for folder in root.leaving:
                 remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))

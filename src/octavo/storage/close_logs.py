@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 from octavo.errors import KafkaStorageError
 from octavo.scheduler import Scheduler
 from octavo.storage.log_root import LogRoot
 from octavo.storage.open_logs import OpenLogs
 
 
-def close_logs(logs: OpenLogs, scheduler: Scheduler) -> None:
+def close_logs(logs: OpenLogs, scheduler: Scheduler) -> list[KafkaStorageError]:
     """1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`.
-    4. Unlock. A crash before 3 is done makes the next start recover.
+    4. Unlock. A crash before 3 is done makes the next start recover. Ctrl-C before 4 leaves the directories locked: it
+    can be called again, and goes on with what is not closed yet.
 
-    A disk that fails meanwhile is reported when the other directories are closed.
+    Returns what kept logs and directories from being closed cleanly; the others are.
     """
     scheduler.shutdown()
-    with ExitStack() as unlock:
-        for root in logs.roots:
-            unlock.callback(root.unlock)
-        for log in logs.leaving:
-            log.abandon("it is deleted")
-        failures = [failure for root in logs.live_roots if (failure := _close(logs, root)) is not None]
-    if failures:
-        raise failures[0]
+    for log in logs.leaving:
+        log.abandon("it is deleted")
+    failures = [failure for root in logs.live_roots for failure in _close(logs, root)]
+    for root in logs.roots:
+        root.unlock()
+    return failures
 
 
-def _close(logs: OpenLogs, root: LogRoot) -> KafkaStorageError | None:
+def _close(logs: OpenLogs, root: LogRoot) -> list[KafkaStorageError]:
+    failures: list[KafkaStorageError] = []
     try:
-        with root.using():
-            for log in logs.all_of(root):
+        for log in logs.all_of(root):
+            try:
                 log.close()
+            except KafkaStorageError as error:
+                failures.append(error)
+        with root.using():
             root.write_checkpoints(logs.of(root))
-            root.mark_clean()
+            if not failures:
+                root.mark_clean()
     except KafkaStorageError as error:
-        return error
-    return None
+        failures.append(error)
+    return failures

@@ -19,7 +19,7 @@ class Deleter:
 
     1. The caller takes the segments out of its map. 2. Their files are renamed to `.deleted`, the log first: an index
     that a crash leaves behind without its log is removed when the log is loaded. 3. After the delay the files are
-    removed; after a crash they are when the log is loaded.
+    removed; what a crash leaves of them is removed when the log is loaded with upkeep.
     """
 
     def __init__(self, filesystem: FileSystem, scheduler: Scheduler) -> None:

@@ -124,6 +124,7 @@ class IndexFile(Generic[Index]):
     def rebuild(self, problem: str) -> bool:
         """Write the entries again from the log, once; says whether it did."""
         with self._lock:
+            self._check_own()
             if self._repair is None or self.problem is not None:
                 return False
             _log.warning("%s: %s; rebuilt from the log", self.path, problem)
@@ -202,12 +203,15 @@ class IndexFile(Generic[Index]):
         return self._mapping
 
     def _map(self, size: int) -> Mapping:
-        if self._is_retired:
-            raise FileNotFoundError(errno.ENOENT, "the log was loaded again", str(self.path))
+        self._check_own()
         self._mapping = mapping = self._filesystem.map(self.path, size)
         self._mapped_bytes = size
         OPEN_FILES.opened(self)
         return mapping
+
+    def _check_own(self) -> None:
+        if self._is_retired:
+            raise FileNotFoundError(errno.ENOENT, "the log was loaded again", str(self.path))
 
     def _unmap(self) -> None:
         if self._mapping is not None:

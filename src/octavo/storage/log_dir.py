@@ -255,10 +255,13 @@ class LogDir:
         with self._closing:
             if self._is_released:
                 return
-            self._open.is_closed = True
+            with self._open.lock:  # a change of a topic that is under way comes to its end first
+                self._open.is_closed = True
             self.cleaner.stop()
-            close_logs(self._open, self.environment.scheduler)
+            failures = close_logs(self._open, self.environment.scheduler)
             self._is_released = True
+        if failures:
+            raise failures[0]
 
     def disown(self) -> None:
         """In a forked child: let go of everything without a write; the parent goes on."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError
 from octavo.filesystem import FileSystem, is_disk_failure
+from octavo.forks import FORKED
 from octavo.format import clean_shutdown, meta_properties
 from octavo.format.java_text import shortened
 from octavo.format.meta_properties import MetaProperties
@@ -85,7 +86,8 @@ class LogRoot:
             raise LogDirError(f"{self.path}: another program has made it since it was opened; open it again")
         self._made = _missing(self.files, self.path)
         self.files.mkdir(self.path)
-        self.files.fsync_folder(self.path.parent)
+        for made in self._made:
+            self.files.fsync_folder(made.parent)
         self.lock()
         self.is_missing = False
 
@@ -263,7 +265,8 @@ class LogRoot:
             self._lock = None
 
     def disown(self) -> None:
-        """In a forked child: the lock stays with the parent."""
+        """In a forked child: the lock stays with the parent, and nothing can be written."""
+        self.failure = FORKED
         if self._lock is not None:
             self._lock.disown()
             self._lock = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from octavo.config import LogConfig
@@ -167,6 +167,7 @@ class LogState:
         """
         while up_to > self.local.recovery_point or with_empty_active:
             cuts, end = self.local.cuts, up_to + 1 if with_empty_active else up_to
+            active = self.local.segments.active
             self.producers.snapshots.sync_up_to(up_to)
             try:
                 self.local.flush(end, with_folder=with_empty_active)
@@ -180,6 +181,9 @@ class LogState:
                     # What was cut off meanwhile may have been written again, after its old bytes were synced.
                     up_to = min(up_to, self.local.log_end_offset)
                     continue
+                if self.local.segments.active is not active and up_to > active.base_offset:
+                    with suppress(FileNotFoundError):  # retention may have taken it
+                        active.files.flush()  # a roll has closed it since it was synced, and nobody would do it later
                 self.local.recovery_point = max(self.local.recovery_point, min(up_to, self.local.log_end_offset))
                 self.last_flush_ms = self.environment.clock.monotonic_ms()
                 return

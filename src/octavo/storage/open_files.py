@@ -7,6 +7,7 @@ import threading
 from typing import Protocol
 
 from octavo.filesystem import when_too_many_are_open
+from octavo.forks import on_fork
 
 # Of the process's descriptors the logs take up to a half; an index has two, one to read and one to write through.
 _SHARE = 4
@@ -46,6 +47,12 @@ class OpenFiles:
         with self._lock:
             self._owners.pop(id(owner), None)
 
+    def disown(self) -> None:
+        """In a forked child: the lock may be held by a thread of the parent's, for ever."""
+        self._lock = threading.Lock()
+        self._owners = {}
+        on_fork(self)  # of the child's own children, too
+
     def give_back(self) -> bool:
         """Release all that is idle, since the rest of the process needs descriptors; says whether something was."""
         with self._lock:
@@ -69,3 +76,4 @@ def _limit() -> int:
 # Descriptors belong to the process, and so does this.
 OPEN_FILES = OpenFiles(_limit())
 when_too_many_are_open(OPEN_FILES.give_back)
+on_fork(OPEN_FILES)

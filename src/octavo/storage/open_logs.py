@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError
@@ -133,8 +134,10 @@ class OpenLogs:
         for root in self.roots:
             root.disown()
 
-    def usable(self) -> threading.RLock:
-        """The lock under which topics change; refused once all is closed."""
-        if self.is_closed:
-            raise KafkaStorageError(f"{self.roots[0].path}: it is closed")
-        return self.lock
+    @contextmanager
+    def usable(self) -> Iterator[None]:
+        """Hold the lock under which topics change; refused once all is closed."""
+        with self.lock:
+            if self.is_closed:
+                raise KafkaStorageError(f"{self.roots[0].path}: it is closed")
+            yield

@@ -14,6 +14,7 @@ from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolat
 from octavo.filesystem import is_disk_failure
 from octavo.forks import FORKED
 from octavo.format.entry_layout import INT32_MAX
+from octavo.format.txn_index import AbortedTxn
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
 from octavo.storage import lookup, read, truncate
 from octavo.storage.append import AppendResult, append
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+_CLOSED = "it is closed"
 _log = logging.getLogger(__name__)
 
 # DeleteRecords with this offset means: up to the high watermark.
@@ -159,6 +161,21 @@ class PartitionLog:
             lambda: read.read(self.segments, self.state.limits(isolation), request, with_aborted=committed)
         )
 
+    def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:
+        """`read`, with the bytes."""
+
+        def read_once() -> tuple[Fetched, bytes]:
+            request = Request(start_offset, max_bytes)
+            with_aborted = isolation is Isolation.READ_COMMITTED
+            found = read.read(self.segments, self.state.limits(isolation), request, with_aborted=with_aborted)
+            return found, found.read()
+
+        return self._reading(read_once)
+
+    def aborted_transactions(self, start_offset: int, upper_bound_offset: int) -> Sequence[AbortedTxn]:
+        """The aborted transactions that overlap the offsets from the start up to, not including, the upper bound."""
+        return self._reading(lambda: read.aborted_transactions(self.segments, start_offset, upper_bound_offset))
+
     def offset_for_timestamp(self, timestamp: int, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> FoundOffset:
         """What ListOffsets answers for a timestamp or a special one (`lookup.SpecialTimestamp`)."""
         if timestamp >= 0:
@@ -244,9 +261,11 @@ class PartitionLog:
 
     def close(self) -> None:
         """Leave the folder as after a clean stop: 1. A snapshot of the producers at the log's end. 2. The closing time
-        index entry, files trimmed. 3. All synced. The log cannot be used after that. A log that was found in this state
-        and not changed is in it still: of thousands most are.
+        index entry, files trimmed. 3. All synced. The log cannot be used after that. A log that was loaded clean and
+        never changed needs no work; in a large directory that is most of them.
         """
+        if self._failure == _CLOSED:
+            return
         with self._usable("close"), self._locked():
             state, end = self.state, self.log_end_offset
             state.producers.state.map_end_offset = end
@@ -254,7 +273,7 @@ class PartitionLog:
             if state.local.is_changed or snapshot is not None:
                 self.segments.active.close_out()
                 state.flush(end, with_empty_active=True, in_change=True)
-            self.abandon("it is closed")
+            self.abandon(_CLOSED)
 
     def leave(self, name: str) -> None:
         """Give the folder the name of one that is to be deleted; nothing but `delete` can be done then.
@@ -303,6 +322,12 @@ class PartitionLog:
         with self._usable("read"), self.state.lock:
             self.state.check_open()
             return read_once()
+
+    @contextmanager
+    def changing(self, action: str) -> Iterator[None]:
+        """For whoever changes the log with means of its own: under its lock, whole or loaded again."""
+        with self._usable(action), self._locked():
+            yield
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

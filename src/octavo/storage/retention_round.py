@@ -12,7 +12,7 @@ def retention_round(state: LogState, *, dry_run: bool) -> list[Verdict]:
 
     1. If all go, roll first. 2. Raise the log start to the first segment that stays. 3. Take the others out of
     the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
-    before the log's start, or files to be removed when the log is loaded.
+    before the log's start, or `.deleted` files, which upkeep removes.
     """
     local = state.local
     segments = list(local.segments)

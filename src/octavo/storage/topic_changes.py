@@ -95,8 +95,9 @@ class TopicChanges:
 
     def store(self, topic: str, stored: StoredTopic | None) -> None:
         """Store what is known of a topic, or that there is none, in every directory in use."""
-        self._configs.forget(topic)
-        if stored is not None:
+        if stored is None:
+            self._configs.forget(topic)
+        else:
             self._configs.store(topic, stored)
         self._write(self._configs.stored)
 
@@ -136,7 +137,7 @@ class TopicChanges:
             return
         own = {name: log for name, log in self._open(topic).items() if log.topic_id in (None, stored.topic_id)}
         logs = {name: (self._logs.home(name), log) for name, log in own.items()}
-        self._rename_out(logs, lambda root, log: root.leaving.append(log.folder))  # opening removes nothing by itself
+        self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
             self.store(topic, current if current and current.topic_id != stored.topic_id else None)
@@ -162,6 +163,10 @@ class TopicChanges:
                 root.partitions.discard(name)
                 if root.failure is None or not isinstance(error, KafkaStorageError):
                     raise
+                # A full disk may have taken the folder: it would be found beside the one in the next directory.
+                with suppress(OSError):
+                    if self._files.exists(root.path / str(name)):
+                        self._files.rename(root.path / str(name), root.path / _leaving(name))
 
     def _undo(self, names: Sequence[TopicPartition], made: Made) -> None:
         """Rename the folders of partitions that were just made, or half made."""
@@ -192,7 +197,8 @@ class TopicChanges:
                 self._logs.remove(name, log)
                 then(root, log)
         finally:
-            self._logs.show(staying)
+            there = {name: found for name, found in staying.items() if self._files.exists(found[0].path / str(name))}
+            self._logs.show(there)  # the rename of one may have been interrupted just after it
         if failures:
             raise failures[0]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
+from octavo.filesystem import is_disk_failure
 from octavo.format.names import TopicPartition
 from octavo.signals import Signal
 from octavo.storage.cleaner.clean import Cleaned, clean
@@ -113,7 +114,13 @@ class CleanerManager:
         for name, log in logs.items():
             if "compact" not in log.config.cleanup_policy or name in self.states.uncleanable:
                 continue
-            cleanable = range_of(log, offsets.get(name), now_ms)
+            try:
+                cleanable = range_of(log, offsets.get(name), now_ms)
+            except OSError as error:
+                if is_disk_failure(error):
+                    raise
+                _log.debug("%s is passed over: %s", name, error)  # a file was renamed just now; the next round sees it
+                continue
             if cleanable.is_checkpoint_invalid:
                 _log.warning("the checkpoint of the cleaner for %s lies outside of its log: all is dirty", name)
                 root.write_cleaner_offset(name, cleanable.first_dirty_offset)
@@ -130,7 +137,9 @@ class CleanerManager:
             _log.debug("cleaning of %s: %s", chosen.name, error)  # deleted meanwhile, or offline, which was said
         except Exception as error:
             self.states.mark_uncleanable(chosen.name, str(error))
-            _log.exception("%s cannot be cleaned, and is left alone until it is opened anew", chosen.name)
+            _log.exception("%s cannot be cleaned, and is left alone until it is opened again", chosen.name)
+        finally:
+            self.states.end(chosen.name)  # also where the directory went offline before the run began
         return None
 
     def _run(self, chosen: Filthy) -> Cleaned:

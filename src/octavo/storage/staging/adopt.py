@@ -43,12 +43,12 @@ def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
     which recovery, due after a crash, builds.
     """
     state = log.state
-    with state.lock:
+    with log.changing("adopt a staged file"):
         filesystem = state.environment.filesystem
         first_offset = log.log_end_offset
         end_offset, runs = _stamp(LogFile(filesystem, path), first_offset, leader_epoch)
         if log.segments.active.size or log.segments.active.base_offset != first_offset:
-            log.roll()
+            state.roll(first_offset)
         empty = log.segments.active
         empty.files.release()
         filesystem.rename(path, log.folder / SegmentFile(first_offset, FileKind.LOG).name)

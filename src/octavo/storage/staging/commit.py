@@ -106,13 +106,13 @@ def finish(commits: Commits) -> bool:
     It is brought to its end. Where staged files are lost that cannot be, and it is undone, unless someone has appended
     behind it: then StagedFileLostError says what is missing.
     """
-    ledger, logs = commits.ledger, commits.logs
+    ledger = commits.ledger
     if ledger.pending is None:
         return False
     try:
         _complete(commits, _pass)
     except (AppendRejected, StagedFileLostError) as error:
-        if any(logs[part.topic_partition].log_end_offset > part.end_offset for part in _parts(commits)):
+        if any(commits.logs[part.topic_partition].log_end_offset > part.end_offset for part in _parts(commits)):
             raise
         _log.warning("a commit of %s is undone: %s", ledger.pending.writer, error)
         undo(commits)
