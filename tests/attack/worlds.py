@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import octavo
 from octavo.client.log_dir import LogDir
@@ -52,8 +50,7 @@ CONFIGS: dict[str, Given] = {
 
 def opened(root: Path, *, environment: Environment | None = None) -> LogDir:
     """The directory with a broker's upkeep: retention, cleaning and deletions run."""
-    asked: dict[str, Any] = {"upkeep": True} if "upkeep" in inspect.signature(LogDir).parameters else {}
-    return octavo.LogDir(root, configs=CONFIGS, environment=environment, **asked)
+    return octavo.LogDir(root, configs=CONFIGS, environment=environment, upkeep=True)
 
 
 def reopened(root: Path) -> LogDir:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import octavo
+from octavo.format.names import PRODUCER_ID_STORE
 from tests.storage.test_processes import in_child
 
 
@@ -44,3 +45,13 @@ def test_a_child_cannot_use_its_parents_clients(tmp_path: Path) -> None:
             assert "forked" in in_child(waiting.result)
         assert waiting.result(10).offset == 0
         assert [record.value for record in consumer] == [b"the parent's"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_waits_for_a_record_takes_no_producer_id(tmp_path: Path) -> None:
+    with octavo.LogDir(tmp_path, background=False) as logs:
+        logs.create_topic("t", 1)
+        waiting = logs.producer().send("t", b"the parent's")
+        assert "forked" in in_child(waiting.result)
+        assert not (tmp_path / PRODUCER_ID_STORE).exists()
+        assert waiting.result(10).offset == 0

@@ -11,6 +11,7 @@ from octavo.config.kinds import Given
 from octavo.errors import KafkaStorageError
 from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
+from octavo.storage.local_log import LocalLog
 from octavo.storage.log_dir import LogDir
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
 from tests.crash.life import batches
@@ -131,6 +132,25 @@ def test_what_a_roll_closes_at_the_recovery_point_is_synced(machine: Machine, by
     assert [segment.max_so_far for segment in after.segments] == expected
     closed = list(after.segments)[:-1]
     assert [len(segment.files.time_index) for segment in closed] == [1] * len(closed) == [1, 1]
+
+
+def test_what_a_roll_closes_during_a_flush_is_synced(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flush has synced the segment when another thread's roll closes it; then the recovery point passes it."""
+    machine.create(segment_bytes=2000)
+    machine.append(3)
+    log, flush = machine.logs.log("t", 0), LocalLog.flush
+
+    def flush_and_roll(self: LocalLog, up_to: int, *, with_folder: bool = False) -> None:
+        flush(self, up_to, with_folder=with_folder)
+        monkeypatch.setattr(LocalLog, "flush", flush)
+        log.roll()
+
+    monkeypatch.setattr(LocalLog, "flush", flush_and_roll)
+    log.flush()
+    assert log.recovery_point == 3
+    closed = log.segments.first.max_so_far
+    after = Machine(machine.files.after_crash(Loss.POWER)).logs.log("t", 0)
+    assert after.segments.first.files.time_index.last() == closed
 
 
 def test_delete_records_syncs_before_the_recovery_point_passes(machine: Machine) -> None:

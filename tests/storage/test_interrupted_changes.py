@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.errors import KafkaStorageError
+from octavo.errors import KafkaStorageError, LogDirLockedError
 from octavo.filesystem import LocalFileSystem
+from octavo.format.names import CLEAN_SHUTDOWN, LOCK
 from octavo.storage import append as append_module
 from octavo.storage.index_file import IndexFile
 from octavo.storage.local_log import LocalLog
@@ -205,6 +206,55 @@ def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tm
     again = open_log(World(), tmp_path, clean=False)
     closed = {segment.files.time_index.path: len(segment.files.time_index) for segment in list(again.segments)[:-1]}
     assert closed == {path: before[path] for path in closed}
+
+
+def test_a_close_that_was_interrupted_is_called_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Until it has come to its end nobody else can have the directory: it may still have to be written to."""
+    logs = LogDir(tmp_path, background=False)
+    logs.create_topic("t", 3)
+    for log in logs.logs.values():
+        fill(log, 3)
+    original, calls = PartitionLog.close, list[PartitionLog]()
+
+    def close(self: PartitionLog) -> None:
+        calls.append(self)
+        original(self)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(PartitionLog, "close", close)
+    with pytest.raises(KeyboardInterrupt):
+        logs.close()
+    with pytest.raises(LogDirLockedError):
+        LogDir(tmp_path, background=False)
+    logs.close()
+    assert (tmp_path / CLEAN_SHUTDOWN).exists() and not (tmp_path / LOCK).exists()
+    with LogDir(tmp_path, background=False) as again:
+        assert [offsets_read(log) for log in again.logs.values()] == [[0, 2, 4]] * 3
+
+
+def test_a_close_waits_for_a_topic_that_is_being_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    logs, made, go_on = LogDir(tmp_path, background=False), threading.Event(), threading.Event()
+    original = PartitionLog.set_topic_id
+
+    def slow(self: PartitionLog, topic_id: bytes) -> None:
+        original(self, topic_id)
+        made.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setattr(PartitionLog, "set_topic_id", slow)
+    creating = threading.Thread(target=logs.create_topic, args=("t", 2))
+    creating.start()
+    assert made.wait(60)
+    closing = threading.Thread(target=logs.close)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
+    go_on.set()
+    creating.join()
+    closing.join()
+    with LogDir(tmp_path, background=False) as again:
+        assert again.topics == {"t": [0, 1]}
 
 
 def test_a_rejected_batch_is_not_an_interrupted_change(tmp_path: Path) -> None:
