@@ -80,6 +80,29 @@ def test_damage_in_the_middle_deletes_what_follows(world: World, tmp_path: Path)
     assert not any(name.endswith(".deleted") for name in names(tmp_path))
 
 
+@pytest.mark.parametrize("with_index", [True, False])
+def test_an_offset_that_is_torn_at_the_logs_end_is_not_the_logs_end(
+    world: World, tmp_path: Path, with_index: bool
+) -> None:
+    """No CRC covers it: the batch passes for sound, and with it the log would end at offset 2."""
+    log = open_log(world, tmp_path)
+    fill(log, 9)
+    log.close()
+    active = log.segments.active
+    path, base_offset = active.files.log.path, active.base_offset
+    content = bytearray(path.read_bytes())
+    last = content.rindex((16).to_bytes(8))
+    content[last : last + 8] = base_offset.to_bytes(8)
+    path.write_bytes(content)
+    if not with_index:
+        active.files.offset_index.path.unlink()
+    again = open_log(world, tmp_path, clean=False)
+    assert (again.log_end_offset, offsets_read(again)) == (16, list(range(0, 16, 2)))
+    assert [found.problem for found in again.recovered if found.bytes_cut] == [
+        "the offsets of its last batches go back"
+    ]
+
+
 def test_lost_indexes_are_rebuilt(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 12)

@@ -222,9 +222,24 @@ class _Loader:
         progress = self._request.progress
         with closing(check_ahead(unflushed, self._request.checkers, progress)) as checks:
             for number, (segment, checked) in enumerate(zip(unflushed, checks, strict=True), 1):
-                if self._recover_segment(segment, checked, progress).bytes_cut:
+                recovered = self._recover_segment(segment, checked, progress)
+                if recovered.rising_size < recovered.size and segment is unflushed[-1]:
+                    recovered = self._cut_what_goes_back(segment, recovered)
+                if recovered.bytes_cut:
                     self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
                     return
+
+    def _cut_what_goes_back(self, segment: Segment, recovered: Recovered) -> Recovered:
+        """Cut batches at the log's end whose offsets lie before those of others: the log would end there.
+
+        No CRC covers the offset, so that it may be torn in a batch that is sound else. In the middle of a log such
+        batches stay (`decisions/0013-crashes.md`): what follows them is worth more.
+        """
+        cut = segment.files.log.truncate_to(recovered.rising_size)
+        again = self._recover_segment(segment)
+        reason = "the offsets of its last batches go back"
+        self._recovered[-2:] = [again._replace(bytes_cut=recovered.bytes_cut + cut, problem=reason)]
+        return self._recovered[-1]
 
     def _unrecovered(self) -> LocalLog:
         """Of a folder that is on its way out nothing is checked or kept."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from octavo.format.batch_summary import summarize
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.batch_summary import Summary, summarize
 from octavo.format.sound import sound_part, up_to_marker
 from octavo.format.walker import STOP_TEXTS
 from octavo.kernels.layout import Stop
@@ -31,6 +34,7 @@ class Recovered(NamedTuple):
     size: int  # of what was kept
     bytes_cut: int
     problem: str | None  # what was found where the kept part ends
+    rising_size: int  # up to the end of the last batch that reaches further than all before it
 
 
 class Checked(NamedTuple):
@@ -68,7 +72,7 @@ def recover_segment(
     between leaves the recovery point where it was, so all is done again.
     """
     segment.reset_index()
-    valid, problem = 0, None
+    valid, problem, rising = 0, None, _Rising(segment.base_offset - 1)
     progress = progress if checked is None else no_progress  # the check has told all
     end = None if checked is None else checked.end_position
     for chunk in segment.files.log.chunks(end=end, chunk_bytes=_CHUNK_BYTES, check_crc=checked is None):
@@ -86,6 +90,7 @@ def recover_segment(
                 epochs.assign_batches(table, only_greater=True)
             for aborted in replay.aborted:
                 segment.files.txn_index.append(aborted)
+            rising.add(table, found, valid)
             valid += found.end
             progress(found.end)
         if problem is not None:
@@ -97,7 +102,27 @@ def recover_segment(
     progress(segment.size - valid)
     bytes_cut = segment.files.log.truncate_to(valid)
     segment.close_out()
-    return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None)
+    return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None, rising.size)
+
+
+class _Rising:
+    """How far a segment's offsets go up: no CRC covers them, and what a crash tears may leave one that goes back."""
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self.size = 0
+
+    def add(self, table: NDArray[np.void], found: Summary, position: int) -> None:
+        """Take the batches that lie at a position."""
+        if found.ascending and found.first_last_offset > self._largest:
+            self._largest, self.size = found.last_offset, position + found.end
+            return
+        last_offsets = table["base_offset"] + table["last_offset_delta"]
+        before = np.maximum.accumulate(np.concatenate(([self._largest], last_offsets)))[:-1]
+        higher = np.flatnonzero(last_offsets > before)
+        if len(higher):
+            self._largest = int(last_offsets[higher[-1]])
+            self.size = position + int(table["size"][: higher[-1] + 1].sum(dtype=np.int64))
 
 
 def _explained(problem: str | None, segment: Segment, position: int) -> str | None:
