@@ -36,7 +36,8 @@ class Lines:
             pass
 
     def _take(self, seconds: float) -> bool:
-        ready, _, _ = select.select([self._descriptor], [], [], seconds)
-        more = os.read(self._descriptor, 1 << 16) if ready else b""
+        waiting = select.poll()  # select() takes no descriptor above 1023, and a test run may have that many
+        waiting.register(self._descriptor, select.POLLIN)
+        more = os.read(self._descriptor, 1 << 16) if waiting.poll(seconds * 1000) else b""
         self._data += more
         return bool(more)

@@ -19,7 +19,7 @@ _CLIENTS = "org.apache.kafka.clients"
 
 def test_groups_and_transactions_change_hands(jvm: ModuleType, tmp_path: Path) -> None:  # L5
     broker = Broker(tmp_path, static_voters=True)
-    octavo.LogDir(broker.log_dir).close()
+    octavo.LogDir(broker.log_dir, create=True).close()
     broker.start()
     try:
         _begin_with_kafka(jvm, broker)

@@ -43,7 +43,7 @@ class Story:
 
     def create_topics(self) -> None:
         """Octavo makes the directory, with its meta.properties; the broker makes the topics."""
-        LogDir(self.broker.log_dir).close()
+        LogDir(self.broker.log_dir, create=True).close()
         self.broker.start()
         admin = Admin(self.jvm, self.servers)
         for topic, (configs, _) in TOPICS.items():

@@ -20,6 +20,7 @@ from octavo.filesystem import LocalFileSystem
 from octavo.format.names import TOPIC_STORE, TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
 from octavo.storage.selection import Only
 from octavo.storage.staging.destinations import Destinations, NewTopics
 from tests.storage.worlds import World
@@ -242,3 +243,23 @@ def test_a_task_does_not_stage_for_a_topic_that_is_half_made(tmp_path: Path, fil
     kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4), tmp_path)
     with pytest.raises(UnknownTopicOrPartitionError, match="has here the partitions 0, 1 alone"):
         Destinations(files, [tmp_path], NewTopics(configs={})).of("t")
+
+
+def test_a_topic_whose_deletion_was_interrupted_before_it_began_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever goes on using it, and changes its configs, say, must find it again at the next open."""
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+        with monkeypatch.context() as patched:
+
+            def leave(*_: object) -> None:
+                raise KeyboardInterrupt
+
+            patched.setattr(PartitionLog, "leave", leave)
+            with pytest.raises(KeyboardInterrupt):
+                logs.delete_topic("t")
+        logs.alter_configs("t", {"segment.bytes": 5000})
+    assert pending(tmp_path) is None
+    with opened(tmp_path) as logs:
+        assert (logs.topics, logs.config("t").segment_bytes) == ({"t": [0, 1]}, 5000)

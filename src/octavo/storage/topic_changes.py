@@ -80,13 +80,21 @@ class TopicChanges:
         1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
         removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1 leaves
         the note in some directories or none, one in 2 to 4 in all of them: where there is one, `complete` goes on at 2.
-        What an error keeps from being renamed is shown again, and can be deleted again.
+        What an error keeps from being renamed is shown again, and can be deleted again; if that is all of the topic,
+        the note goes, too: whoever goes on using the topic must not lose it at the next open.
         """
         logs = {name: (self._logs.home(name), self._logs.log(name)) for name in names}
         roots = list(dict.fromkeys(root for root, _ in logs.values()))
         numbers = tuple(name.partition for name in names)
-        self.store(topic, replace(known, pending=Pending(Change.DELETE, numbers, self._directories(roots))))
-        self._rename_out(logs, lambda _, log: self._schedule(log.delete))
+        before = self._configs.stored.get(topic)
+        try:
+            self.store(topic, replace(known, pending=Pending(Change.DELETE, numbers, self._directories(roots))))
+            self._rename_out(logs, lambda _, log: self._schedule(log.delete))
+        except BaseException:
+            if all(self._files.exists(root.path / str(name)) for name, (root, _) in logs.items()):
+                with suppress(OctavoError, OSError):
+                    self.store(topic, before)
+            raise
         self.store(topic, None)
         for root in roots:
             with root.using():

@@ -149,7 +149,7 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
         times.finish(view, log)
         offsets.finish(log, times_are_sound=not times.wrong)
         log.check_last_batch(offsets.wrong, times.wrong)
-        txns.finish(log, None if txn_index in beside.unreadable else producers.expected())
+        txns.finish(view, log, None if txn_index in beside.unreadable else producers.expected())
         epochs.finish()
     end = log.next_offset if view.next_base_offset is None else view.next_base_offset
     if log.next_offset == end:

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo.format.names import FileKind
 from octavo.format.txn_index import ENTRY, VERSION, AbortedTxn
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import Part, SegmentView
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
@@ -86,13 +86,18 @@ class TxnIndexCheck:
             self._check_marker(self._by_last[self._lasts], part)
             self._lasts += 1
 
-    def finish(self, log: LogCheck, expected: list[AbortedTxn] | None) -> None:
-        """Tell what was wrong; `expected` is what a replay of all batches gives, None where some are gone."""
+    def finish(self, view: SegmentView, log: LogCheck, expected: list[AbortedTxn] | None) -> None:
+        """Tell what was wrong; `expected` is what a replay of all batches gives, None where some are gone.
+
+        The entry of the log's last batch may be missing after a crash: the marker is written first.
+        """
         known = {(entry.txn.producer_id, entry.txn.last_offset): entry for entry in self._entries}
         for txn in expected or []:
             entry = known.get((txn.producer_id, txn.last_offset))
             if entry is None:
-                self._findings.add(self._path, None, Problem.MISSING_ENTRY, f"none for {_shown(txn)}")
+                is_torn = view.is_last and not view.clean_shutdown and txn.last_offset + 1 == log.next_offset
+                severity = Severity.INFO if is_torn else Severity.PROBLEM
+                self._findings.add(self._path, None, Problem.MISSING_ENTRY, f"none for {_shown(txn)}", severity)
             elif entry.txn != txn and entry.problem is None:
                 entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} by the log"
         for entry in self._by_last[self._lasts :]:
