@@ -44,9 +44,10 @@ class SegmentView:
     def was_appended_to(self, next_offset: int) -> bool:
         """Whether a crash came after appends to a segment that had been closed before: an earlier stop's last one.
 
-        Its indexes were trimmed then, and an append gets room for entries only when it needs one.
+        Its indexes were trimmed then, and an append gets room for entries only when it needs one. A flush may have come
+        after the appends: the recovery point is at the log's end then, and recovery still looks at this segment.
         """
-        is_beyond = self.recovery_point is not None and next_offset > self.recovery_point
+        is_beyond = self.recovery_point is not None and next_offset >= self.recovery_point
         return self.is_last and not self.clean_shutdown and is_beyond
 
     def path(self, kind: FileKind = FileKind.LOG) -> Location:
