@@ -176,6 +176,7 @@ DAMAGES: dict[Callable[[Random, Path], str], int] = {
 
 
 def damage(draw: Random, root: Path) -> str:
-    """One or two damages."""
+    """One damage or two. Folders are copied first, and links made last: nothing here may wait or write through one."""
     kinds = draw.choices(list(DAMAGES), list(DAMAGES.values()), k=draw.choice((1, 1, 2)))
-    return "; ".join(kind(draw, root) for kind in kinds)
+    in_order = sorted(dict.fromkeys(kinds), key=lambda kind: (kind is not linked_folder, kind is special))
+    return "; ".join(kind(draw, root) for kind in in_order)
