@@ -65,6 +65,8 @@ class Recoder:
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> Iterator[bytes]:
         done = 0
         for columns in self._decoder.decode(data, table):
+            if not columns.rows:  # what was made room for is still to come, or cannot be read
+                continue
             messages = table[done : done + columns.rows]
             done += columns.rows
             edges = _edges(messages)
