@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.format.batch_summary import summarize
+from octavo.format.batch_summary import last_offsets, summarize
 from octavo.format.decoder import Decoder
 from octavo.format.names import FileKind, SegmentFile, TopicPartition
 from octavo.format.sound import are_readable, unreadable
@@ -18,7 +18,6 @@ from octavo.kernels.layout import TRANSACTIONAL
 from octavo.scan.read import Filling
 from octavo.scan.records import ConsumerRecord, records_of
 from octavo.scan.rows import AbortedRanges, delivered, timestamp_types
-from octavo.scan.segment_log import last_offsets
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import Isolation, OffsetMetadata
 

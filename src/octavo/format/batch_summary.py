@@ -32,5 +32,11 @@ class Summary(NamedTuple):
     end: int
 
 
+def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
+    """The last offset of each batch, which after compaction may be that of no record."""
+    last: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
+    return last
+
+
 def summarize(table: NDArray[np.void]) -> Summary:
     return Summary._make(kernels.summarize_batches(table))

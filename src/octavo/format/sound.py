@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.format.batch_summary import Summary, summarize
+from octavo.format.batch_summary import Summary, last_offsets, summarize
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.walker import STOP_TEXTS, Chunk
 from octavo.kernels.layout import Flaw
@@ -106,10 +106,10 @@ def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_
     A batch may begin before the segment as long as it does not end there: compaction and splits leave such ones. One
     too far behind may be right, in a segment that is to be split, as long as offsets only go up.
     """
-    last_offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
-    found: NDArray[np.bool_] = last_offsets < base_offset
-    far = last_offsets - base_offset > INT32_MAX
+    last = last_offsets(table)
+    found: NDArray[np.bool_] = last < base_offset
+    far = last - base_offset > INT32_MAX
     if far.any():
-        lowest_from = np.minimum.accumulate(last_offsets[::-1])[::-1]
-        found |= far & (lowest_from < last_offsets)
+        lowest_from = np.minimum.accumulate(last[::-1])[::-1]
+        found |= far & (lowest_from < last)
     return found

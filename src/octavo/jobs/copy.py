@@ -13,6 +13,7 @@ import numpy as np
 
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
+from octavo.format.batch_summary import last_offsets
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import begin
 from octavo.jobs.runner import Progress
@@ -23,7 +24,6 @@ from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot, take_snapshot
 from octavo.scan.plan import plan_partition
 from octavo.scan.read import sound_batches
-from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source, SourceChunk
 from octavo.storage.append_run import run_length
 from octavo.storage.log_dir import LogDir

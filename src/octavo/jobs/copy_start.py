@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import OctavoError
+from octavo.format.batch_summary import last_offsets
 from octavo.format.walker import walk
 from octavo.scan.bounds import OffsetRange
 from octavo.scan.findings import Findings
 from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.plan import plan_partition
 from octavo.scan.read import sound_batches
-from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.read import Isolation

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
+from octavo.format.batch_summary import last_offsets
 from octavo.format.decoder import Decoder
 from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_TIMESTAMP, Column
 from octavo.scan.findings import Findings
 from octavo.scan.notes import Note
 from octavo.scan.read import sound_batches
 from octavo.scan.rows import AbortedRanges, delivered
-from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import SourceChunk
 
 _NONE_ABORTED = AbortedRanges(())

@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from octavo.errors import CorruptionError
+from octavo.format.batch_summary import last_offsets
 from octavo.format.decoder import Decoder
 from octavo.format.names import FileKind
 from octavo.format.offset_index import OffsetPosition
@@ -26,7 +27,7 @@ from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.passed import Passed, not_read
 from octavo.scan.salvage import walk_past
-from octavo.scan.segment_log import follow, last_offsets
+from octavo.scan.segment_log import follow
 from octavo.scan.tail import largest_in_log
 
 NOT_FOUND = -1

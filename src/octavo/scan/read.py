@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
+from octavo.format.batch_summary import last_offsets
 from octavo.format.compression import unpack_limit
 from octavo.format.decoder import Decoder
 from octavo.format.record import TimestampType
@@ -19,7 +20,6 @@ from octavo.scan.aborted import AbortedOf
 from octavo.scan.findings import Findings
 from octavo.scan.plan import ReadTask
 from octavo.scan.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
-from octavo.scan.segment_log import last_offsets
 from octavo.scan.source import Source, SourceChunk
 
 # Column names of a scan to what the kernel builds for them; the others are the same in a whole batch.

@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batch_summary import Summary
+from octavo.format.batch_summary import Summary, last_offsets
 from octavo.format.record import TimestampType
 from octavo.format.txn_index import AbortedTxn
 from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
-from octavo.scan.segment_log import last_offsets
 
 
 class AbortedRanges:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from octavo.format.batch_summary import Summary, summarize
+from octavo.format.batch_summary import Summary, last_offsets, summarize
 from octavo.format.sound import BROKEN, broken
 from octavo.format.walker import Chunk
 from octavo.kernels.layout import Stop
 from octavo.scan.location import ReadableFile
 from octavo.scan.resync import next_sound_position
-from octavo.scan.segment_log import last_offsets, walk_file
+from octavo.scan.segment_log import walk_file
 
 
 class Gap(NamedTuple):

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from octavo.errors import CorruptionError
 from octavo.format.decoder import Decoder
 from octavo.format.sound import broken
@@ -86,12 +83,6 @@ def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
         except CorruptionError:
             return None
     return FoundBatch(size, first_offset, last_offset)
-
-
-def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
-    """The last offset of each batch, which after compaction may be that of no record."""
-    last: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
-    return last
 
 
 def follow(location: Location) -> ReadableFile:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.errors import CorruptRecordError, ScanError
-from octavo.format.batch_summary import Summary
+from octavo.format.batch_summary import Summary, last_offsets
 from octavo.format.names import PartitionFolder
 from octavo.format.sound import BROKEN, broken
 from octavo.format.walker import STOP_TEXTS, Chunk
@@ -22,7 +22,7 @@ from octavo.scan.resync import next_sound_position
 from octavo.scan.root import Root
 from octavo.scan.salvage import walk_into
 from octavo.scan.second_look import Chase
-from octavo.scan.segment_log import batch_at, follow, last_offsets
+from octavo.scan.segment_log import batch_at, follow
 
 
 class SourceChunk(NamedTuple):

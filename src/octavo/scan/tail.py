@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batch_summary import last_offsets
 from octavo.format.sound import broken
 from octavo.format.time_index import TimestampOffset
 from octavo.format.walker import STOP_TEXTS
@@ -16,7 +17,7 @@ from octavo.scan.index_files import are_untrimmed, last_sound_entry
 from octavo.scan.location import ReadableFile
 from octavo.scan.salvage import walk_past
 from octavo.scan.second_look import LOOKS, Patience
-from octavo.scan.segment_log import follow, last_offsets
+from octavo.scan.segment_log import follow
 from octavo.scan.zeros import are_zeros
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from octavo.errors import CorruptionError
+from octavo.format.batch_summary import last_offsets
 from octavo.format.decoder import Decoder
 from octavo.format.sound import unreadable
 from octavo.format.walker import Chunk
@@ -14,7 +15,7 @@ from octavo.scan.notes import Note
 from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.passed import Passed, not_read
 from octavo.scan.salvage import walk_past
-from octavo.scan.segment_log import follow, last_offsets
+from octavo.scan.segment_log import follow
 
 
 def first_offset_from(snapshot: PartitionSnapshot, timestamp: int, notes: list[Note]) -> int | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format import producer_snapshot, txn_index
+from octavo.format.batch_summary import last_offsets
 from octavo.format.names import FileKind
 from octavo.format.txn_index import AbortedTxn, TxnIndex
 from octavo.format.walker import Chunk
@@ -21,7 +22,7 @@ from octavo.scan.partition import PartitionSnapshot
 from octavo.scan.passed import Passed
 from octavo.scan.replay import Replay, transactional
 from octavo.scan.salvage import walk_past
-from octavo.scan.segment_log import follow, last_offsets
+from octavo.scan.segment_log import follow
 from octavo.scan.small_files import read_small
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from octavo import kernels
 from octavo.filesystem import FileSystem
 from octavo.format import offset_index, time_index
+from octavo.format.batch_summary import last_offsets
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.marker_table import decode_markers
 from octavo.format.sound import sound_part, up_to_marker
@@ -94,7 +95,7 @@ def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | 
         _, rows, damage = decode_markers(chunk.data, table)
         if damage is not None:
             table, problem = up_to_marker(table, rows, damage)
-    far = np.flatnonzero(table["base_offset"] + table["last_offset_delta"] - base_offset > INT32_MAX)
+    far = np.flatnonzero(last_offsets(table) - base_offset > INT32_MAX)
     if len(far):
         offset = int(table[far[0]]["base_offset"])
         return table[: far[0]], f"offset {offset} is too far from the segment's first: recovery splits such a segment"

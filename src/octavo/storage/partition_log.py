@@ -155,22 +155,21 @@ class PartitionLog:
         min_one_batch: bool = True,
     ) -> Fetched:
         """Batches from the one that holds the offset on, as a range of a file; OffsetOutOfRangeError beyond the log."""
-        committed = isolation is Isolation.READ_COMMITTED
         request = Request(start_offset, max_bytes, min_one_batch)
-        return self._reading(
-            lambda: read.read(self.segments, self.state.limits(isolation), request, with_aborted=committed)
-        )
+        return self._reading(lambda: self._read(request, isolation))
 
     def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:
         """`read`, with the bytes."""
 
         def read_once() -> tuple[Fetched, bytes]:
-            request = Request(start_offset, max_bytes)
-            with_aborted = isolation is Isolation.READ_COMMITTED
-            found = read.read(self.segments, self.state.limits(isolation), request, with_aborted=with_aborted)
+            found = self._read(Request(start_offset, max_bytes), isolation)
             return found, found.read()
 
         return self._reading(read_once)
+
+    def _read(self, request: Request, isolation: Isolation) -> Fetched:
+        committed = isolation is Isolation.READ_COMMITTED
+        return read.read(self.segments, self.state.limits(isolation), request, with_aborted=committed)
 
     def aborted_transactions(self, start_offset: int, upper_bound_offset: int) -> Sequence[AbortedTxn]:
         """The aborted transactions that overlap the offsets from the start up to, not including, the upper bound."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batch_summary import Summary, summarize
+from octavo.format.batch_summary import Summary, last_offsets, summarize
 from octavo.format.sound import sound_part, up_to_marker
 from octavo.format.walker import STOP_TEXTS
 from octavo.kernels.layout import Stop
@@ -79,7 +79,7 @@ def recover_segment(
         table, found, problem = sound_part(chunk, segment.base_offset)
         if len(table):
             if not found.ascending:
-                segment.check_offset(int((table["base_offset"] + table["last_offset_delta"]).max()))
+                segment.check_offset(int(last_offsets(table).max()))
             segment.check_offset(found.last_offset)
             replay = producers.replay(chunk.data, table, found)
             if replay.damage is not None:
@@ -117,11 +117,11 @@ class _Rising:
         if found.ascending and found.first_last_offset > self._largest:
             self._largest, self.size = found.last_offset, position + found.end
             return
-        last_offsets = table["base_offset"] + table["last_offset_delta"]
-        before = np.maximum.accumulate(np.concatenate(([self._largest], last_offsets)))[:-1]
-        higher = np.flatnonzero(last_offsets > before)
+        last = last_offsets(table)
+        before = np.maximum.accumulate(np.concatenate(([self._largest], last)))[:-1]
+        higher = np.flatnonzero(last > before)
         if len(higher):
-            self._largest = int(last_offsets[higher[-1]])
+            self._largest = int(last[higher[-1]])
             self.size = position + int(table["size"][: higher[-1] + 1].sum(dtype=np.int64))
 
 

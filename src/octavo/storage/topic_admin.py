@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from octavo.config import BrokerConfig, Given, LogConfig
@@ -17,6 +17,7 @@ from octavo.format.names import TopicPartition, collide, topic_problem
 from octavo.storage.environment import Environment
 from octavo.storage.identity import random_uuid
 from octavo.storage.open_logs import OpenLogs
+from octavo.storage.partition_log import PartitionLog
 from octavo.storage.partition_opener import PartitionOpener
 from octavo.storage.topic_changes import TopicChanges
 from octavo.storage.topic_configs import TopicConfigs
@@ -105,10 +106,7 @@ class TopicAdmin:
         with self._logs.usable():
             known = [self._logs.log(name) for name in self._logs.partitions(topic)]
             configs = self._configs.altered(topic, changes)
-            stored = self._configs.stored.get(topic)
-            topic_id = next((log.topic_id for log in known if log.topic_id), None)
-            topic_id = topic_id or (stored.topic_id if stored else random_uuid())
-            self._changes.store(topic, replace(stored or StoredTopic(topic_id), topic_id=topic_id, configs=configs))
+            self._changes.store(topic, replace(self._stored(topic, known), configs=configs))
             config = self._configs.of(topic)
             for log in known:
                 log.configure(config)
@@ -121,10 +119,14 @@ class TopicAdmin:
         """
         with self._logs.usable():
             names = self._logs.partitions(topic)
-            stored = self._configs.stored.get(topic)
-            topic_id = next((log.topic_id for log in map(self._logs.log, names) if log.topic_id), None)
-            topic_id = topic_id or (stored.topic_id if stored else random_uuid())
-            self._changes.remove(topic, names, replace(stored or StoredTopic(topic_id), topic_id=topic_id))
+            self._changes.remove(topic, names, self._stored(topic, map(self._logs.log, names)))
+
+    def _stored(self, topic: str, logs: Iterable[PartitionLog]) -> StoredTopic:
+        """What is stored for a topic, with the id that its logs have; for one that a broker made, what would be."""
+        stored = self._configs.stored.get(topic)
+        topic_id = next((log.topic_id for log in logs if log.topic_id), None)
+        topic_id = topic_id or (stored.topic_id if stored else random_uuid())
+        return replace(stored or StoredTopic(topic_id), topic_id=topic_id)
 
     def complete_pending(self) -> None:
         """End the changes of topics that a crash interrupted, before anybody uses them."""

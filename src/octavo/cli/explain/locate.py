@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.cli.explain.open_log import OpenLog
+from octavo.format.batch_summary import last_offsets
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
-from octavo.scan.segment_log import last_offsets
 
 
 class Place(NamedTuple):

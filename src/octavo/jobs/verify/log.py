@@ -7,13 +7,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from octavo.format.batch_summary import last_offsets
 from octavo.format.walker import Chunk
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import Part, SegmentView, Spans
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
 from octavo.scan.location import ReadableFile
 from octavo.scan.resync import next_sound_position
-from octavo.scan.segment_log import last_offsets, walk_file
+from octavo.scan.segment_log import walk_file
 from octavo.scan.zeros import are_zeros
 
 _INT32_MAX = 2**31 - 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.filesystem import FileSystem
+from octavo.format.batch_summary import last_offsets
 from octavo.format.decoder import TARGET_BYTES, Decoder
 from octavo.format.problems import problem_of
 from octavo.format.walker import Chunk
@@ -22,7 +23,6 @@ from octavo.storage.cleaner.offset_map import MapLimits, OffsetMap
 from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, view_chunks
 from octavo.storage.cleaner.transactions import CleanedTransactions
 from octavo.storage.cleaner.unpack import Unpacker
-from octavo.storage.cleaner.verdicts import last_offsets
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batch_summary import last_offsets
 from octavo.kernels.layout import CONTROL, DELETE_HORIZON, NO_PRODUCER_ID
 from octavo.kernels.offset_table import BatchVerdict
 from octavo.kernels.producers import NONE
@@ -76,9 +77,3 @@ class BatchJudge:
                 is_due = batch["attributes"] & DELETE_HORIZON and batch["base_timestamp"] <= self.now_ms
                 found[row] |= BatchVerdict.MARKER_OF_NOTHING | (BatchVerdict.DISCARD_RECORDS if is_due else 0)
         return found
-
-
-def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
-    """The last offset of each batch."""
-    offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
-    return offsets
