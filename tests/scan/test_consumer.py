@@ -111,7 +111,7 @@ def test_seeks(logs: octavo.LogDir) -> None:
     assert seen == [0, 1, 2, 8, 9]
     with pytest.raises(IllegalStateError, match="offset -1, expected 0 or more"):
         reading.seek(ORDERS, -1)
-    with pytest.raises(UnknownTopicOrPartitionError, match="partition orders-7 is none of the scan's"):
+    with pytest.raises(UnknownTopicOrPartitionError, match="partition orders-7 is not in the scan"):
         reading.seek(("orders", 7), 0)
 
 

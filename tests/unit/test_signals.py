@@ -19,7 +19,7 @@ def test_a_wait_ends_when_it_is_so() -> None:
 
     with ThreadPoolExecutor(4) as threads:
         waits = [threads.submit(signal.wait, is_so, 10) for _ in range(4)]
-        for _ in range(8):  # each thread asks before it has its latch, and once more behind that
+        for _ in range(8):  # each thread asks before it has its latch, and once more after that
             assert waiting.acquire(timeout=10)
         signal.notify()  # it is not so yet: they go on waiting
         done.append(1)

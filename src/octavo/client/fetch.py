@@ -41,10 +41,10 @@ class Chunk(NamedTuple):
 def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchForm) -> Chunk | None:
     """What a partition has from the position on, None if nothing yet; OffsetOutOfRangeError beyond its log."""
     fetched, data = log.fetch(position, form.max_bytes, form.isolation)
-    table = _sound(name, walk(data, check_crc=form.check_crcs).table, log.log_end_offset)
+    table, largest_offset = _sound(name, walk(data, check_crc=form.check_crcs).table, log.log_end_offset)
     if not len(table):
         return None
-    next_position = int(last_offsets(table).max()) + 1  # not of the last: in a damaged log offsets may go back
+    next_position = largest_offset + 1
     aborted = AbortedRanges(())
     if form.isolation is Isolation.READ_COMMITTED and fetched.aborted:
         aborted = AbortedRanges(log.aborted_transactions(position, next_position))
@@ -64,18 +64,21 @@ def fetch_all(
         position = chunk.next_position
 
 
-def _sound(name: TopicPartition, table: NDArray[np.void], end_offset: int) -> NDArray[np.void]:
-    """The batches before the first that is damaged; where that is the first, it is an error.
+def _sound(name: TopicPartition, table: NDArray[np.void], end_offset: int) -> tuple[NDArray[np.void], int]:
+    """The batches before the first that is damaged, and their largest offset; where that is the first, it is an error.
 
-    No CRC covers the base offset: a batch that claims offsets beyond the log's end would lead the reader there.
+    No CRC covers the base offset: a batch that claims offsets beyond the log's end would lead the reader there. And in
+    a damaged log offsets may go back, so that the last one need not be the largest.
     """
-    if not len(table) or (are_readable(summarize(table)) and last_offsets(table).max() < end_offset):
-        return table
-    damaged = np.flatnonzero(unreadable(table) | (last_offsets(table) >= end_offset))
+    found = summarize(table)
+    if not len(table) or (found.ascending and are_readable(found) and found.last_offset < end_offset):
+        return table, found.last_offset
+    last = last_offsets(table)
+    damaged = np.flatnonzero(unreadable(table) | (last >= end_offset))
     if not len(damaged):
-        return table
+        return table, int(last.max())
     if damaged[0] > 0:
-        return table[: damaged[0]]
+        return table[: damaged[0]], int(last[: damaged[0]].max())
     base_offset = int(table[0]["base_offset"])
     raise CorruptRecordError(f"{name}: the batch at offset {base_offset} is damaged; seek past it to go on")
 

@@ -200,7 +200,7 @@ class ScanConsumer:
             raise IllegalStateError("the consumer is closed")
         name = TopicPartition(*partition)
         if name not in self._partitions:
-            raise UnknownTopicOrPartitionError(f"partition {name} is none of the scan's")
+            raise UnknownTopicOrPartitionError(f"partition {name} is not in the scan")
         return self._partitions[name]
 
     def _chosen(self, partitions: tuple[Partition, ...]) -> list[Followed]:
