@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import shutil
@@ -27,6 +28,7 @@ from tests.client.stores import Store
 from tests.storage.worlds import World
 
 T1 = TopicPartition("t", 1)
+STATES = "__transaction_state-*/*.log"
 
 
 class Disk:
@@ -248,7 +250,7 @@ def test_after_a_power_loss_that_took_the_end_of_the_state(
     lived: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever end of `__transaction_state` is left: all clients work, also those of the id, and nothing hangs."""
-    state = next(path for path in lived.glob("__transaction_state-*/*.log") if path.stat().st_size)
+    state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     table = walk(state.read_bytes()).table
     ends = (table["position"] + table["size"]).tolist()
     assert len(ends) == 1 + 3 * 3 + 1
@@ -270,9 +272,34 @@ def test_after_a_power_loss_that_took_the_end_of_the_state(
     assert "t-0 has moved on since, its old transaction is over there" in caplog.text
 
 
+def test_a_power_loss_never_commits_what_was_aborted(tmp_path: Path) -> None:
+    """Whatever end of the partition and of `__transaction_state` is left."""
+    store = Store(tmp_path / "lived")
+    store.logs.create_topic("t", 1)
+    producer = store.logs.producer(transactional_id="x")
+    for value in (b"aborted", b"committed", b"aborted too", b"committed too"):
+        producer.begin_transaction()
+        producer.send("t", value)
+        producer.flush()
+        producer.abort_transaction() if b"aborted" in value else producer.commit_transaction()
+    store.logs.close()
+    files = [next(path for path in store.folder.glob(name) if path.stat().st_size) for name in (STATES, "t-0/*.log")]
+    for ends in itertools.product(*(walk(path.read_bytes()).table["position"].tolist() for path in files)):
+        folder = tmp_path / f"cut-{ends}"
+        shutil.copytree(store.folder, folder)
+        for path, end in zip(files, ends, strict=True):
+            os.truncate(folder / path.relative_to(store.folder), end)
+        for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
+            (folder / name).unlink()
+        with octavo.LogDir(folder, environment=World().environment) as logs:
+            logs.producer(transactional_id="x").close()
+            found = [record.value for record in logs.consumer("t", isolation_level="read_committed")]
+            assert set(found) <= {b"committed", b"committed too"}, ends
+
+
 def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
     """Also if nobody uses the id again: its timeout counts."""
-    state = next(path for path in lived.glob("__transaction_state-*/*.log") if path.stat().st_size)
+    state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     os.truncate(state, int(walk(state.read_bytes()).table[1]["position"]))
     world = World()
     with octavo.LogDir(lived, environment=world.environment) as logs:

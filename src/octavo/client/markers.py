@@ -31,15 +31,17 @@ class Markers:
         self._clock = logs.environment.clock
 
     def write(self, prepared: TransactionMetadata, name: TopicPartition, coordinator_epoch: int) -> None:
-        """End a decided transaction in a partition. One that has moved on to a later epoch is passed over.
+        """End a decided transaction in a partition, after a power loss too, which takes the ends of logs unevenly.
 
-        Such a partition is seen after a power loss that took the end of `__transaction_state` but not the partition's:
-        as for Kafka's coordinator, the transaction is over there.
+        Where it took more of `__transaction_state`, the partition has moved on to a later epoch: as for Kafka's
+        coordinator, the transaction is over there. Where it took more of the partition, that may be left with records
+        of an earlier transaction without their marker: a COMMIT would make them seen, whatever became of them.
         """
         log = self._log(name)
         if log is None:
             return
-        kind = ControlType.COMMIT if prepared.status is TransactionStatus.PREPARE_COMMIT else ControlType.ABORT
+        is_commit = prepared.status is TransactionStatus.PREPARE_COMMIT and not _is_behind(log, prepared)
+        kind = ControlType.COMMIT if is_commit else ControlType.ABORT
         batch = build_marker_batch(
             EndTransactionMarker(kind, coordinator_epoch),
             offset=0,
@@ -83,3 +85,12 @@ class Markers:
             if offline := [str(path) for path in self._logs.offline]:
                 raise KafkaStorageError(f"{name} may be in {', '.join(offline)}, which is offline")
         return log
+
+
+def _is_behind(log: PartitionLog, prepared: TransactionMetadata) -> bool:
+    """Whether the open records of the producer are of a transaction before this one, whose own are lost."""
+    with log.state.lock:
+        entry = log.state.producers.state.producers.get(prepared.producer_id)
+    if entry is None or entry.current_txn_first_offset is None:
+        return False
+    return entry.epoch < prepared.epoch - 1  # batches have the epoch of their markers, or in version 2 the one before
