@@ -21,19 +21,19 @@ import numpy as np
 
 from benchmarks.data import EPOCH_MS, FOLDER, ROWS_AT_ONCE, encode
 from octavo import kernels
-from octavo.clock import ManualClock
 from octavo.config import LogConfig
-from octavo.format.walker import walk_chunks
+from octavo.format.batches.walker import walk_chunks
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.offset_table import KeyHash, OffsetTable
-from octavo.scheduler import ManualScheduler
 from octavo.storage.cleaner.clean import clean
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import CleanPlan, plan_cleaning, range_of
 from octavo.storage.cleaner.tasks import map_keys
 from octavo.storage.environment import Environment
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import ManualScheduler
 
 Prepared = TypeVar("Prepared")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from octavo import kernels
-from octavo.format.batch import frame_batch
+from octavo.format.batches.batch import frame_batch
+from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import CODECS, Codec, compress
-from octavo.format.header import BatchHeader
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import BATCH, Code
 

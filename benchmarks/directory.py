@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from benchmarks.data import FOLDER, DataSet
-from octavo.filesystem import LocalFileSystem
 from octavo.format.names import FileKind, SegmentFile
-from octavo.storage.build_index import IndexLimits, build_indexes
+from octavo.storage.segment.build_index import IndexLimits, build_indexes
+from octavo.system.filesystem import LocalFileSystem
 
 # Kafka's defaults.
 _LIMITS = IndexLimits(4096, 10 << 20)

@@ -20,12 +20,12 @@ from benchmarks.data import D1, D4, FOLDER, DataSet
 from benchmarks.measure import Contender
 from benchmarks.reading import Versus, nothing
 from octavo.config import LogConfig
-from octavo.format.checkpoint import encode_offsets
 from octavo.format.names import CLEAN_SHUTDOWN, RECOVERY_POINT_CHECKPOINT, FileKind, SegmentFile, TopicPartition
-from octavo.scheduler import EndScheduler
+from octavo.format.small_files.checkpoint import encode_offsets
 from octavo.storage.environment import Environment
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
+from octavo.system.scheduler import EndScheduler
 
 GATES = {D1: 2.5, D4: 15.0}
 # The broker's, a thread, on an idle machine: 0.8 to 1.2 GB/s, 0.6 M batches/s.

@@ -50,7 +50,7 @@ class Transport(DataSource):
         return "transport"
 
     def schema(self) -> StructType:
-        from octavo.spark.source_options import SourceOptions
+        from octavo.spark.query.source_options import SourceOptions
 
         return SourceOptions.of(self.options).schema()
 
@@ -82,7 +82,7 @@ class TransportReader(DataSourceReader):
             rows -= batch.num_rows
 
     def _source(self) -> Any:
-        from octavo.spark.batch_reader import batch_reader
+        from octavo.spark.source.batch_reader import batch_reader
 
         return batch_reader(self._options, self._schema)
 

@@ -149,8 +149,8 @@ def _line(figure: dict[str, Any]) -> str:
 
 def plan_many(folder: Path, partitions: int) -> None:
     """How long it takes to plan a query over a directory of many partitions, and the memory that it takes."""
-    from octavo.spark.batch_reader import batch_reader
-    from octavo.spark.source_options import SourceOptions
+    from octavo.spark.query.source_options import SourceOptions
+    from octavo.spark.source.batch_reader import batch_reader
 
     content = batch(0, 3)
     for number in range(partitions):

@@ -24,8 +24,8 @@ from benchmarks.data import D1, EPOCH_MS, FOLDER
 from benchmarks.measure import Contender
 from benchmarks.reading import Versus, nothing, run
 from benchmarks.recovery import recovery_jobs
+from octavo.format.batches.walker import walk
 from octavo.format.names import FileKind, SegmentFile
-from octavo.format.walker import walk
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 

@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from octavo.format.batch import build_batch, read_header
-from octavo.format.message_set import encode_message
+from octavo.format.batches.batch import build_batch, read_header
+from octavo.format.legacy.message_set import encode_message
 from octavo.format.names import FileKind, SegmentFile
 from octavo.format.record import Record
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ScanError,
         UnsupportedCompressionTypeError,
     )
-    from octavo.scan.api import scan
+    from octavo.scanner.api import scan
 
 __version__ = "0.1.0"
 
@@ -62,14 +62,13 @@ _HOMES = {
     "OctavoError": "octavo.errors",
     "ScanError": "octavo.errors",
     "UnsupportedCompressionTypeError": "octavo.errors",
+    "scan": "octavo.scanner.api",
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'octavo' has no attribute {name!r}")
-    if name == "scan":  # a package that can be called as the function is
-        return import_module("octavo.scan")
     value: object = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -256,3 +256,7 @@ class UnexpectedAppendOffsetError(AppendRejected, kafka_name="UnexpectedAppendOf
 
 class UnforeseenBatchError(AppendRejected):
     """A batch on which Kafka's own code fails, so that its clients get the server's unknown error."""
+
+
+class CleaningAborted(OctavoError):
+    """A cleaning run was ended from outside, or its log has changed meanwhile: nothing of the run was taken over."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from octavo.client.producer import Producer
+from octavo.client.producer.producer import Producer
 from tests.attack.scene import PATIENCE_SECONDS, Scene
 
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from octavo.errors import OctavoError
-from octavo.filesystem import File, LocalFile, LocalFileSystem, LocalMapping, Mapping
+from octavo.system.filesystem import File, LocalFile, LocalFileSystem, LocalMapping, Mapping
 from tests.attack.after_loss import after_kill
 from tests.attack.life import Life
 from tests.attack.tally import Tally

@@ -8,9 +8,9 @@ from random import Random
 import zstandard
 
 import octavo
-from octavo.format.batch import frame_batch
+from octavo.format.batches.batch import frame_batch
+from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
-from octavo.format.header import BatchHeader
 from tests.attack.works import CODECS
 
 TOPIC, PARTITION = "t", "t-0"

@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 
 from octavo.client.log_dir import LogDir
-from octavo.clock import ManualClock
-from octavo.filesystem import FileSystem
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
+from octavo.system.clock import ManualClock
+from octavo.system.filesystem import FileSystem
+from octavo.system.scheduler import ManualScheduler
 from tests.attack.journal import Memory
 from tests.attack.scene import Scene
 from tests.attack.works import all_works

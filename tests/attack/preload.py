@@ -2,10 +2,10 @@
 
 # ruff: noqa: F401
 import octavo.cli.cat.command
-import octavo.client.arrow
 import octavo.client.log_dir
+import octavo.client.producer.arrow
 import octavo.jobs.verify.job
-import octavo.scan.api
-import octavo.scan.arrow
+import octavo.scanner.api
+import octavo.scanner.reading.arrow
 import tests.attack.after_loss
 import tests.attack.worker

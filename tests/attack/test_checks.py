@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from octavo.clock import SystemClock
-from octavo.filesystem import LocalFileSystem
+from octavo.system.clock import SystemClock
+from octavo.system.filesystem import LocalFileSystem
 from tests.attack.after_loss import after_kill, after_power_loss
 from tests.attack.full_disk import SmallDisk
 from tests.attack.interrupts import after, at_line

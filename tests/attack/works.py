@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from octavo.client.consumer import Consumer
-from octavo.client.producer import Producer
+from octavo.client.consumer.consumer import Consumer
+from octavo.client.producer.producer import Producer
 from tests.attack.admin_works import Administer, Flush, Trim
 from tests.attack.scene import PATIENCE_SECONDS, Scene, Work
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from octavo.scan.api import scan
-from octavo.scan.records import ConsumerRecord
+from octavo.scanner.api import scan
+from octavo.scanner.reading.records import ConsumerRecord
 from tests.cli.runs import Run
 
 HOLDER = """

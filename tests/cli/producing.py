@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import octavo as library
-from octavo.scan.api import IsolationLevel
-from octavo.scan.records import ConsumerRecord
+from octavo.scanner.api import IsolationLevel
+from octavo.scanner.reading.records import ConsumerRecord
 from tests.cli.runs import Run, octavo
 
 

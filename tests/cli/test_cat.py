@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
 from tests.cli.runs import Run, octavo
 from tests.golden import archives

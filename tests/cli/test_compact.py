@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from octavo.format.walker import walk
-from octavo.storage.lock import DirectoryLock
+from octavo.format.batches.walker import walk
+from octavo.storage.directory.lock import DirectoryLock
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
 

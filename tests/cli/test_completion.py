@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from octavo.cli.commands import COMMANDS
+from octavo.cli.command_table import COMMANDS
 from octavo.cli.dump_log.options import FLAGS
 from octavo.config import SYNONYMS
 from tests.dependencies import HEAVY
@@ -95,6 +95,6 @@ def test_completing_a_command_imports_none() -> None:
         "print(sorted(heavy), sorted(name for name in sys.modules if name.startswith('octavo.')), file=sys.stderr)"
     )
     assert ask("bash_complete", "octavo ", code).stderr.strip() == (
-        "[] ['octavo.cli', 'octavo.cli.app', 'octavo.cli.commands', 'octavo.cli.group', 'octavo.cli.options', "
+        "[] ['octavo.cli', 'octavo.cli.app', 'octavo.cli.command_table', 'octavo.cli.group', 'octavo.cli.options', "
         "'octavo.cli.plain', 'octavo.errors']"
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from octavo.format import checkpoint, leader_epochs, producer_snapshot
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET_CHECKPOINT, FileKind, TopicPartition
+from octavo.format.small_files import checkpoint, leader_epochs, producer_snapshot
 from octavo.storage.log_dir import LogDir
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.compression import Codec
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
-from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
 from octavo.kernels import crc32c, layout
 from tests.cli.runs import Run, octavo
@@ -204,7 +204,7 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
 
 def test_a_file_larger_than_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from octavo.cli.dump_log import log
-    from octavo.format.chunk_walk import walk_rows
+    from octavo.format.batches.chunk_walk import walk_rows
 
     batches = b"".join(
         build_batch([record._replace(offset=3 * n + record.offset) for record in RECORDS]) for n in range(50)

@@ -10,13 +10,14 @@ from typing import Any
 import fsspec
 import pytest
 
-from octavo.format import offset_index, producer_snapshot, txn_index
 from octavo.format.anatomy.text_files import TEXT_FILES
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.compression import Codec
-from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.indexes import offset_index, txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
 from tests.cli.runs import Run, octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden import archives

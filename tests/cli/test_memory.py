@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Record
 from tests.scan.segments import write_segment
 

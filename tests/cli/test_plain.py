@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from octavo.cli.plain import plain, plain_csv, plain_json
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
 from tests.cli.runs import Run, octavo
 from tests.scan.segments import write_segment

@@ -14,7 +14,7 @@ import pytest
 
 import octavo as library
 from octavo.format.record import Header
-from octavo.storage.append import AppendResult
+from octavo.storage.append.append import AppendResult
 from octavo.storage.partition_log import PartitionLog
 from tests.cli.owners import locked, rows, state
 from tests.cli.producing import produce, records

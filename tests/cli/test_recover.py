@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from octavo.clock import SystemClock
-from octavo.format import checkpoint, clean_shutdown, leader_epochs
-from octavo.format.leader_epochs import EpochEntry
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSET_CHECKPOINT,
@@ -23,6 +20,9 @@ from octavo.format.names import (
     StagedFile,
     TopicPartition,
 )
+from octavo.format.small_files import checkpoint, clean_shutdown, leader_epochs
+from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.system.clock import SystemClock
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format import checkpoint, leader_epochs
 from octavo.format.names import (
     LEADER_EPOCH_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -16,6 +15,7 @@ from octavo.format.names import (
     REPLICATION_OFFSET_CHECKPOINT,
     TopicPartition,
 )
+from octavo.format.small_files import checkpoint, leader_epochs
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import Run, octavo
 from tests.golden.archives import unpack

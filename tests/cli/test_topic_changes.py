@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format import checkpoint, kafka_uuid, partition_metadata
+from octavo.format import kafka_uuid
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSET_CHECKPOINT,
@@ -17,6 +17,7 @@ from octavo.format.names import (
     RECOVERY_POINT_CHECKPOINT,
     TopicPartition,
 )
+from octavo.format.small_files import checkpoint, partition_metadata
 from octavo.storage.log_dir import LogDir
 from tests.cli.owners import locked, rows, state
 from tests.cli.runs import octavo

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.scan.location import Entry, LocalFileSystem
+from octavo.scanner.places.location import Entry, LocalFileSystem
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import LONG_AGO, flipped

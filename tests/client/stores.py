@@ -6,8 +6,8 @@ from pathlib import Path
 
 import octavo
 from octavo.client.log_dir import LogDir
-from octavo.scan.records import ConsumerRecord
-from octavo.storage.read import Isolation
+from octavo.scanner.reading.records import ConsumerRecord
+from octavo.storage.log.read import Isolation
 from tests.storage.worlds import World
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import octavo
-from octavo.client.consumer import Consumer
-from octavo.client.coordinator import TransactionCoordinator
-from octavo.scan.records import ConsumerRecord
+from octavo.client.consumer.consumer import Consumer
+from octavo.coordinator.transactions.coordinator import TransactionCoordinator
+from octavo.scanner.reading.records import ConsumerRecord
 
 PRODUCERS, READERS, RECORDS, PARTITIONS = 8, 3, 1500, 4
 

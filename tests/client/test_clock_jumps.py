@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.clock import SystemClock
 from octavo.errors import KafkaStorageError
 from octavo.storage.cleaner.throttle import Throttle
 from octavo.storage.partition_log import PartitionLog
+from octavo.system.clock import SystemClock
 from tests.client.stores import Store
 
 HOUR_MS = 3_600_000

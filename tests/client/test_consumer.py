@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from octavo.client.offsets import OffsetAndMetadata
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import (
     ConfigError,
     CorruptionError,
@@ -17,12 +17,12 @@ from octavo.errors import (
     OffsetOutOfRangeError,
     UnknownTopicOrPartitionError,
 )
-from octavo.format.batch import Origin, build_batch
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record, TimestampType
 from octavo.kernels import crc32c
-from octavo.scan.records import ConsumerRecord
+from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.append_origin import AppendOrigin
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS

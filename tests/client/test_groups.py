@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.client.assignors import ASSIGNORS, range_assignor, sticky_assignor
-from octavo.client.consumer import Consumer
-from octavo.client.consumer_config import ConsumerConfig
-from octavo.client.offsets import OffsetAndMetadata, OffsetStore
+from octavo.client.consumer.config import ConsumerConfig
+from octavo.client.consumer.consumer import Consumer
+from octavo.coordinator.groups.assignors import ASSIGNORS, range_assignor, sticky_assignor
+from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
 from octavo.errors import IllegalStateError, KafkaStorageError
 from octavo.format.names import TopicPartition
 from tests.client.stores import Store

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import octavo
-from octavo.client.future import RecordFuture
-from octavo.client.producer import Producer
+from octavo.client.producer.future import RecordFuture
+from octavo.client.producer.producer import Producer
 from tests.client.interrupts import interrupted
 from tests.client.stores import Store
 
@@ -137,7 +137,7 @@ def test_groups(store: Store) -> None:
     producer, numbers = store.logs.producer(), itertools.count()
     stays, seen = store.logs.consumer("t", group="g"), set[bytes | None]()
 
-    def poll(consumer: octavo.client.consumer.Consumer) -> None:
+    def poll(consumer: octavo.client.consumer.consumer.Consumer) -> None:
         for records in consumer.poll(max_records=5).values():
             seen.update(record.value for record in records)
 

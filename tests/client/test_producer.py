@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import octavo
-from octavo.client.producer_config import ProducerConfig
-from octavo.client.producer_ids import FIRST_PRODUCER_ID
+from octavo.client.producer.config import ProducerConfig
+from octavo.coordinator.transactions.producer_ids import FIRST_PRODUCER_ID
 from octavo.errors import (
     ConfigError,
     CorruptionError,
@@ -26,11 +26,11 @@ from octavo.errors import (
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
+from octavo.format.batches.walker import walk
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT
 from octavo.format.record import Header
-from octavo.format.walker import walk
 from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME
-from octavo.storage.append import AppendResult
+from octavo.storage.append.append import AppendResult
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.client.future import RecordFuture
+from octavo.client.producer.future import RecordFuture
 from octavo.config import Given
 from octavo.errors import KafkaStorageError
 from octavo.format.record import Header
-from octavo.storage.append import AppendResult
+from octavo.storage.append.append import AppendResult
 from octavo.storage.partition_log import PartitionLog
 from tests.client.stores import Store
 

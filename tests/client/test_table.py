@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import octavo
 from octavo.errors import EncodingError, InvalidBatchError, UnknownTopicOrPartitionError
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import CODEC_MASK
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.client.markers import Markers
-from octavo.client.producer import Producer
-from octavo.client.transaction_log import TransactionLog, TransactionMetadata
+from octavo.client.producer.producer import Producer
+from octavo.coordinator.transactions.log import TransactionLog, TransactionMetadata
+from octavo.coordinator.transactions.markers import Markers
 from octavo.errors import (
     CorruptRecordError,
     IllegalStateError,
@@ -22,8 +22,8 @@ from octavo.errors import (
     ProducerFencedError,
     TransactionIncompleteError,
 )
+from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
-from octavo.format.walker import walk
 from tests.client.stores import Store
 from tests.storage.worlds import World
 

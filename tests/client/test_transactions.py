@@ -7,7 +7,7 @@ import re
 import pytest
 
 import octavo
-from octavo.client.transaction_log import TransactionLog, TransactionMetadata
+from octavo.coordinator.transactions.log import TransactionLog, TransactionMetadata
 from octavo.errors import (
     ConfigError,
     IllegalStateError,
@@ -16,11 +16,11 @@ from octavo.errors import (
     RecordTooLargeError,
     TransactionAbortedError,
 )
-from octavo.format.batch import decode_batch
-from octavo.format.control import ControlType, control_type_id
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.control import ControlType, control_type_id
+from octavo.format.batches.walker import walk
 from octavo.format.messages.transaction_state import TransactionStatus, decode_transaction_state_record
 from octavo.format.names import TopicPartition
-from octavo.format.walker import walk
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS, World

@@ -8,7 +8,7 @@ import pytest
 
 import octavo
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.compression import Codec
 from octavo.format.names import CLEAN_SHUTDOWN, TopicPartition
 from octavo.format.record import Record

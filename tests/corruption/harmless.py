@@ -25,20 +25,12 @@ from pathlib import Path
 import numpy as np
 
 from octavo.errors import CorruptionError
-from octavo.format import (
-    checkpoint,
-    leader_epochs,
-    meta_properties,
-    offset_index,
-    partition_metadata,
-    quorum_state,
-    time_index,
-    txn_index,
-)
-from octavo.format.batch import decode_batch
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.walker import Walk, walk
+from octavo.format.indexes import offset_index, time_index, txn_index
 from octavo.format.names import CLEANER_OFFSET_CHECKPOINT, OFFSET_CHECKPOINTS, REPLICATION_OFFSET_CHECKPOINT
-from octavo.format.partition_metadata import PartitionMetadata
-from octavo.format.walker import Walk, walk
+from octavo.format.small_files import checkpoint, leader_epochs, meta_properties, partition_metadata, quorum_state
+from octavo.format.small_files.partition_metadata import PartitionMetadata
 from tests.corruption.scene import Flip
 
 _IDENTITIES = {

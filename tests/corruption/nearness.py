@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.format import offset_index, time_index, txn_index
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
+from octavo.format.indexes import offset_index, time_index, txn_index
 from octavo.jobs.verify.finding import Finding
 
 ENTRIES = {".index": offset_index.ENTRY.size, ".timeindex": time_index.ENTRY.size, ".txnindex": txn_index.ENTRY.size}

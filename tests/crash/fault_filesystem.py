@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.filesystem import File, Lock, Mapping
+from octavo.system.filesystem import File, Lock, Mapping
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from octavo.clock import ManualClock
 from octavo.config import LogConfig
 from octavo.errors import OutOfOrderSequenceError
-from octavo.format.batch import Origin
-from octavo.format.control import ControlType
-from octavo.format.walker import walk
-from octavo.scheduler import ManualScheduler
+from octavo.format.batches.batch import Origin
+from octavo.format.batches.control import ControlType
+from octavo.format.batches.walker import walk
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.environment import Environment
-from octavo.storage.load import LoadRequest
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
+from octavo.storage.recovery.load import LoadRequest
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem
 from tests.storage.batches import batch
 from tests.storage.consumed import consume

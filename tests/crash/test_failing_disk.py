@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from octavo.clock import ManualClock
 from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS

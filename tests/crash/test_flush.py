@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from octavo.clock import ManualClock
 from octavo.config.kinds import Given
 from octavo.errors import KafkaStorageError
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
-from octavo.storage.local_log import LocalLog
+from octavo.storage.log.local_log import LocalLog
 from octavo.storage.log_dir import LogDir
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
 from tests.crash.life import batches
 from tests.storage.batches import batch

@@ -15,8 +15,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from octavo.storage.log.read import Isolation
 from octavo.storage.log_dir import LogDir
-from octavo.storage.read import Isolation
 from tests.crash.writer_process import (
     CONFIGS,
     IDEMPOTENT,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from octavo.format.control import ControlType
+from octavo.format.batches.control import ControlType
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.crash.life import Life, check_found
 

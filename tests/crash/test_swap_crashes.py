@@ -8,9 +8,9 @@ import pytest
 
 from octavo.config import LogConfig
 from octavo.format.names import Transient
-from octavo.storage.delete import Deleter
-from octavo.storage.segment import Segment
-from octavo.storage.swap import Swap
+from octavo.storage.segment.delete import Deleter
+from octavo.storage.segment.segment import Segment
+from octavo.storage.segment.swap import Swap
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Inode, Loss
 from tests.crash.life import CONFIG, FOLDER, Life, batches, check_found
 from tests.storage.batches import batch, last_offset, walked

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from octavo.clock import ManualClock
 from octavo.format.names import TOPIC_STORE
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS

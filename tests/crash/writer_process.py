@@ -13,8 +13,8 @@ import threading
 import time
 from pathlib import Path
 
-from octavo.format.batch import Origin, build_batch
-from octavo.format.control import ControlType
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.control import ControlType
 from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.log_dir import LogDir

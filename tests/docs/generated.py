@@ -15,14 +15,14 @@ from typing import cast
 
 import click
 
-from octavo.cli.commands import COMMANDS
+from octavo.cli.command_table import COMMANDS
 from octavo.cli.group import octavo
-from octavo.client.consumer_config import CONSUMER_CONFIGS
-from octavo.client.producer_config import PRODUCER_CONFIGS
+from octavo.client.consumer.config import CONSUMER_CONFIGS
+from octavo.client.producer.config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
 from octavo.jobs.verify.finding import MEANINGS
-from octavo.spark.options import SOURCE_OPTIONS, Option
-from octavo.spark.sink_option_table import SINK_OPTIONS
+from octavo.spark.query.options import SOURCE_OPTIONS, Option
+from octavo.spark.sink.option_table import SINK_OPTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [

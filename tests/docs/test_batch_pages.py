@@ -8,7 +8,7 @@ from struct import Struct
 
 import pytest
 
-from octavo.format.control import ControlType
+from octavo.format.batches.control import ControlType
 from octavo.kernels import layout
 
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.cli.commands import COMMANDS
+from octavo.cli.command_table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format import offset_index, producer_snapshot, time_index, txn_index
 from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes import offset_index, time_index, txn_index
+from octavo.format.small_files import producer_snapshot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "formats"
 PAGES = sorted(FOLDER.glob("*.md"))

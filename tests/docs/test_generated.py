@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.cli.commands import COMMANDS
+from octavo.cli.command_table import COMMANDS
 from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS
 from tests.docs.generated import DOCS, PAGES, PART, parts, table, written
 

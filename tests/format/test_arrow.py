@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from octavo.errors import EncodingError
 from octavo.format.arrow import FIELDS, from_arrow, to_arrow
-from octavo.format.batch import build_batch
-from octavo.format.decoder import Decoder
+from octavo.format.batches.batch import build_batch
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.row_columns import from_records, to_records
+from octavo.format.batches.walker import walk
 from octavo.format.record import Header, Record
-from octavo.format.row_columns import from_records, to_records
-from octavo.format.walker import walk
 from octavo.kernels.layout import Column
 
 RECORDS = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from octavo.format.batch import decode_batch
-from octavo.format.batch_run import BatchSettings, RunEncoder, RunFacts
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.batch_run import BatchSettings, RunEncoder, RunFacts
+from octavo.format.batches.row_columns import from_records
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Header, Record
-from octavo.format.row_columns import from_records
-from octavo.format.walker import walk
 
 
 def records(count: int, *, size: int = 100, headers: bool = False) -> list[Record]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import checkpoint
 from octavo.format.names import TopicPartition
+from octavo.format.small_files import checkpoint
 
 KAFKA = b"0\n2\na 0 5\nb.c 11 77\n"
 OFFSETS = {TopicPartition("a", 0): 5, TopicPartition("b.c", 11): 77}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import EncodingError
-from octavo.format import clean_shutdown
+from octavo.format.small_files import clean_shutdown
 
 
 def test_text_of_kafka() -> None:

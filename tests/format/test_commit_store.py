@@ -7,7 +7,8 @@ import json
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.format.commit_store import (
+from octavo.format.names import StagedFile, TopicPartition
+from octavo.format.small_files.commit_store import (
     CommitStore,
     PendingCommit,
     PendingFile,
@@ -16,7 +17,6 @@ from octavo.format.commit_store import (
     decode,
     encode,
 )
-from octavo.format.names import StagedFile, TopicPartition
 
 FILES = [StagedFile("0123456789abcdef", "0" * 32, number).name for number in range(2)]
 PARTS = (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError, InvalidRecordError
-from octavo.format.batch import decode_batch, empty_batch, read_header
-from octavo.format.control import (
+from octavo.format.batches.batch import decode_batch, empty_batch, read_header
+from octavo.format.batches.control import (
     ControlType,
     EndTransactionMarker,
     build_kraft_batch,
@@ -17,11 +17,11 @@ from octavo.format.control import (
     decode_control,
     encode_control_key,
 )
-from octavo.format.header import BatchHeader
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.walker import walk
 from octavo.format.messages.control import encode_kraft_control
 from octavo.format.messages.schema import Row
 from octavo.format.record import Record
-from octavo.format.walker import walk
 from tests.golden import archives
 
 TS0 = 1700000000000

@@ -19,14 +19,14 @@ from octavo.errors import (
     InvalidRecordError,
     UnsupportedCompressionTypeError,
 )
-from octavo.format.batch import BatchTraits, build_batch, build_columns, decode_batch
+from octavo.format.batches.batch import BatchTraits, build_batch, build_columns, decode_batch
+from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.row_columns import from_records, to_records
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.convert import Appending, down_convert, rewrite_as_v2, up_convert
-from octavo.format.decoder import Decoder
-from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
-from octavo.format.row_columns import from_records, to_records
-from octavo.format.walker import walk
 from tests.format.unpacked import unpacked
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "convert.json").read_text())

@@ -10,7 +10,7 @@ import pytest
 
 from octavo import kernels
 from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
-from octavo.format.batch import (
+from octavo.format.batches.batch import (
     Origin,
     build_batch,
     decode_batch,
@@ -19,13 +19,13 @@ from octavo.format.batch import (
     read_header,
     stamp_batch,
 )
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.convert import Appending, down_convert, up_convert
+from octavo.format.batches.walker import walk
 from octavo.format.compression import CODECS, Codec, decompress
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
-from octavo.format.convert import Appending, down_convert, up_convert
-from octavo.format.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
 from octavo.format.record import Header, Record, TimestampType
 from octavo.format.varint import encode_uvarint, encode_varint, encode_varlong
-from octavo.format.walker import walk
 from octavo.kernels.layout import Stop
 from tests.format.unpacked import unpacked
 from tests.golden import archives

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import java_properties
+from octavo.format.java import properties as java_properties
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError
-from octavo.format import java_text
+from octavo.format.java import text as java_text
 
 
 @pytest.mark.parametrize(

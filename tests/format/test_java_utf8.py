@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.format.java_utf8 import decode_utf8
+from octavo.format.java.utf8 import decode_utf8
 
 
 @pytest.mark.parametrize(

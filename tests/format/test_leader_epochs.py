@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import leader_epochs
-from octavo.format.leader_epochs import EpochEntry
+from octavo.format.small_files import leader_epochs
+from octavo.format.small_files.leader_epochs import EpochEntry
 
 ENTRIES = [EpochEntry(0, 0), EpochEntry(2, 10), EpochEntry(7, 55)]
 

@@ -6,8 +6,8 @@ import pytest
 
 from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
 from octavo.format.compression import Codec, compress
-from octavo.format.message import FieldBeyondMessageError, Message, read_messages
-from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.legacy.message import FieldBeyondMessageError, Message, read_messages
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record, TimestampType
 from octavo.kernels import layout
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import kafka_uuid, meta_properties
-from octavo.format.meta_properties import MetaProperties
+from octavo.format import kafka_uuid
+from octavo.format.small_files import meta_properties
+from octavo.format.small_files.meta_properties import MetaProperties
 
 WRITTEN = datetime(2026, 11, 15, 21, 0, 37, tzinfo=UTC)
 DIRECTORY = "2ALQ2FiLQtSsqUVkZ8sP7g"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import offset_index
-from octavo.format.offset_index import OffsetIndex, OffsetPosition
+from octavo.format.indexes import offset_index
+from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
 
 # Eight appends of 115 bytes and 2 records each, base offset 1000, index.interval.bytes 100: as Kafka 4.3.1 wrote it.
 KAFKA = bytes.fromhex(

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from octavo.errors import CorruptRecordError, EncodingError
-from octavo.format.batch import Origin, build_batch, empty_batch, encode_batch, stamp_batch
+from octavo.format.batches.batch import Origin, build_batch, empty_batch, encode_batch, stamp_batch
+from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
 from octavo.format.record import Record, TimestampType
 
 RECORDS = [Record(1, 1, None, None)]

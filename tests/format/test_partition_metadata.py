@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import partition_metadata
-from octavo.format.partition_metadata import PartitionMetadata
+from octavo.format.small_files import partition_metadata
+from octavo.format.small_files.partition_metadata import PartitionMetadata
 
 KAFKA = b"version: 0\ntopic_id: AAAAAAAAAAEAAAAAAAAAAg"
 TOPIC_ID = (1).to_bytes(8, "big") + (2).to_bytes(8, "big")

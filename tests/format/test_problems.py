@@ -8,9 +8,9 @@ import pytest
 
 from octavo import kernels
 from octavo.errors import CorruptRecordError, InvalidRecordError
-from octavo.format.batch import build_batch, decode_batch
-from octavo.format.message_set import encode_message
-from octavo.format.problems import problem_of
+from octavo.format.batches.batch import build_batch, decode_batch
+from octavo.format.batches.problems import problem_of
+from octavo.format.legacy.message_set import encode_message
 from octavo.format.record import Record
 from octavo.kernels.layout import Code
 

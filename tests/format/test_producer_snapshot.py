@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import producer_snapshot
-from octavo.format.producer_snapshot import ProducerEntry
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 
 KAFKA = bytes.fromhex(
     "00016e6c792e000000020000000000000fa00003000000090000000000000066000000020000018bcfe5680500000009000000000000006400"

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import kafka_uuid, quorum_state
-from octavo.format.quorum_state import QuorumState
+from octavo.format import kafka_uuid
+from octavo.format.small_files import quorum_state
+from octavo.format.small_files.quorum_state import QuorumState
 
 V0 = (
     b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,'

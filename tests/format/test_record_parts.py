@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from octavo.errors import InvalidRecordError
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
+from octavo.format.batches.record_parts import Deltas, read_records, record_parts
 from octavo.format.record import Header, Record
-from octavo.format.record_parts import Deltas, read_records, record_parts
 from octavo.kernels import layout
 
 RECORDS = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from octavo.format.batch_summary import summarize
-from octavo.format.sound import are_readable, broken, flaw_of, sound_part, unreadable
-from octavo.format.walker import Chunk, walk
+from octavo.format.batches.batch_summary import summarize
+from octavo.format.batches.sound import are_readable, broken, flaw_of, sound_part, unreadable
+from octavo.format.batches.walker import Chunk, walk
 from octavo.kernels.layout import Stop
 from tests.format.crafted import crafted
 from tests.storage.batches import batch

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import time_index
-from octavo.format.time_index import TimeIndex, TimestampOffset
+from octavo.format.indexes import time_index
+from octavo.format.indexes.time_index import TimeIndex, TimestampOffset
 
 # Eight appends of 2 records each, base offset 1000, max timestamps 10 20 15 30 30 40 5 50: as Kafka 4.3.1 wrote it.
 KAFKA = bytes.fromhex(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import txn_index
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
 
 KAFKA = bytes.fromhex("00000000000000000fa0000000000000006400000000000000780000000000000079")
 KAFKA_TXN = AbortedTxn(producer_id=4000, first_offset=100, last_offset=120, last_stable_offset=121)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.walker import walk
 from octavo.format.compression import decompress
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import wrapped_value
-from octavo.format.walker import walk
+from octavo.format.legacy.message_set import wrapped_value
 from octavo.kernels.layout import BATCH_OVERHEAD, Flaw, Stop
 
 

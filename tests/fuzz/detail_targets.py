@@ -8,14 +8,14 @@ from octavo.errors import CorruptionError
 from octavo.format.anatomy import describe_batch, describe_incomplete
 from octavo.format.anatomy.entries import describe_entries
 from octavo.format.anatomy.node import Node
-from octavo.format.batch import decode_batch, read_header
-from octavo.format.header import BatchHeader
-from octavo.format.marker_table import decode_markers
-from octavo.format.message import Message, read_messages
+from octavo.format.batches.batch import decode_batch, read_header
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.marker_table import decode_markers
+from octavo.format.batches.record_parts import Deltas, read_records
+from octavo.format.batches.walker import walk
+from octavo.format.legacy.message import Message, read_messages
 from octavo.format.names import FileKind
 from octavo.format.record import Record, TimestampType
-from octavo.format.record_parts import Deltas, read_records
-from octavo.format.walker import walk
 from octavo.kernels.layout import BATCH_OVERHEAD, CONTROL, Flaw
 from tests.fuzz import seeds
 from tests.fuzz.log_targets import LIMIT, make_log

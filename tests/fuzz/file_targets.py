@@ -6,21 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from octavo.errors import CorruptionError
-from octavo.format import (
+from octavo.format import kafka_uuid, names
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.time_index import TimeIndex
+from octavo.format.java import properties as java_properties
+from octavo.format.small_files import (
     checkpoint,
     clean_shutdown,
-    java_properties,
-    kafka_uuid,
     leader_epochs,
     meta_properties,
-    names,
     partition_metadata,
     producer_snapshot,
     quorum_state,
-    txn_index,
 )
-from octavo.format.offset_index import OffsetIndex
-from octavo.format.time_index import TimeIndex
 from octavo.format.varint import decode_uvarint, decode_varint, decode_varlong
 from tests.fuzz import seeds
 from tests.fuzz.sealing import seal_snapshot

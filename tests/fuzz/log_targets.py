@@ -9,15 +9,15 @@ from random import Random
 import numpy as np
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import convert
-from octavo.format.batch import decode_batch, encode_batch, frame_batch
+from octavo.format.batches import convert
+from octavo.format.batches.batch import decode_batch, encode_batch, frame_batch
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk, walk_chunks
 from octavo.format.compression import Codec, compress, decompress
-from octavo.format.decoder import Decoder
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message
+from octavo.format.legacy.message_set import encode_message
 from octavo.format.record import Record
-from octavo.format.row_columns import to_records
-from octavo.format.walker import walk, walk_chunks
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import CODEC_MASK, Code, Column, Flaw

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from random import Random
 
-from octavo.format.control import control_type_id, decode_control
+from octavo.format.batches.control import control_type_id, decode_control
 from octavo.format.messages.cluster_metadata import METADATA_TYPES, decode_metadata_record
 from octavo.format.messages.codec import encode
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES

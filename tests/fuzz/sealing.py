@@ -6,7 +6,7 @@ import zlib
 from random import Random
 
 from octavo import kernels
-from octavo.format import producer_snapshot
+from octavo.format.small_files import producer_snapshot
 from octavo.kernels import layout
 
 LZ4_MAGIC = bytes.fromhex("04224d18")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from octavo.errors import CorruptionError
-from octavo.format.batch import decode_batch
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.walker import walk
 from octavo.format.record import Record
-from octavo.format.walker import walk
 from octavo.kernels.layout import CODEC_MASK
 from tests.golden import archives, strings
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from octavo.format.batch import encode_batch
+from octavo.format.batches.batch import encode_batch
+from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 
 

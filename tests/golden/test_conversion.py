@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import decode_batch
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.convert import Appending, down_convert, rewrite_as_v2, up_convert
-from octavo.format.decoder import Decoder
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record, TimestampType
-from octavo.format.row_columns import to_records
-from octavo.format.walker import walk
 from tests.format.unpacked import unpacked
 from tests.golden import archives
 

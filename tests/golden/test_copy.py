@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
+from octavo.format.batches.walker import walk
+from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.names import FileKind
-from octavo.format.offset_index import OffsetIndex
-from octavo.format.walker import walk
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.golden.archives import entry, unpack
 from tests.storage.worlds import World
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.decoder import Decoder
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk
 from octavo.format.messages.cluster_metadata import decode_metadata_record
 from octavo.format.messages.consumer_offsets import GROUP_METADATA, decode_consumer_offsets_record
 from octavo.format.messages.consumer_protocol import (
@@ -25,8 +27,6 @@ from octavo.format.messages.records import CoordinatorRecord, encode_key, encode
 from octavo.format.messages.share_group_state import decode_share_group_state_record
 from octavo.format.messages.transaction_state import decode_transaction_state_record
 from octavo.format.record import Record
-from octavo.format.row_columns import to_records
-from octavo.format.walker import walk
 from octavo.kernels.layout import CONTROL
 from tests.golden import archives
 

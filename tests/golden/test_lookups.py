@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from octavo.format.names import TopicPartition
-from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.lookup import find_timestamp
-from octavo.scan.partition import take_snapshot
-from octavo.scan.transactions import read_transactions
+from octavo.scanner.log_dirs import open_log_dirs
+from octavo.scanner.lookup.lookup import find_timestamp
+from octavo.scanner.partition.snapshot import take_snapshot
+from octavo.scanner.partition.transactions import read_transactions
 from tests.golden.archives import archives, entry, lookups, unpack
 
 ARCHIVES = [name for name in archives() if "lookups" in entry(name)]

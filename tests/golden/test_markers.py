@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import decode_batch
-from octavo.format.control import ControlType, EndTransactionMarker, decode_control
-from octavo.format.walker import walk
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.control import ControlType, EndTransactionMarker, decode_control
+from octavo.format.batches.walker import walk
 from tests.golden import archives
 
 WITH_TRANSACTIONS = ["v01103", "v100", "v282", "v392", "v431-clean"]

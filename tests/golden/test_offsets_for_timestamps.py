@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
-from octavo.format import checkpoint
 from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, TopicPartition
-from octavo.storage.load import LoadRequest
-from octavo.storage.lookup import SpecialTimestamp
+from octavo.format.small_files import checkpoint
+from octavo.storage.log.lookup import SpecialTimestamp
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
+from octavo.storage.recovery.load import LoadRequest
 from tests.golden.archives import archives, entry, lookups, unpack
 from tests.storage.worlds import World
 

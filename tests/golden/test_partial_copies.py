@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.scan.api import IsolationLevel
+from octavo.scanner.api import IsolationLevel
 from tests.cli.runs import octavo as run
 from tests.golden.archives import unpack
 

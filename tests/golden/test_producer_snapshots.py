@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format import producer_snapshot, txn_index
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.walker import walk
-from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
+from octavo.format.batches.walker import walk
+from octavo.format.indexes import txn_index
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
+from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
 from tests.golden import archives
 
 DAMAGED = "v431-corrupt"  # on purpose

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from octavo.format.batch import decode_batch, encode_batch
+from octavo.format.batches.batch import decode_batch, encode_batch
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk
 from octavo.format.compression import CODECS
-from octavo.format.decoder import Decoder
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message
-from octavo.format.row_columns import to_records
-from octavo.format.walker import walk
+from octavo.format.legacy.message_set import encode_message
 from octavo.kernels.layout import Flaw
 from tests.golden import archives
 from tests.golden.encoding import encode_compressed

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
-from octavo.format import checkpoint
 from octavo.format.names import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -16,8 +15,9 @@ from octavo.format.names import (
     PartitionFolder,
     TopicPartition,
 )
-from octavo.storage.load import LoadRequest
+from octavo.format.small_files import checkpoint
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.golden.archives import entry, unpack
 from tests.storage.worlds import World
 

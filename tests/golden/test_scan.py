@@ -13,10 +13,10 @@ import pytest
 
 import octavo
 from octavo.format.names import FileKind
-from octavo.scan.api import Scan
-from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.partition import take_snapshot
-from octavo.scan.transactions import read_transactions
+from octavo.scanner.api import Scan
+from octavo.scanner.log_dirs import open_log_dirs
+from octavo.scanner.partition.snapshot import take_snapshot
+from octavo.scanner.partition.transactions import read_transactions
 from tests.golden import archives
 
 WITH_RECORDS = [name for name in archives.archives() if archives.entry(name).get("records")]

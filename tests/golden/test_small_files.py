@@ -10,23 +10,21 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.format import (
+from octavo.format import names
+from octavo.format.indexes import offset_index, time_index, txn_index
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.time_index import TimeIndex
+from octavo.format.names import FileKind, FolderState, KRaftSnapshot, PartitionFolder, SegmentFile, Transient
+from octavo.format.small_files import (
     checkpoint,
     clean_shutdown,
     leader_epochs,
     meta_properties,
-    names,
-    offset_index,
     partition_metadata,
     producer_snapshot,
     quorum_state,
-    time_index,
-    txn_index,
 )
-from octavo.format.names import FileKind, FolderState, KRaftSnapshot, PartitionFolder, SegmentFile, Transient
-from octavo.format.offset_index import OffsetIndex
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.time_index import TimeIndex
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 from tests.golden import archives
 
 ALL = pytest.mark.parametrize("archive", archives.archives())

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from octavo.format.batch import empty_batch, read_header
+from octavo.format.batches.batch import empty_batch, read_header
 from octavo.format.compression import Codec, compress
-from octavo.format.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
 from octavo.format.record import Record, TimestampType
 from tests.interop.conversion_process import Kafka
 

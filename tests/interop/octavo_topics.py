@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from octavo.format.batch import Origin, build_batch
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.compression import Codec
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.record import Header, Record
-from octavo.storage.append import AppendResult
+from octavo.storage.append.append import AppendResult
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.consumed import ConsumedRecord

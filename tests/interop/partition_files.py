@@ -9,10 +9,10 @@ from types import ModuleType
 from typing import NamedTuple
 
 from octavo.config import LogConfig
-from octavo.format import producer_snapshot
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, Transient
-from octavo.storage.load import LoadRequest
+from octavo.format.small_files import producer_snapshot
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.golden.archives import entry, unpack
 from tests.interop.real_log import RealLog
 from tests.storage.worlds import World

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from octavo.storage.producer_entry import CachedBatch, ProducerStateEntry
+from octavo.storage.producers.entry import CachedBatch, ProducerStateEntry
 
 LOG = "org.apache.kafka.storage.internals.log"
 HOUR_MS = 3_600_000

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from octavo.format.batch import decode_batch
-from octavo.format.header import BatchHeader
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.walker import walk
 from octavo.format.record import Header, Record
-from octavo.format.walker import walk
 from tests.golden import archives
 from tests.golden.encoding import encode_compressed
 

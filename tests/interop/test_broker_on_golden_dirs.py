@@ -11,11 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Record
-from octavo.scheduler import EndScheduler
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import entry, records, unpack
 from tests.interop.broker import Broker
 from tests.interop.clients import Consumer

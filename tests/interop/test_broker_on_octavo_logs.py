@@ -11,9 +11,9 @@ from types import ModuleType
 
 import pytest
 
+from octavo.storage.log.read import Isolation
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
 from tests.interop.broker import Broker
 from tests.interop.clients import Acknowledged, Admin, Consumer, KnownProducer, ListedOffset, Producer
 from tests.interop.octavo_topics import FIRST_PRODUCER_ID, SMALL, STAMPED, TOPICS, Written

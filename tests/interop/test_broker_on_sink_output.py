@@ -45,7 +45,7 @@ def stop_when_appended(step: CommitStep) -> None:
 def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path) -> None:
     from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-    from octavo.spark.sink import commit, staged_parts, stream_writer
+    from octavo.spark.sink.sink import commit, staged_parts, stream_writer
 
     broker = Broker(tmp_path / "broker")
     broker.start()

@@ -8,14 +8,14 @@ from types import ModuleType
 
 import pytest
 
-from octavo.filesystem import LocalFileSystem
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.names import CLEAN_SHUTDOWN, PARTITION_METADATA
 from octavo.format.record import Record
-from octavo.scan.api import scan
-from octavo.scheduler import EndScheduler
+from octavo.scanner.api import scan
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.filesystem import LocalFileSystem
+from octavo.system.scheduler import EndScheduler
 from tests.interop.broker import Broker
 from tests.interop.clients import Admin, Consumer
 

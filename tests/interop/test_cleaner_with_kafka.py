@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from octavo.errors import OctavoError
-from octavo.format import txn_index
-from octavo.format.batch import Origin, build_batch, decode_batch, encode_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, decode_batch, encode_batch, read_header
+from octavo.format.batches.control import ControlType
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.control import ControlType
-from octavo.format.message_set import encode_message_set
+from octavo.format.indexes import txn_index
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Header, Record, TimestampType
-from octavo.format.walker import walk
 from octavo.kernels.layout import CODEC_MASK
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
 from octavo.storage.append_origin import AppendOrigin

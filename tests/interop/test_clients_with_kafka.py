@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from octavo.client.assignors import range_assignor, roundrobin_assignor
-from octavo.client.encode import encode_headers, upper_bound
-from octavo.client.offsets import OffsetAndMetadata
-from octavo.client.partitioner import partition_for_key
-from octavo.client.ratios import updated_ratio
+from octavo.client.producer.encode import encode_headers, upper_bound
+from octavo.client.producer.partitioner import partition_for_key
+from octavo.client.producer.ratios import updated_ratio
+from octavo.coordinator.groups.assignors import range_assignor, roundrobin_assignor
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
+from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
-from octavo.format.walker import walk
 from octavo.kernels.layout import ATTRIBUTES_POSITION
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS

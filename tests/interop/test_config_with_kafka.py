@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from octavo.client.producer_config import ProducerConfig
+from octavo.client.producer.config import ProducerConfig
 from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, ConfigKey, LogConfig
 from octavo.errors import ConfigError
 

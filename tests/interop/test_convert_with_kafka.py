@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import InvalidRecordError, UnsupportedCompressionTypeError
+from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.convert import Appending, down_convert, rewrite_as_v2, up_convert
-from octavo.format.message_set import with_timestamp
+from octavo.format.legacy.message_set import with_timestamp
 from octavo.format.record import TimestampType
-from octavo.format.walker import walk
 from tests.format.unpacked import unpacked
 from tests.interop.conversion_process import Kafka
 

@@ -10,13 +10,13 @@ from types import ModuleType
 
 import pytest
 
-from octavo.format.batch import Origin, build_batch
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.control import ControlType
 from octavo.format.compression import Codec
-from octavo.format.control import ControlType
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.read import Isolation
+from octavo.storage.log.read import Isolation
 from tests.interop.twin_logs import Twins
 from tests.storage.producer_batches import marker
 from tests.storage.worlds import World

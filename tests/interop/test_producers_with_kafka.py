@@ -11,13 +11,14 @@ from types import ModuleType
 import pytest
 
 from octavo.errors import KafkaError
-from octavo.format import producer_snapshot, txn_index
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.txn_index import AbortedTxn
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_entry import ProducerStateEntry
-from octavo.storage.producer_state import ProducerStateManager
+from octavo.storage.producers.entry import ProducerStateEntry
+from octavo.storage.producers.state import ProducerStateManager
 from tests.interop.real_log import RealLog
 from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, append, data, marker
 

@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from octavo.format.batches.walker import walk
 from octavo.format.names import FileKind, SegmentFile
-from octavo.format.walker import walk
 from tests.interop.partition_files import Place, contents, golden_copy, open_ours, open_theirs
 from tests.storage.batches import batch
 

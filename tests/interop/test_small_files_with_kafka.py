@@ -11,19 +11,14 @@ from typing import Any
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.format import (
-    checkpoint,
-    java_properties,
-    kafka_uuid,
-    offset_index,
-    partition_metadata,
-    producer_snapshot,
-    time_index,
-)
+from octavo.format import kafka_uuid
+from octavo.format.indexes import offset_index, time_index
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.time_index import TimeIndex
+from octavo.format.java import properties as java_properties
 from octavo.format.names import PartitionFolder, TopicPartition
-from octavo.format.offset_index import OffsetIndex
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.time_index import TimeIndex
+from octavo.format.small_files import checkpoint, partition_metadata, producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 
 pytestmark = pytest.mark.kafka
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import KafkaError
-from octavo.format.batch import Origin, build_batch, encode_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, encode_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.record import Header, Record
 from octavo.storage.append_origin import AppendOrigin

@@ -9,14 +9,14 @@ from typing import Any
 
 from octavo.config import LogConfig
 from octavo.errors import KafkaError
-from octavo.format import producer_snapshot
-from octavo.format.walker import walk
-from octavo.storage import lookup
+from octavo.format.batches.walker import walk
+from octavo.format.small_files import producer_snapshot
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.load import LoadRequest
+from octavo.storage.log import lookup
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.producer_entry import ProducerStateEntry
-from octavo.storage.read import Isolation
+from octavo.storage.producers.entry import ProducerStateEntry
+from octavo.storage.recovery.load import LoadRequest
 from tests.interop.real_log import LOG, entries_of
 from tests.storage.worlds import World
 

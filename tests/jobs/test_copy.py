@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.format.walker import CHUNK_BYTES
+from octavo.format.batches.walker import CHUNK_BYTES
 from octavo.jobs import copy
-from octavo.scan.log_dirs import open_log_dirs
+from octavo.scanner.log_dirs import open_log_dirs
 from octavo.storage.log_dir import LogDir
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch

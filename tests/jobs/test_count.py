@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import empty_batch, read_header
+from octavo.format.batches.batch import empty_batch, read_header
 from octavo.format.compression import Codec
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.jobs import count as job
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.tally import Tally
-from octavo.scan.log_dirs import Place, open_log_dirs
+from octavo.scanner.log_dirs import Place, open_log_dirs
 from tests.golden.archives import archives, entry, records, unpack
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch

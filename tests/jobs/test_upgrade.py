@@ -19,9 +19,9 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan as plan_verification
-from octavo.scan.api import IsolationLevel, scan
-from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.records import ConsumerRecord
+from octavo.scanner.api import IsolationLevel, scan
+from octavo.scanner.log_dirs import open_log_dirs
+from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_dir import LogDir
 from tests.golden.archives import unpack
 

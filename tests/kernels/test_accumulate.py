@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo import kernels as chosen
+from octavo.format.batches.row_columns import from_records
 from octavo.format.record import Header, Record
-from octavo.format.row_columns import from_records
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Refused

@@ -10,7 +10,7 @@ from octavo.kernels import TWIN_NOTICE
 
 # What a machine without a compiler has: the modules are not there.
 WITHOUT_KERNELS = "import sys; sys.modules['octavo.kernels.compiled.decode'] = None\n"
-USE = "import octavo.format.batch, octavo.format.walker; from octavo.kernels import COMPILED; print(COMPILED)"
+USE = "from octavo.format.batches import batch, walker; from octavo.kernels import COMPILED; print(COMPILED)"
 
 
 def run(code: str, **environment: str) -> tuple[str, str]:

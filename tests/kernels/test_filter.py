@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from octavo.format.batch import decode_batch
-from octavo.format.walker import walk
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import BATCH, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL, Code
 from octavo.kernels.offset_table import SLOT_BYTES, BatchVerdict, Fate, FilterRun, KeyHash, OffsetTable
 from tests.kernels.hand_made import batch, record

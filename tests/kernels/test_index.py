@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from octavo.format import offset_index, time_index
+from octavo.format.indexes import offset_index, time_index
 from octavo.kernels.layout import BATCH, INDEX_COUNTERS
 from tests.kernels import implementations
 

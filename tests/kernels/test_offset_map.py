@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code, Column
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash, OffsetTable

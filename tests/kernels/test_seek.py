@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.compression import Codec
+from octavo.format.indexes.time_index import ENTRY
 from octavo.format.record import Record
-from octavo.format.time_index import ENTRY
 from octavo.kernels.layout import BATCH_OVERHEAD, Seek
 from tests.kernels import implementations
 

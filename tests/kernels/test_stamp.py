@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import BATCH, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL
 from tests.kernels import implementations
 from tests.kernels.hand_made import batch, message, record

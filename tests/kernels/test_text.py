@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.format.batches.row_columns import from_records
 from octavo.format.record import Header, Record
-from octavo.format.row_columns import from_records
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Code
 from tests.kernels.implementations import is_there, load

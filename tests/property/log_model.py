@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.format.control import ControlType
+from octavo.format.batches.control import ControlType
 
 
 class ModelBatch(NamedTuple):

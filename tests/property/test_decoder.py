@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, CorruptRecordError, DecompressionLimitError, InvalidRecordError
-from octavo.format import decoder as module
-from octavo.format.batch import build_batch, frame_batch, read_header
+from octavo.format.batches import decoder as module
+from octavo.format.batches.batch import build_batch, frame_batch, read_header
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec, compress
-from octavo.format.decoder import Decoder
-from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record
-from octavo.format.row_columns import to_records
-from octavo.format.walker import walk
 from octavo.kernels.layout import Column
 from tests.golden import strings
 from tests.kernels.hand_made import batch, content, raw_message

@@ -8,12 +8,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from octavo.clock import ManualClock
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Record
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
 from tests.storage.consumed import consume
 from tests.storage.worlds import NOW_MS

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.decoder import Decoder
-from octavo.format.header import BatchHeader
-from octavo.format.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
 from octavo.format.record import Record, TimestampType
-from octavo.format.row_columns import to_records
-from octavo.format.walker import walk
 from octavo.kernels.layout import Column, Stop
 from tests.property.strategies import FIELDS, INT64, SETS, records
 

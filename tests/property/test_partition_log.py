@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from octavo.config import LogConfig
-from octavo.format.batch import Origin
-from octavo.format.control import ControlType
-from octavo.format.walker import walk
-from octavo.storage.append import AppendResult
+from octavo.format.batches.batch import Origin
+from octavo.format.batches.control import ControlType
+from octavo.format.batches.walker import walk
+from octavo.storage.append.append import AppendResult
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.load import LoadRequest
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
+from octavo.storage.recovery.load import LoadRequest
 from tests.property.log_model import LogModel, ModelBatch
 from tests.storage.batches import batch
 from tests.storage.consumed import consume

@@ -13,18 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import octavo
-from octavo.format import producer_snapshot, txn_index
-from octavo.format.batch import Origin, build_batch, empty_batch, encode_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, empty_batch, encode_batch, read_header
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
-from octavo.format.decoder import Decoder
-from octavo.format.message_set import encode_message_set
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
-from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.record import Header, Record
-from octavo.format.txn_index import AbortedTxn
-from octavo.format.walker import walk
-from octavo.scan.records import ConsumerRecord
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
+from octavo.scanner.reading.records import ConsumerRecord
 from tests.scan.segments import path, write_segment
 
 PRODUCERS = range(1, 4)

@@ -6,10 +6,10 @@ from array import array
 from pathlib import Path
 
 from octavo import kernels
-from octavo.format import offset_index, time_index
+from octavo.format.batches.walker import walk
+from octavo.format.indexes import offset_index, time_index
+from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import FileKind, SegmentFile
-from octavo.format.time_index import TimestampOffset
-from octavo.format.walker import walk
 
 
 def write_segment(

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import octavo
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record, TimestampType
-from octavo.scan.api import Scan
-from octavo.scan.records import ConsumerRecord
+from octavo.scanner.api import Scan
+from octavo.scanner.reading.records import ConsumerRecord
 from tests.scan.segments import write_segment
 
 RECORDS = [
@@ -35,14 +35,6 @@ def logs(tmp_path: Path) -> Path:
 @pytest.fixture
 def scan(logs: Path) -> Scan:
     return octavo.scan(logs)
-
-
-def test_the_package_can_be_called_and_is_a_package_still(logs: Path) -> None:
-    assert isinstance(octavo.scan(logs), Scan)
-    assert octavo.scan.api.Scan is Scan
-    code = "import octavo, octavo.scan.api as api; print(octavo.scan.api is api, callable(octavo.scan))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True"]
 
 
 def test_local_records_need_no_pyarrow(logs: Path) -> None:

@@ -16,7 +16,7 @@ from octavo.errors import (
     UnknownTopicOrPartitionError,
 )
 from octavo.format.names import FileKind, TopicPartition
-from octavo.scan.consumer import ScanConsumer
+from octavo.scanner.following.consumer import ScanConsumer
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 

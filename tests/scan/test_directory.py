@@ -10,9 +10,9 @@ import pytest
 from octavo.errors import CorruptionError, ScanError
 from octavo.format.kafka_uuid import to_text
 from octavo.format.names import FolderState, TopicPartition, Transient
-from octavo.scan.directory import Directory, read_directory
-from octavo.scan.location import locate
-from octavo.scan.log_dirs import merge, open_log_dirs
+from octavo.scanner.log_dirs import merge, open_log_dirs
+from octavo.scanner.places.directory import Directory, read_directory
+from octavo.scanner.places.location import locate
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 

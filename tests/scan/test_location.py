@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from octavo.errors import ScanError
-from octavo.scan.location import Entry, Location, local_path, locate, read_fully
+from octavo.scanner.places.location import Entry, Location, local_path, locate, read_fully
 
 
 @pytest.fixture(params=["path", "file", "memory"])
@@ -139,7 +139,7 @@ def test_a_file_system_that_cannot_be_had_is_an_error_with_its_url(monkeypatch: 
     def refuse(url: str) -> None:
         raise OSError("Unable to load libjvm")
 
-    monkeypatch.setattr("octavo.scan.remote.fs.FileSystem", SimpleNamespace(from_uri=refuse))
+    monkeypatch.setattr("octavo.scanner.places.remote.fs.FileSystem", SimpleNamespace(from_uri=refuse))
     with pytest.raises(ScanError, match="hdfs:///logs: Unable to load libjvm"):
         locate("hdfs:/logs")
 

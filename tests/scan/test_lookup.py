@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.message_set import encode_message_set
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind, TopicPartition
-from octavo.format.offset_index import OffsetPosition
 from octavo.format.record import Record
-from octavo.format.time_index import TimestampOffset
-from octavo.scan.log_dirs import open_log_dirs
-from octavo.scan.lookup import NOT_FOUND, Lookup, find_offset, find_timestamp, max_so_far
-from octavo.scan.partition import PartitionSnapshot, take_snapshot
-from octavo.scan.times import first_offset_from
-from octavo.scan.transactions import read_transactions
+from octavo.scanner.log_dirs import open_log_dirs
+from octavo.scanner.lookup.lookup import NOT_FOUND, Lookup, find_offset, find_timestamp, max_so_far
+from octavo.scanner.lookup.times import first_offset_from
+from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
+from octavo.scanner.partition.transactions import read_transactions
 from tests.golden.archives import records, unpack
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch

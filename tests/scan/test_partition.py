@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.clock import ManualClock
 from octavo.errors import CorruptionError, ScanError
-from octavo.format import offset_index
-from octavo.format.batch import empty_batch, read_header
+from octavo.format.batches.batch import empty_batch, read_header
+from octavo.format.indexes import offset_index
 from octavo.format.names import FileKind, TopicPartition
 from octavo.kernels.layout import Stop
-from octavo.scan.directory import read_directory
-from octavo.scan.files import FileStat, PartitionFiles
-from octavo.scan.location import locate
-from octavo.scan.partition import PartitionSnapshot, effective_segments, retrying, take_snapshot
-from octavo.scan.second_look import Chase, Patience
+from octavo.scanner.partition.second_look import Chase, Patience
+from octavo.scanner.partition.snapshot import PartitionSnapshot, effective_segments, retrying, take_snapshot
+from octavo.scanner.places.directory import read_directory
+from octavo.scanner.places.files import FileStat, PartitionFiles
+from octavo.scanner.places.location import locate
+from octavo.system.clock import ManualClock
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -221,8 +221,8 @@ class Counting:
     """A file system that notes how many bytes were asked for."""
 
     @staticmethod
-    def locate(folder: Path, read: list[int]) -> octavo.scan.location.Location:
-        from octavo.scan.location import LocalFile, LocalFileSystem, Location
+    def locate(folder: Path, read: list[int]) -> octavo.scanner.places.location.Location:
+        from octavo.scanner.places.location import LocalFile, LocalFileSystem, Location
 
         class CountingFile(LocalFile):
             def pread(self, buffer: memoryview, position: int, /) -> int:
@@ -287,7 +287,7 @@ def test_a_folder_that_goes_away_is_an_error_of_one_sentence(folder: Path) -> No
 def test_a_file_that_goes_away_each_time_ends_the_search(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_segment(folder, 0, *TEN)
     files = read_directory(locate(folder)).partitions[ORDERS]
-    monkeypatch.setattr("octavo.scan.partition.relisted", lambda _: files)
+    monkeypatch.setattr("octavo.scanner.partition.snapshot.relisted", lambda _: files)
     (folder / f"{0:020}.log").unlink()
     with pytest.raises(ScanError, match=r"orders-0: .*\.log.* went away while it was read; 6 listings did not help"):
         take_snapshot(files)
@@ -298,7 +298,7 @@ def test_a_cleaner_that_never_rests_is_followed(folder: Path, monkeypatch: pytes
     write_segment(folder, 0, *TEN)
     files = read_directory(locate(folder)).partitions[ORDERS]
     listings = iter([replace(files, others={f"{number}": FileStat(0, 0)}) for number in range(40)])
-    monkeypatch.setattr("octavo.scan.partition.relisted", lambda _: next(listings))
+    monkeypatch.setattr("octavo.scanner.partition.snapshot.relisted", lambda _: next(listings))
 
     def look(listed: PartitionFiles) -> str:
         if "39" not in listed.others:

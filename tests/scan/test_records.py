@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
 from tests.scan.segments import write_segment
 

@@ -13,8 +13,8 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 import octavo
-from octavo.scan.arrow import read_tasks
-from octavo.scan.findings import Findings
+from octavo.scanner.findings import Findings
+from octavo.scanner.reading.arrow import read_tasks
 from tests.golden import archives
 
 ARCHIVE = "v431-killed"

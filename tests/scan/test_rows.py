@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batch_summary import summarize
+from octavo.format.batches.batch_summary import summarize
 from octavo.format.record import TimestampType
 from octavo.kernels.layout import BATCH, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
-from octavo.scan.rows import AbortedRanges, all_delivered, delivered, needs_offsets, timestamp_types
+from octavo.scanner.reading.rows import AbortedRanges, all_delivered, delivered, needs_offsets, timestamp_types
 
 ROWS = 4
 

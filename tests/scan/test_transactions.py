@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.format import producer_snapshot, txn_index
-from octavo.format.batch import Origin, empty_batch, read_header
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.batch import Origin, empty_batch, read_header
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import FileKind, TopicPartition
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.txn_index import AbortedTxn
-from octavo.scan.directory import read_directory
-from octavo.scan.location import locate
-from octavo.scan.partition import take_snapshot
-from octavo.scan.transactions import Transactions, read_transactions
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
+from octavo.scanner.partition.snapshot import take_snapshot
+from octavo.scanner.partition.transactions import Transactions, read_transactions
+from octavo.scanner.places.directory import read_directory
+from octavo.scanner.places.location import locate
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 

@@ -8,7 +8,7 @@ import pytest
 
 import octavo
 from octavo.errors import ConfigError, DecompressionLimitError, ScanError
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.compression import DEFAULT_LIMIT, Codec, unpack_limit
 from octavo.format.record import Record
 from tests.cli.runs import octavo as octavo_command
@@ -69,7 +69,7 @@ def test_without_memory_a_command_says_so(log: Path, monkeypatch: pytest.MonkeyP
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("octavo.scan.source.Source.__iter__", fail)
+    monkeypatch.setattr("octavo.scanner.reading.source.Source.__iter__", fail)
     run = printed("cat", str(log))
     assert run.exit == 1
     assert run.stderr.startswith("octavo: not enough memory for what was to be read; --max-unpacked-bytes")

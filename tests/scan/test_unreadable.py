@@ -12,8 +12,8 @@ import pytest
 
 import octavo
 from octavo.format.names import FileKind
-from octavo.scan.location import LocalFile, LocalFileSystem
-from octavo.scan.segment_log import walk_file
+from octavo.scanner.places.location import LocalFile, LocalFileSystem
+from octavo.scanner.places.segment_log import walk_file
 from tests.cli.runs import Run
 from tests.cli.runs import octavo as octavo_command
 from tests.scan.segments import path, write_segment

@@ -77,8 +77,8 @@ def ours(logs: Path, case: Case, mode: str) -> Outcome:
 
 
 def _batch_tasks(options: dict[str, str]) -> Iterator[list[Row]]:
-    from octavo.spark.batch_reader import batch_reader
-    from octavo.spark.source_options import SourceOptions
+    from octavo.spark.query.source_options import SourceOptions
+    from octavo.spark.source.batch_reader import batch_reader
 
     reader: Any = batch_reader(options, SourceOptions.of(options).schema())
     for partition in reader.partitions():
@@ -86,8 +86,8 @@ def _batch_tasks(options: dict[str, str]) -> Iterator[list[Row]]:
 
 
 def _stream_tasks(options: dict[str, str]) -> Iterator[list[Row]]:
-    from octavo.spark.source_options import SourceOptions
-    from octavo.spark.stream_reader import stream_reader
+    from octavo.spark.query.source_options import SourceOptions
+    from octavo.spark.source.stream_reader import stream_reader
 
     reader = stream_reader(options, SourceOptions.of(options).schema())
     reader.prepareForTriggerAvailableNow()

@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
-from octavo.spark.batch_reader import batch_reader
-from octavo.spark.source_options import SourceOptions
-from octavo.spark.stream_reader import stream_reader
+from octavo.spark.query.source_options import SourceOptions
+from octavo.spark.source.batch_reader import batch_reader
+from octavo.spark.source.stream_reader import stream_reader
 from tests.golden.test_scan import WITH_RECORDS, Row, expected, log_dirs, text
 
 KINDS = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from octavo.errors import ConfigError
-from octavo.spark.java_pattern import compile_java
+from octavo.spark.query.java_pattern import compile_java
 from tests.interop.conftest import jvm  # noqa: F401 - a fixture
 
 TOPICS = [

@@ -13,7 +13,6 @@ import pyarrow.parquet
 import pytest
 
 import octavo
-from octavo.clock import ManualClock
 from octavo.errors import CorruptionError, OctavoError, OffsetOutOfRangeError
 from octavo.format.compression import Codec
 from octavo.jobs import compact, count, upgrade
@@ -22,14 +21,15 @@ from octavo.jobs.compact_request import CompactRequest
 from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
-from octavo.scan.api import scan
-from octavo.scan.log_dirs import open_log_dirs
-from octavo.scheduler import EndScheduler
+from octavo.scanner.api import scan
+from octavo.scanner.log_dirs import open_log_dirs
 from octavo.spark import jobs
 from octavo.spark.runner import SparkRunner
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.clock import ManualClock
+from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import unpack
 from tests.spark.conftest import Run
 

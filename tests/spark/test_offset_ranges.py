@@ -9,8 +9,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (pip install oct
 import itertools
 
 from octavo.format.names import TopicPartition
-from octavo.spark.admission import backlog, limit_bytes, limit_offsets, must_wait
-from octavo.spark.offset_ranges import PartitionRange, divide
+from octavo.spark.source.admission import backlog, limit_bytes, limit_offsets, must_wait
+from octavo.spark.source.offset_ranges import PartitionRange, divide
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 

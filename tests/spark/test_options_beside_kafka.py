@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
 from octavo.format.names import LOG_START_OFFSET_CHECKPOINT
-from octavo.spark.options import SOURCE_OPTIONS
+from octavo.spark.query.options import SOURCE_OPTIONS
 from tests.interop.broker import Broker
 from tests.interop.conftest import jvm  # noqa: F401 - a fixture
 from tests.spark.conftest import CONNECTOR

@@ -94,7 +94,7 @@ def test_the_commit_is_killed_at_each_named_step_and_the_query_restarted(spark: 
 def killed_source(folder: str) -> type:
     """A data source whose commit dies where a file in the folder says. (By value: workers import no tests.)"""
     from octavo.spark.data_source import OctavoDataSource
-    from octavo.spark.sink import OctavoStreamWriter, commit, staged_parts
+    from octavo.spark.sink.sink import OctavoStreamWriter, commit, staged_parts
     from octavo.storage.staging.commit import CommitRequest
 
     class KilledWriter(OctavoStreamWriter):

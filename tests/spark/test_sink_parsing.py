@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
 from octavo.errors import ConfigError
-from octavo.spark.sink_parsing import parse_options
+from octavo.spark.sink.parsing import parse_options
 
 
 @pytest.mark.parametrize(

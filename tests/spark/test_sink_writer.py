@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import octavo
-from octavo.client.partitioner import partition_for_key
+from octavo.client.producer.partitioner import partition_for_key
 from octavo.errors import ConfigError, EncodingError, InvalidTopicError, OctavoError, UnknownTopicOrPartitionError
 from octavo.storage.log_dir import LogDir
 
@@ -20,8 +20,8 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType  # noqa: E402
 
-from octavo.spark.sink import batch_writer, stream_writer  # noqa: E402
-from octavo.spark.sink_task import Staged  # noqa: E402
+from octavo.spark.sink.sink import batch_writer, stream_writer  # noqa: E402
+from octavo.spark.sink.task import Staged  # noqa: E402
 
 SCHEMA = "key binary, value binary"
 

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.errors import ConfigError
 from octavo.format.names import TopicPartition
-from octavo.spark.limits import (
+from octavo.spark.query.limits import (
     AtOffsets,
     AtTimestamp,
     AtTimestamps,
@@ -26,11 +26,11 @@ from octavo.spark.limits import (
     stream_reads_to_high_watermark,
     stream_start,
 )
-from octavo.spark.options import SOURCE_OPTIONS, warn_of
-from octavo.spark.schema import check_schema, schema_of
-from octavo.spark.source_options import SourceOptions
-from octavo.spark.stream_options import StreamOptions
-from octavo.spark.values import duration_ms, from_nested, offsets, to_nested
+from octavo.spark.query.options import SOURCE_OPTIONS, warn_of
+from octavo.spark.query.schema import check_schema, schema_of
+from octavo.spark.query.source_options import SourceOptions
+from octavo.spark.query.stream_options import StreamOptions
+from octavo.spark.query.values import duration_ms, from_nested, offsets, to_nested
 
 LEAST = {"path": "/logs", "subscribe": "orders"}
 ZERO, ONE = TopicPartition("orders", 0), TopicPartition("orders", 1)

@@ -15,13 +15,13 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (pip install oct
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
 
-from octavo.clock import ManualClock
 from octavo.errors import ConfigError, DataLossError, UnknownTopicOrPartitionError
-from octavo.format.checkpoint import encode_offsets
 from octavo.format.names import TopicPartition
-from octavo.spark.source_options import SourceOptions
-from octavo.spark.stream_options import StreamOptions
-from octavo.spark.stream_reader import StreamReader, stream_reader
+from octavo.format.small_files.checkpoint import encode_offsets
+from octavo.spark.query.source_options import SourceOptions
+from octavo.spark.query.stream_options import StreamOptions
+from octavo.spark.source.stream_reader import StreamReader, stream_reader
+from octavo.system.clock import ManualClock
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 

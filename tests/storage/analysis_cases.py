@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.compression import Codec
 from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin

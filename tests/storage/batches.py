@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batch import Origin, build_batch
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.walker import walk
 from octavo.format.record import Record
-from octavo.format.walker import walk
 
 Batches = tuple[bytes, NDArray[np.void]]
 

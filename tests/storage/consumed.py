@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.format.batch import decode_batch
-from octavo.format.control import ControlType, control_type_id
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.control import ControlType, control_type_id
+from octavo.format.batches.walker import walk
 from octavo.format.record import TimestampType
-from octavo.format.walker import walk
 from octavo.kernels import layout
+from octavo.storage.log.read import Fetched, Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Fetched, Isolation
 
 MAX_BYTES = 5000
 

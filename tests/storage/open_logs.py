@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from octavo.config import Given, LogConfig
-from octavo.format.walker import walk
-from octavo.storage.load import LoadRequest
+from octavo.format.batches.walker import walk
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
+from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from octavo.format.batch import Origin, build_batch, empty_batch, read_header
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.batch import Origin, build_batch, empty_batch, read_header
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.walker import walk
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.record import Record
-from octavo.format.txn_index import AbortedTxn
-from octavo.format.walker import walk
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_check import ProducerAppend
-from octavo.storage.producer_state import ProducerStateManager
+from octavo.storage.producers.check import ProducerAppend
+from octavo.storage.producers.state import ProducerStateManager
 
 PRODUCER = 7
 MAX_SEQUENCE = 2**31 - 1

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 from octavo.config import LogConfig
-from octavo.scheduler import EndScheduler
 from octavo.storage.environment import Environment
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
+from octavo.system.scheduler import EndScheduler
 
 BEGIN, END = b"sending begins\n", b"sending ends\n"
 

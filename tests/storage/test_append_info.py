@@ -8,14 +8,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import AppendRejected, CorruptBatchError, OffsetsOutOfOrderError
-from octavo.format.batch_row import BatchRow
+from octavo.format.batches.batch_row import BatchRow, batch_row, batch_rows
+from octavo.format.batches.batch_summary import summarize
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Record
-from octavo.format.walker import walk
 from octavo.kernels.layout import BATCH
-from octavo.storage.append_info import AppendInfo, analyze, check_batches, clearly_sound
+from octavo.storage.append.append_info import AppendInfo, analyze, check_batches, clearly_sound
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
-from octavo.storage.batch_row import batch_row, batch_rows, summarize
 from tests.storage.analysis_cases import ASSIGNING, CASES, EPOCH, SIZE, SOUND, batch
 from tests.storage.produced_sets import NOW, old_set
 from tests.storage.test_validate import assign

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
-from octavo.format.batch import Origin
-from octavo.format.message_set import encode_message_set
+from octavo.format.batches.batch import Origin
+from octavo.format.batches.walker import walk
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.format.walker import walk
-from octavo.storage.append_run import run_length
-from octavo.storage.load import LoadRequest
+from octavo.jobs.append_run import run_length
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
 from tests.storage.producer_batches import ABORT, COMMIT, marker
 from tests.storage.worlds import World

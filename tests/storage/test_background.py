@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from octavo.config.kinds import Given
-from octavo.format import checkpoint
-from octavo.format.batch import Origin
+from octavo.format.batches.batch import Origin
 from octavo.format.names import StagedFile, TopicPartition
-from octavo.scheduler import EndScheduler
+from octavo.format.small_files import checkpoint
+from octavo.storage.directory.log_root import LogRoot, Logs
 from octavo.storage.log_dir import LogDir
-from octavo.storage.log_root import LogRoot, Logs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS
+from octavo.system.scheduler import EndScheduler
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 

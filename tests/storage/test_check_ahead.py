@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
-from octavo.format.batch import Origin
+from octavo.format.batches.batch import Origin
 from octavo.format.names import FileKind, TopicPartition
-from octavo.storage import recover
-from octavo.storage.check_ahead import Checkers, check_ahead
-from octavo.storage.load import LoadRequest
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.recover import Checked, check_segment
+from octavo.storage.recovery import recover
+from octavo.storage.recovery.check_ahead import Checkers, check_ahead
+from octavo.storage.recovery.load import LoadRequest
+from octavo.storage.recovery.recover import Checked, check_segment
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World

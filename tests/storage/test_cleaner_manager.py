@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from octavo.clock import ManualClock
 from octavo.config.kinds import Given
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
-from octavo.scan.api import scan
+from octavo.scanner.api import scan
 from octavo.storage.cleaner.states import CleanerStates, CleaningAborted
 from octavo.storage.cleaner.throttle import Throttle
 from octavo.storage.log_dir import LogDir
+from octavo.system.clock import ManualClock
 from tests.storage.worlds import NOW_MS, World
 
 COMPACT: dict[str, Given] = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.5}

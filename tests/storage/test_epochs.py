@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.filesystem import LocalFileSystem
 from octavo.kernels.layout import BATCH
-from octavo.storage.epochs import EpochEnd, LeaderEpochs
+from octavo.storage.log.epochs import EpochEnd, LeaderEpochs
+from octavo.system.filesystem import LocalFileSystem
 
 
 def epochs(folder: Path, *entries: tuple[int, int]) -> LeaderEpochs:

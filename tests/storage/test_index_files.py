@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.filesystem import LocalFileSystem
-from octavo.format import offset_index as format_offset_index
-from octavo.format import time_index as format_time_index
-from octavo.format.offset_index import OffsetPosition
-from octavo.format.time_index import TimestampOffset
-from octavo.format.txn_index import AbortedTxn
-from octavo.storage.offset_index_file import OffsetIndexFile
-from octavo.storage.time_index_file import TimeIndexFile
-from octavo.storage.txn_index_file import TxnIndexFile
+from octavo.format.indexes import offset_index as format_offset_index
+from octavo.format.indexes import time_index as format_time_index
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.storage.segment.offset_index_file import OffsetIndexFile
+from octavo.storage.segment.time_index_file import TimeIndexFile
+from octavo.storage.segment.txn_index_file import TxnIndexFile
+from octavo.system.filesystem import LocalFileSystem
 
 FILES = LocalFileSystem()
 

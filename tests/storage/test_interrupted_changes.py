@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import KafkaStorageError, LogDirLockedError
-from octavo.filesystem import LocalFileSystem
 from octavo.format.names import CLEAN_SHUTDOWN, LOCK
-from octavo.storage import append as append_module
-from octavo.storage.index_file import IndexFile
-from octavo.storage.local_log import LocalLog
+from octavo.storage.append.append import append as append_module
+from octavo.storage.log.local_log import LocalLog
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.segment import Segment
+from octavo.storage.segment.index_file import IndexFile
+from octavo.storage.segment.segment import Segment
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.batches import batch
 from tests.storage.open_logs import fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World

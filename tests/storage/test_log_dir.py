@@ -23,11 +23,11 @@ from octavo.errors import (
     TopicExistsError,
     UnknownTopicOrPartitionError,
 )
-from octavo.format import checkpoint, clean_shutdown, meta_properties
 from octavo.format.names import TopicPartition
-from octavo.scheduler import EndScheduler
+from octavo.format.small_files import checkpoint, clean_shutdown, meta_properties
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
+from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import entry, unpack
 from tests.storage.batches import batch
 from tests.storage.worlds import World

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExistsError, UnknownTopicOrPartitionError
-from octavo.format import checkpoint
 from octavo.format.names import TopicPartition
+from octavo.format.small_files import checkpoint
+from octavo.storage.directory.selection import Only
 from octavo.storage.log_dir import LogDir
-from octavo.storage.selection import Only
 from tests.storage.batches import batch
 from tests.storage.worlds import World
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from octavo.errors import KafkaStorageError, LogDirLockedError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
+from octavo.storage.log.read import Isolation
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
 from tests.storage.batches import batch
 
 CONFIGS = {"segment.bytes": 3000, "index.interval.bytes": 300, "file.delete.delay.ms": 0, "retention.ms": -1}

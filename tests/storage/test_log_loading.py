@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import KafkaStorageError
-from octavo.filesystem import LocalFile, LocalFileSystem
-from octavo.storage.load import LoadRequest
-from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
+from octavo.storage.segment.log_file import LogFile
+from octavo.system.filesystem import LocalFile, LocalFileSystem
 from tests.storage.batches import batch
 from tests.storage.open_logs import fill, names, offsets_read, open_log
 from tests.storage.worlds import World

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import OffsetOutOfRangeError
-from octavo.format.message_set import encode_message_set
+from octavo.format.batches.walker import walk
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.format.walker import walk
-from octavo.storage.lookup import FoundOffset, SpecialTimestamp
+from octavo.storage.log.lookup import FoundOffset, SpecialTimestamp
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
 from tests.storage.batches import batch
 from tests.storage.open_logs import SMALL, fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World

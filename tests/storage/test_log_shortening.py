@@ -8,7 +8,7 @@ import pytest
 
 from octavo.config import LogConfig
 from octavo.errors import OffsetOutOfRangeError, PolicyViolationError
-from octavo.format.batch import Origin
+from octavo.format.batches.batch import Origin
 from tests.storage.batches import batch
 from tests.storage.open_logs import SMALL, fill, names, offsets_read, open_log
 from tests.storage.worlds import World

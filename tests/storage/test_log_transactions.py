@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import Origin
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.batch import Origin
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.log.read import AbortedTransaction, Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import AbortedTransaction, Isolation
 from tests.storage.batches import batch
 from tests.storage.open_logs import SMALL, fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World

@@ -9,7 +9,7 @@ import pytest
 
 from octavo import kernels
 from octavo.errors import CorruptionError
-from octavo.format.batch import build_batch
+from octavo.format.batches.batch import build_batch
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
 from octavo.format.messages.records import encode_metadata
 from octavo.format.record import Record

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from octavo.filesystem import LocalFileSystem
-from octavo.format.txn_index import AbortedTxn
-from octavo.storage import index_file, log_file, txn_index_file
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.storage.files.open_files import OpenFiles
 from octavo.storage.log_dir import LogDir
-from octavo.storage.open_files import OpenFiles
-from octavo.storage.txn_index_file import TxnIndexFile
+from octavo.storage.segment import index_file, log_file, txn_index_file
+from octavo.storage.segment.txn_index_file import TxnIndexFile
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
@@ -121,7 +121,7 @@ def test_files_are_given_back_when_the_process_has_too_many_open(tmp_path: Path)
 import os, resource, sys
 from pathlib import Path
 from octavo.storage.log_dir import LogDir
-from octavo.storage.open_files import OPEN_FILES
+from octavo.storage.files.open_files import OPEN_FILES
 from tests.storage.batches import batch
 with LogDir(sys.argv[1], background=False) as logs:
     logs.create_topic("t", 40)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from octavo.scheduler import EndScheduler
 from octavo.storage.environment import Environment
+from octavo.storage.files.overlay import OverlayFileSystem
 from octavo.storage.log_dir import LogDir
-from octavo.storage.overlay import OverlayFileSystem
+from octavo.system.scheduler import EndScheduler
 from tests.storage.batches import batch
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from octavo.errors import AppendRejected
 from octavo.kernels.layout import BATCH, CONTROL, TRANSACTIONAL
-from octavo.storage import producer_check
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_state import ProducerStateManager
-from octavo.storage.producer_table import ProducerTable
+from octavo.storage.producers import check as producer_check
+from octavo.storage.producers.state import ProducerStateManager
+from octavo.storage.producers.table import ProducerTable
 
 Table = np.ndarray[tuple[int], np.dtype[np.void]]
 

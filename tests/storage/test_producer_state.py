@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from octavo.errors import InvalidTxnStateError, OutOfOrderSequenceError
-from octavo.format import producer_snapshot
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.txn_index import AbortedTxn
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.kernels.layout import BATCH
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_check import NO_PRODUCERS
-from octavo.storage.producer_entry import CachedBatch
-from octavo.storage.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
+from octavo.storage.producers.check import NO_PRODUCERS
+from octavo.storage.producers.entry import CachedBatch
+from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
 from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, PRODUCER, append, data, emptied, marker
 
 DAY_MS = PRODUCER_ID_EXPIRATION_MS

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from octavo.errors import AppendRejected
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_state import ProducerStateManager
+from octavo.storage.producers.state import ProducerStateManager
 from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, append, data, marker
 
 PRODUCERS = st.integers(1, 3)

@@ -13,11 +13,11 @@ from octavo.errors import (
     TransactionCoordinatorFencedError,
     UnforeseenBatchError,
 )
-from octavo.format.batch import Origin, build_batch
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.walker import walk
 from octavo.format.record import Record
-from octavo.format.walker import walk
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producer_state import ProducerStateManager
+from octavo.storage.producers.state import ProducerStateManager
 from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, PRODUCER, append, data, emptied, marker
 
 CLIENT, COORDINATOR, REPLICATION = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR, AppendOrigin.REPLICATION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.config import Given, LogConfig
-from octavo.storage.retain import LogFacts, RetentionReason, SegmentFacts, Verdict, verdicts
+from octavo.storage.log.retain import LogFacts, RetentionReason, SegmentFacts, Verdict, verdicts
 
 
 def segments(*rows: tuple[int, int, int], end: int) -> list[SegmentFacts]:

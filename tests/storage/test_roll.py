@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.config import LogConfig
-from octavo.storage.roll import ActiveSegment, Incoming, RollReason, new_base_offset, roll_reason
+from octavo.storage.log.roll import ActiveSegment, Incoming, RollReason, new_base_offset, roll_reason
 
 CONFIG = LogConfig.of({"segment.bytes": 1000, "segment.ms": 500})
 ACTIVE = ActiveSegment(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
-from octavo.format.offset_index import OffsetPosition
-from octavo.format.time_index import TimestampOffset
-from octavo.storage.log_file import BatchPlace
-from octavo.storage.segment import SegmentOffsetOverflowError
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.storage.segment.log_file import BatchPlace
+from octavo.storage.segment.segment import SegmentOffsetOverflowError
 from tests.storage.batches import batch, walked
 from tests.storage.worlds import World
 

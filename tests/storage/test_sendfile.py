@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from octavo.config import LogConfig
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
 from tests.storage.sending_process import BEGIN, END
 from tests.storage.worlds import NOW_MS, World

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.filesystem import LocalFileSystem
-from octavo.storage.snapshots import SnapshotFiles
+from octavo.storage.producers.snapshots import SnapshotFiles
+from octavo.system.filesystem import LocalFileSystem
 
 
 def snapshots(folder: Path, *offsets: int) -> SnapshotFiles:

@@ -9,12 +9,12 @@ import pytest
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError
 from octavo.format.compression import Codec
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.segment import Segment
-from octavo.storage.split import split
+from octavo.storage.recovery.load import LoadRequest
+from octavo.storage.segment.segment import Segment
+from octavo.storage.segment.split import split
 from tests.storage.batches import batch
 from tests.storage.worlds import World
 

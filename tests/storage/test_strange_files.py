@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import NotRegularFileError, OctavoError, UnknownTopicOrPartitionError
-from octavo.filesystem import LocalFileSystem
-from octavo.format import checkpoint
 from octavo.format.names import OFFSET_CHECKPOINTS, TopicPartition
-from octavo.storage.delete import remove_folder
+from octavo.format.small_files import checkpoint
+from octavo.storage.files.small_file import replace_file
 from octavo.storage.log_dir import LogDir
-from octavo.storage.small_file import replace_file
+from octavo.storage.segment.delete import remove_folder
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.batches import batch
 from tests.storage.worlds import World
 

@@ -11,10 +11,10 @@ import pytest
 
 from octavo.config import LogConfig
 from octavo.errors import KafkaStorageError
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import Stop
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 

@@ -16,13 +16,13 @@ from octavo.errors import (
     TopicExistsError,
     UnknownTopicOrPartitionError,
 )
-from octavo.filesystem import LocalFileSystem
 from octavo.format.names import TOPIC_STORE, TopicPartition
+from octavo.storage.directory.selection import Only
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.selection import Only
 from octavo.storage.staging.destinations import Destinations, NewTopics
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.worlds import World
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.storage.topic_store import Change, Pending, StoredTopic, decode, encode
+from octavo.storage.topics.topic_store import Change, Pending, StoredTopic, decode, encode
 
 TOPICS = {
     "a": StoredTopic(bytes(range(16)), {"retention.ms": "7", "flush.ms": None}, 3),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from octavo.errors import IllegalStateError
-from octavo.format.txn_index import AbortedTxn
-from octavo.storage.transactions import CompletedTxn, Transactions
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.storage.producers.transactions import CompletedTxn, Transactions
 
 
 def started(*transactions: tuple[int, int]) -> Transactions:

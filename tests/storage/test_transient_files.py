@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.filesystem import LocalFileSystem
 from octavo.format.names import FileKind, SegmentFile
-from octavo.storage.transient_files import settle_transient_files
+from octavo.storage.recovery.transient_files import settle_transient_files
+from octavo.system.filesystem import LocalFileSystem
 
 
 def name(base_offset: int, suffix: str) -> str:

@@ -14,18 +14,18 @@ import pytest
 
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError, InvalidBatchError, InvalidTimestampError, KafkaError, RecordTooLargeError
-from octavo.format.batch import build_batch, decode_batch, read_header
+from octavo.format.batches.batch import build_batch, decode_batch, read_header
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
-from octavo.format.walker import walk
 from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_OVERHEAD
-from octavo.storage import record_reader
-from octavo.storage.append_info import AppendInfo
+from octavo.storage.append import record_reader
+from octavo.storage.append.append_info import AppendInfo
+from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
-from octavo.storage.assignment import Assignment, Validated
-from octavo.storage.validate import assign_offsets
-from octavo.storage.validation_settings import ValidationSettings
+from octavo.storage.log.validation_settings import ValidationSettings
 from tests.format.unpacked import unpacked
 from tests.storage.produced_sets import (
     GZIP,

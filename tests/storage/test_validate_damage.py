@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from octavo import kernels
 from octavo.config import LogConfig
 from octavo.errors import AppendRejected
-from octavo.format.walker import walk
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import Stop
-from octavo.storage.append_info import analyze
+from octavo.storage.append.append_info import analyze
+from octavo.storage.append.assignment import Assignment
+from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
-from octavo.storage.assignment import Assignment
-from octavo.storage.validate import assign_offsets
-from octavo.storage.validation_settings import ValidationSettings
+from octavo.storage.log.validation_settings import ValidationSettings
 from tests.storage.produced_sets import NOW
 from tests.storage.validation_cases import CASES
 

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from octavo.config import LogConfig
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.walker import walk
 from octavo.kernels import layout
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.validation_settings import ValidationSettings
+from octavo.storage.log.validation_settings import ValidationSettings
 
 FIRST_OFFSET = 7000
 LEADER_EPOCH = 12

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from octavo.format.batch import build_batch, empty_batch, read_header
+from octavo.format.batches.batch import build_batch, empty_batch, read_header
 from octavo.format.compression import Codec
-from octavo.format.message_set import encode_message
+from octavo.format.legacy.message_set import encode_message
 from octavo.format.record import Record
 from octavo.kernels import layout
 from tests.storage.produced_sets import (

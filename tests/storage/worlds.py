@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.clock import ManualClock
 from octavo.config import LogConfig
-from octavo.filesystem import LocalFileSystem
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
-from octavo.storage.segment import Segment
+from octavo.storage.segment.segment import Segment
+from octavo.system.clock import ManualClock
+from octavo.system.filesystem import LocalFileSystem
+from octavo.system.scheduler import ManualScheduler
 from tests.storage.batches import last_offset, walked
 
 NOW_MS = 1_700_000_000_000

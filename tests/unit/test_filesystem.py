@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.filesystem import LocalFileSystem, is_disk_failure
+from octavo.system.filesystem import LocalFileSystem, is_disk_failure
 
 FILES = LocalFileSystem()
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.filesystem import LocalFile, LocalFileSystem
-from octavo.regular_file import open_regular, read_regular
-from octavo.storage.log_file import LogFile
+from octavo.storage.segment.log_file import LogFile
+from octavo.system.filesystem import LocalFile, LocalFileSystem
+from octavo.system.regular_file import open_regular, read_regular
 
 
 def test_a_regular_file_is_opened(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from octavo.clock import ManualClock, SystemClock
-from octavo.scheduler import EndScheduler, JobScheduler, ManualScheduler, Task, ThreadScheduler
+from octavo.system.clock import ManualClock, SystemClock
+from octavo.system.scheduler import EndScheduler, JobScheduler, ManualScheduler, Task, ThreadScheduler
 
 
 def test_manual_scheduler_runs_in_the_order_of_times() -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from octavo.signals import Signal
+from octavo.system.signals import Signal
 
 
 def test_a_wait_ends_when_it_is_so() -> None:

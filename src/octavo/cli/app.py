@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import cast
 
-from octavo.cli.commands import COMMANDS
+from octavo.cli.command_table import COMMANDS
 from octavo.errors import OctavoError
 
 COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the command's

@@ -8,7 +8,7 @@ from typing import Self
 
 from octavo.errors import CorruptionError
 from octavo.kernels.layout import MAX_FILE_BYTES
-from octavo.regular_file import open_regular
+from octavo.system.regular_file import open_regular
 
 
 class LogFile:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import weakref
 
-from octavo.client.consumer import Consumer
-from octavo.client.coordinator import TransactionCoordinator
-from octavo.client.groups import Groups
-from octavo.client.internal_topics import consumer_offsets, transaction_state
-from octavo.client.offsets import OffsetStore
-from octavo.client.producer import Producer
-from octavo.client.producer_ids import ProducerIds
-from octavo.client.transaction_log import TransactionLog
+from octavo.client.consumer.consumer import Consumer
+from octavo.client.producer.producer import Producer
+from octavo.coordinator.groups.groups import Groups
+from octavo.coordinator.groups.offsets import OffsetStore
+from octavo.coordinator.internal_topics import consumer_offsets, transaction_state
+from octavo.coordinator.transactions.coordinator import TransactionCoordinator
+from octavo.coordinator.transactions.log import TransactionLog
+from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.format.compression import Codec
 from octavo.storage.log_dir import LogDir
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from octavo.client.clients import Clients
-from octavo.client.consumer import Consumer
-from octavo.client.consumer_config import ConsumerConfig
-from octavo.client.identity import ProducerIdentity
-from octavo.client.internal_topics import TRANSACTION_STATE
-from octavo.client.producer import Producer
-from octavo.client.producer_config import ProducerConfig
-from octavo.client.transaction import ProducerTransaction
+from octavo.client.consumer.config import ConsumerConfig
+from octavo.client.consumer.consumer import Consumer
+from octavo.client.producer.config import ProducerConfig
+from octavo.client.producer.producer import Producer
+from octavo.client.producer.transaction import ProducerTransaction
 from octavo.config import Given
+from octavo.coordinator.internal_topics import TRANSACTION_STATE
+from octavo.coordinator.transactions.identity import ProducerIdentity
 from octavo.errors import IllegalStateError
-from octavo.forks import FORKED
 from octavo.storage.log_dir import LogDir as StoredLogDir
+from octavo.system.forks import FORKED
 
 
 class LogDir(StoredLogDir):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError
-from octavo.format.java_utf8 import decode_utf8
+from octavo.format.java.utf8 import decode_utf8
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import NO_TIMESTAMP, Column
 

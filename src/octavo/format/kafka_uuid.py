@@ -6,7 +6,7 @@ import base64
 import re
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.java_text import shortened
+from octavo.format.java.text import shortened
 
 UUID_BYTES = 16
 ZERO_UUID = bytes(UUID_BYTES)

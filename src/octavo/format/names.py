@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple, Self
 
 from octavo.errors import CorruptionError, EncodingError, InvalidTopicError
-from octavo.format.java_text import parse_integer, shortened
+from octavo.format.java.text import parse_integer, shortened
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 # In a log dir's root.

@@ -13,22 +13,22 @@ import numpy as np
 
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
-from octavo.format.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.names import TopicPartition
+from octavo.jobs.append_run import run_length
 from octavo.jobs.copy_start import begin
 from octavo.jobs.runner import Progress
-from octavo.scan.bounds import OffsetRange
-from octavo.scan.files import PartitionFiles
-from octavo.scan.findings import Findings
-from octavo.scan.notes import Note
-from octavo.scan.partition import PartitionSnapshot, take_snapshot
-from octavo.scan.plan import plan_partition
-from octavo.scan.read import sound_batches
-from octavo.scan.source import Source, SourceChunk
-from octavo.storage.append_run import run_length
+from octavo.scanner.findings import Findings
+from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.notes import Note
+from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.reading.plan import plan_partition
+from octavo.scanner.reading.read import sound_batches
+from octavo.scanner.reading.source import Source, SourceChunk
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.topic_configs import TopicConfigs
+from octavo.storage.topics.topic_configs import TopicConfigs
 
 
 @dataclass(frozen=True, slots=True)

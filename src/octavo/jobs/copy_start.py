@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import OctavoError
-from octavo.format.batch_summary import last_offsets
-from octavo.format.walker import walk
-from octavo.scan.bounds import OffsetRange
-from octavo.scan.findings import Findings
-from octavo.scan.partition import PartitionSnapshot
-from octavo.scan.plan import plan_partition
-from octavo.scan.read import sound_batches
-from octavo.scan.source import Source
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.walker import walk
+from octavo.scanner.findings import Findings
+from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.partition.snapshot import PartitionSnapshot
+from octavo.scanner.reading.plan import plan_partition
+from octavo.scanner.reading.read import sound_batches
+from octavo.scanner.reading.source import Source
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
 
 # What compaction leaves as it was; the records, and with them times and checksum, it may change.
 _LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "producer_id", "producer_epoch"]

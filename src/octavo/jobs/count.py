@@ -14,13 +14,13 @@ from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.jobs.runner import Outcome, Progress, Runner
 from octavo.jobs.tally import Counter, Tally
-from octavo.scan.bounds import OffsetRange
-from octavo.scan.files import PartitionFiles
-from octavo.scan.findings import Findings
-from octavo.scan.notes import Note
-from octavo.scan.partition import PartitionSnapshot, look_at, retrying
-from octavo.scan.plan import ReadTask, plan_partition
-from octavo.scan.source import Source
+from octavo.scanner.findings import Findings
+from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.notes import Note
+from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.reading.plan import ReadTask, plan_partition
+from octavo.scanner.reading.source import Source
 
 SPLIT_BYTES = 64 << 20
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from octavo.errors import ScanError
-from octavo.scan.directory import Directory, read_directory
-from octavo.scan.location import LOCAL, locate
-from octavo.scan.log_dirs import Place
-from octavo.scan.selection import Selection
-from octavo.storage.lock import DirectoryLock
+from octavo.scanner.log_dirs import Place
+from octavo.scanner.places.directory import Directory, read_directory
+from octavo.scanner.places.location import LOCAL, locate
+from octavo.scanner.places.selection import Selection
+from octavo.storage.directory.lock import DirectoryLock
 
 
 @contextmanager

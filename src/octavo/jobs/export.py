@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Literal
 
 from octavo.errors import OctavoError
-from octavo.filesystem import FileSystem, LocalFileSystem
 from octavo.jobs.runner import Outcome
-from octavo.scan.findings import Findings
-from octavo.scan.notes import Note
-from octavo.scan.plan import ReadTask
-from octavo.scan.pool import pool_of_thread
-from octavo.scan.read import wanted_columns
-from octavo.scan.read_ahead import read_ahead
+from octavo.scanner.findings import Findings
+from octavo.scanner.notes import Note
+from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.pool import pool_of_thread
+from octavo.scanner.reading.read import wanted_columns
+from octavo.scanner.reading.read_ahead import read_ahead
+from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 Form = Literal["arrow", "parquet"]
 Advance = Callable[[int], None]
@@ -91,8 +91,8 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     """Write a task's records to a hidden file; `advance` is told of the bytes of each scan's task that was read."""
-    from octavo.scan.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
-    from octavo.scan.arrow_files import write_file
+    from octavo.scanner.reading.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
+    from octavo.scanner.reading.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
     findings = Findings("skip")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from octavo.format.names import CLEAN_SHUTDOWN
-from octavo.scan.directory import Directory, Wanted, read_directory
-from octavo.scan.files import PartitionFiles
-from octavo.scan.location import LOCAL, Location
-from octavo.scan.selection import Selection
-from octavo.storage.selection import Only
-from octavo.storage.selection import Selection as Opened
+from octavo.scanner.places.directory import Directory, Wanted, read_directory
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.location import LOCAL, Location
+from octavo.scanner.places.selection import Selection
+from octavo.storage.directory.selection import Only
+from octavo.storage.directory.selection import Selection as Opened
 
 
 def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:

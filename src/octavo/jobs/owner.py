@@ -9,15 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from octavo.clock import Clock, ManualClock, SystemClock
 from octavo.config import Given
-from octavo.scheduler import EndScheduler, JobScheduler
+from octavo.storage.directory.log_roots import Paths
+from octavo.storage.directory.partition_opener import RecoveryProgress
+from octavo.storage.directory.selection import Only
 from octavo.storage.environment import Environment
+from octavo.storage.files.overlay import OverlayFileSystem
 from octavo.storage.log_dir import LogDir
-from octavo.storage.log_roots import Paths
-from octavo.storage.overlay import OverlayFileSystem
-from octavo.storage.partition_opener import RecoveryProgress
-from octavo.storage.selection import Only
+from octavo.system.clock import Clock, ManualClock, SystemClock
+from octavo.system.scheduler import EndScheduler, JobScheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.batch_summary import last_offsets
-from octavo.format.decoder import Decoder
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.decoder import Decoder
 from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_TIMESTAMP, Column
-from octavo.scan.findings import Findings
-from octavo.scan.notes import Note
-from octavo.scan.read import sound_batches
-from octavo.scan.rows import AbortedRanges, delivered
-from octavo.scan.source import SourceChunk
+from octavo.scanner.findings import Findings
+from octavo.scanner.notes import Note
+from octavo.scanner.reading.read import sound_batches
+from octavo.scanner.reading.rows import AbortedRanges, delivered
+from octavo.scanner.reading.source import SourceChunk
 
 _NONE_ABORTED = AbortedRanges(())
 

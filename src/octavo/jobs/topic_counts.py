@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from octavo.jobs.count import PartitionCount, count, plan
 from octavo.jobs.runner import Progress, Runner
-from octavo.scan.findings import Findings
-from octavo.scan.log_dirs import Place, open_log_dirs
-from octavo.scan.notes import Note
-from octavo.scan.selection import Selection
+from octavo.scanner.findings import Findings
+from octavo.scanner.log_dirs import Place, open_log_dirs
+from octavo.scanner.notes import Note
+from octavo.scanner.places.selection import Selection
 
 
 class TopicCounts:

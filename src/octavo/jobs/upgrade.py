@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from octavo.errors import OctavoError
-from octavo.filesystem import FileSystem, LocalFileSystem
+from octavo.format.batches.recode import Recoder
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
-from octavo.format.recode import Recoder
 from octavo.jobs.runner import Outcome, Progress, Runner
-from octavo.storage.cleaned_segments import remove_cleaned, swap_in
-from octavo.storage.cleaner.source import SourceSegment, read_chunks
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.rewrite import RewriteTask, Rewritten, rewrite_segment
-from octavo.storage.segment import Segment
+from octavo.storage.rewriting.cleaned_segments import remove_cleaned, swap_in
+from octavo.storage.rewriting.rewrite import RewriteTask, Rewritten, rewrite_segment
+from octavo.storage.rewriting.source import SourceSegment, read_chunks
+from octavo.storage.segment.segment import Segment
+from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.jobs.compact_request import CompactRequest
-    from octavo.spark.arrow_scan import scan, scan_stream
     from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
     from octavo.spark.registration import register
+    from octavo.spark.source.arrow_scan import scan, scan_stream
 
 __all__ = [
     "CompactRequest",
@@ -31,7 +31,7 @@ _HOMES = {
     **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
     "CompactRequest": "octavo.jobs.compact_request",
     "register": "octavo.spark.registration",
-    **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.arrow_scan"),
+    **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.source.arrow_scan"),
 }
 
 

@@ -28,26 +28,26 @@ class OctavoDataSource(DataSource):
         return "octavo"
 
     def schema(self) -> StructType:
-        from octavo.spark.source_options import SourceOptions
+        from octavo.spark.query.source_options import SourceOptions
 
         return SourceOptions.of(self.options).schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from octavo.spark.batch_reader import batch_reader
+        from octavo.spark.source.batch_reader import batch_reader
 
         return batch_reader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from octavo.spark.stream_reader import stream_reader
+        from octavo.spark.source.stream_reader import stream_reader
 
         return stream_reader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from octavo.spark.sink import batch_writer
+        from octavo.spark.sink.sink import batch_writer
 
         return batch_writer(self.options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from octavo.spark.sink import stream_writer
+        from octavo.spark.sink.sink import stream_writer
 
         return stream_writer(self.options, schema, overwrite)

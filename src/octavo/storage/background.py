@@ -11,11 +11,11 @@ from functools import partial
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
-from octavo.storage.delete import remove_folder
+from octavo.storage.directory.log_root import LogRoot, Logs
+from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.environment import Environment
-from octavo.storage.log_root import LogRoot, Logs
-from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment.delete import remove_folder
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, sweep_dead
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from octavo.clock import Clock, SystemClock
-from octavo.filesystem import FileSystem, LocalFileSystem
-from octavo.scheduler import Scheduler
+from octavo.system.clock import Clock, SystemClock
+from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)

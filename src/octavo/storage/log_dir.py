@@ -12,25 +12,25 @@ from typing import Self
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.config.table import parse_topic
 from octavo.errors import ConfigError, KafkaStorageError, OctavoError
-from octavo.forks import on_fork
 from octavo.format.names import TopicPartition
-from octavo.scheduler import EndScheduler, ThreadScheduler
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
-from octavo.storage.close_logs import close_logs
+from octavo.storage.directory.close_logs import close_logs
+from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
+from octavo.storage.directory.losses import Loss, losses
+from octavo.storage.directory.open_logs import OpenLogs
+from octavo.storage.directory.partition_opener import OpenTerms, PartitionOpener, RecoveryProgress
+from octavo.storage.directory.selection import Only, Selection
+from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
 from octavo.storage.environment import Environment
-from octavo.storage.log_root import LogRoot
-from octavo.storage.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
-from octavo.storage.losses import Loss, losses
-from octavo.storage.open_logs import OpenLogs
+from octavo.storage.log.retain import Verdict
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.partition_opener import OpenTerms, PartitionOpener, RecoveryProgress
-from octavo.storage.retain import Verdict
-from octavo.storage.selection import Only, Selection
 from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
-from octavo.storage.topic_admin import Partitions, TopicAdmin
-from octavo.storage.topic_configs import TopicConfigs
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.system.forks import on_fork
+from octavo.system.scheduler import EndScheduler, ThreadScheduler
 
 RECOVERY_LOG = "octavo.recovery"
 _log = logging.getLogger(__name__)

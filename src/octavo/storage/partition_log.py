@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 from octavo.config import LogConfig
 from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
-from octavo.filesystem import is_disk_failure
-from octavo.forks import FORKED
 from octavo.format.entry_layout import INT32_MAX
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
-from octavo.storage import lookup, read, truncate
-from octavo.storage.append import AppendResult, append
+from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
-from octavo.storage.delete import Deleter, remove_folder
-from octavo.storage.load import LoadRequest, load
-from octavo.storage.log_state import LogState
-from octavo.storage.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
-from octavo.storage.read import Fetched, Isolation, Request
-from octavo.storage.recover import no_progress
-from octavo.storage.retain import Verdict
-from octavo.storage.retention_round import retention_round
-from octavo.storage.segment import Segment
-from octavo.storage.segments import Segments
-from octavo.storage.swap import Swap
-from octavo.storage.topic_id_file import TopicIdFile
+from octavo.storage.log import lookup, read, truncate
+from octavo.storage.log.log_state import LogState
+from octavo.storage.log.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
+from octavo.storage.log.read import Fetched, Isolation, Request
+from octavo.storage.log.retain import Verdict
+from octavo.storage.log.retention_round import retention_round
+from octavo.storage.log.topic_id_file import TopicIdFile
+from octavo.storage.recovery.load import LoadRequest, load
+from octavo.storage.recovery.recover import no_progress
+from octavo.storage.segment.delete import Deleter, remove_folder
+from octavo.storage.segment.segment import Segment
+from octavo.storage.segment.segments import Segments
+from octavo.storage.segment.swap import Swap
+from octavo.system.filesystem import is_disk_failure
+from octavo.system.forks import FORKED
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -65,7 +65,7 @@ class PartitionLog:
         self._filesystem = request.environment.filesystem
         loaded = load(request)
         self.recovered, self.dropped, self.deleted_files = loaded.recovered, loaded.dropped, loaded.deleted_files
-        self.state = LogState(loaded, request.config, request.environment)
+        self.state = LogState(loaded.parts, request.config, request.environment)
         self.state.guard = self._usable
         self.state.heal = self._reload
         self._topic_id_file = TopicIdFile(self._filesystem, self.folder)
@@ -381,7 +381,7 @@ class PartitionLog:
         )
         loaded = load(request)
         self.recovered, self.dropped = self.recovered + loaded.recovered, self.dropped + loaded.dropped
-        state.adopt(loaded)
+        state.adopt(loaded.parts)
         if self.is_sole_replica:
             state.update_high_watermark(self.log_end_offset)
 

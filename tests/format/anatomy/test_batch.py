@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from octavo.format.anatomy import Node, describe_batch, describe_incomplete
-from octavo.format.batch import Origin, build_batch
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_kraft_batch, build_marker_batch
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.control import ControlType, EndTransactionMarker, build_kraft_batch, build_marker_batch
-from octavo.format.message_set import encode_message, encode_message_set
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
-from octavo.format.walker import walk
 from octavo.kernels import layout
 from tests.golden import archives
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.format import offset_index, producer_snapshot, time_index, txn_index
 from octavo.format.anatomy import Node
 from octavo.format.anatomy.entries import describe_entries
+from octavo.format.indexes import offset_index, time_index, txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import FileKind
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 
 INDEX = offset_index.encode([100, 120], [0, 519], 100)
 TIMES = time_index.encode([1700000000000, 1700000000586], [100, 120], 100)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import Problem, Severity
 from tests.jobs.verify.verified import findings_of, shown

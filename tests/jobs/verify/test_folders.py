@@ -10,7 +10,7 @@ import pytest
 
 from octavo.format.names import FileKind
 from octavo.jobs.verify.finding import MEANINGS, Problem, Severity
-from octavo.scan.location import LocalFile, LocalFileSystem
+from octavo.scanner.places.location import LocalFile, LocalFileSystem
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, flipped, shown
 from tests.scan.segments import path, write_segment

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format import offset_index, time_index
-from octavo.format.batch import build_batch, decode_batch, encode_batch
+from octavo.format.batches.batch import build_batch, decode_batch, encode_batch
 from octavo.format.compression import Codec
-from octavo.format.message_set import encode_message_set
+from octavo.format.indexes import offset_index, time_index
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import Problem, Severity

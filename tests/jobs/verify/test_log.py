@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batch import build_batch, encode_batch, read_header
+from octavo.format.batches.batch import build_batch, encode_batch, read_header
 from octavo.format.compression import Codec
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import MOST_FINDINGS, Problem
 from octavo.kernels import crc32c

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.format.names import OFFSET_CHECKPOINTS, FileKind
 from octavo.jobs.verify.finding import Problem
-from octavo.scan.location import Entry, LocalFile, LocalFileSystem
+from octavo.scanner.places.location import Entry, LocalFile, LocalFileSystem
 from tests.jobs.verify.verified import findings_of
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch

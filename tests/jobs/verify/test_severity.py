@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.format import producer_snapshot
-from octavo.format.message_set import encode_message_set
+from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
-from octavo.format.producer_snapshot import ProducerEntry
 from octavo.format.record import Record
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify.finding import Problem, Severity
 from tests.jobs.verify.verified import findings_of, flipped, shown
 from tests.scan.segments import path, write_segment

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format import producer_snapshot, txn_index
-from octavo.format.batch import Origin, empty_batch, read_header
-from octavo.format.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.batch import Origin, empty_batch, read_header
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import CLEAN_SHUTDOWN, FileKind
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify.finding import MOST_FINDINGS, Problem, Severity
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import path, write_segment
@@ -167,7 +168,7 @@ def test_a_damaged_snapshot(folder: Path) -> None:
 
 
 def test_a_marker_that_cannot_be_read(folder: Path) -> None:
-    from octavo.format.batch import build_batch
+    from octavo.format.batches.batch import build_batch
     from octavo.format.record import Record
 
     origin = Origin(producer_id=1, producer_epoch=0, is_transactional=True, is_control=True)

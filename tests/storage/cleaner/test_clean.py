@@ -12,11 +12,11 @@ import pytest
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import ConfigError, CorruptionError
-from octavo.format.batch import Origin, build_batch, decode_batch
+from octavo.format.batches.batch import Origin, build_batch, decode_batch
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.header import BatchHeader
 from octavo.format.record import Record
-from octavo.format.walker import walk
 from octavo.jobs.compact import MapTask, run_map
 from octavo.kernels.layout import DELETE_HORIZON
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
@@ -26,8 +26,8 @@ from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import CleanPlan, plan_cleaning, range_of
 from octavo.storage.cleaner.states import CleaningAborted
 from octavo.storage.cleaner.tasks import map_keys
-from octavo.storage.load import LoadRequest
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.load import LoadRequest
 from tests.storage.worlds import NOW_MS, World
 
 Model = dict[int, tuple[bytes | None, bytes | None]]  # offset to key and value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.config import LogConfig
 from octavo.storage.cleaner.group import group_segments
-from octavo.storage.cleaner.source import SourceSegment
+from octavo.storage.rewriting.source import SourceSegment
 
 GB = 1 << 30
 

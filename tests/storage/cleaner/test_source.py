@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import CorruptRecordError
-from octavo.filesystem import LocalFileSystem
-from octavo.storage.cleaner import source
-from octavo.storage.cleaner.source import read_chunks, view_chunks
+from octavo.storage.rewriting import source
+from octavo.storage.rewriting.source import read_chunks, view_chunks
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.batches import batch
 
 FILES = LocalFileSystem()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from octavo.format.control import ControlType
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.batches.control import ControlType
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.storage.cleaner.transactions import CleanedTransactions, SegmentTxnIndex, collect_aborted
 
 ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT

@@ -10,8 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from octavo.filesystem import LocalFileSystem
 from octavo.storage.staging.commit import CommitStep
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.staging.scene import Scene, batch_values
 
 

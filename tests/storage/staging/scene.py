@@ -7,24 +7,24 @@ from pathlib import Path
 
 import numpy as np
 
-from octavo.clock import ManualClock
 from octavo.config import Given
-from octavo.filesystem import File, FileSystem, LocalFile, LocalFileSystem
-from octavo.format.batch import decode_batch
-from octavo.format.batch_run import BatchSettings, RunEncoder, RunFacts
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.batch_run import BatchSettings, RunEncoder, RunFacts
+from octavo.format.batches.row_columns import from_records
+from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
-from octavo.format.row_columns import from_records
-from octavo.format.walker import walk
-from octavo.scheduler import ManualScheduler
 from octavo.storage.environment import Environment
+from octavo.storage.log.read import Isolation
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
+from octavo.storage.publish import Publisher
 from octavo.storage.staging.commit import CommitRequest, OnStep
-from octavo.storage.staging.publish import Publisher
 from octavo.storage.staging.stage import Place, Stage, StagedPart
 from octavo.storage.staging.sweep import all_folders
+from octavo.system.clock import ManualClock
+from octavo.system.filesystem import File, FileSystem, LocalFile, LocalFileSystem
+from octavo.system.scheduler import ManualScheduler
 from tests.storage.worlds import NOW_MS
 
 WRITER = "query 1"

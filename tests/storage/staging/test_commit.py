@@ -15,17 +15,17 @@ from octavo.errors import (
     LogDirLockedError,
     StagedFileLostError,
 )
-from octavo.filesystem import LocalFileSystem
-from octavo.format.commit_store import decode
+from octavo.format.batches.walker import walk
+from octavo.format.indexes.offset_index import ENTRY
 from octavo.format.names import COMMIT_STORE, LEADER_EPOCH_CHECKPOINT, TopicPartition
-from octavo.format.offset_index import ENTRY
-from octavo.format.walker import walk
-from octavo.scheduler import ManualScheduler
+from octavo.format.small_files.commit_store import decode
 from octavo.storage.log_dir import LogDir
+from octavo.storage.publish import LOCK_RETRY_SECONDS
 from octavo.storage.staging.commit import CommitRequest, CommitStep
-from octavo.storage.staging.publish import LOCK_RETRY_SECONDS
 from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, all_folders, sweep_old
+from octavo.system.filesystem import LocalFileSystem
+from octavo.system.scheduler import ManualScheduler
 from tests.storage.batches import batch
 from tests.storage.staging.scene import Scene, UnsyncedFileSystem, batch_values
 from tests.storage.worlds import NOW_MS

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.filesystem import LocalFileSystem
 from octavo.storage.staging.commit import CommitStep
 from octavo.storage.staging.ledger import read_store
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.staging.killed_writer import is_large, values_of
 from tests.storage.staging.scene import WRITER, Scene
 

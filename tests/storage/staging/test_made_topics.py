@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import LogDirError
-from octavo.filesystem import LocalFileSystem
-from octavo.format.batch_run import BatchSettings, RunEncoder
+from octavo.format.batches.batch_run import BatchSettings, RunEncoder
 from octavo.format.compression import Codec
 from octavo.format.names import COMMIT_STORE
 from octavo.storage.log_dir import LogDir
 from octavo.storage.staging.commit import CommitRequest, CommitStep, commit
 from octavo.storage.staging.destinations import Destination, Destinations, NewTopics
 from octavo.storage.staging.stage import Stage, StagedPart
+from octavo.system.filesystem import LocalFileSystem
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.storage.staging.scene import WRITER, Scene, UnsyncedFileSystem, read_values
 from tests.storage.staging.test_commit import StopAt, Stopped

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.filesystem import LocalFileSystem
-from octavo.scan.location import locate
-from octavo.scan.root import Root
+from octavo.scanner.places.location import locate
+from octavo.scanner.places.root import Root
 from octavo.storage.staging.commit import CommitStep
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.staging.scene import Scene, batch_values
 from tests.storage.staging.test_commit import StopAt, Stopped
 

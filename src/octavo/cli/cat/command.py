@@ -14,8 +14,8 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import echo, logdirs_argument
 from octavo.cli.runner import SparkCommand, job_runner
 from octavo.jobs.export import Form
-from octavo.scan.api import IsolationLevel, Scan, scan
-from octavo.scan.bounds import Offset
+from octavo.scanner.api import IsolationLevel, Scan, scan
+from octavo.scanner.lookup.bounds import Offset
 
 TextForm = Literal["json", "raw", "csv"]
 TEXT_FORMS: tuple[TextForm, ...] = ("json", "raw", "csv")
@@ -87,8 +87,8 @@ def _write(records: Scan, sink: BinaryIO, form: TextForm | Form, shown: str, lim
     if form in TEXT_FORMS:
         write_text(islice(records.records(), limit), sink, form, shown)
         return
-    from octavo.scan.arrow import first_rows  # pyarrow takes long to import
-    from octavo.scan.arrow_files import WRITERS
+    from octavo.scanner.reading.arrow import first_rows  # pyarrow takes long to import
+    from octavo.scanner.reading.arrow_files import WRITERS
 
     reader = records.to_reader()
     WRITERS[form](reader.schema, first_rows(reader, limit), sink)

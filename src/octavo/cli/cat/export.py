@@ -12,7 +12,7 @@ from octavo.cli.progress import progress_bar
 from octavo.jobs import export
 from octavo.jobs.export import ExportRequest, ExportResult, ExportTask, Form
 from octavo.jobs.runner import Outcome, Runner, ThreadRunner
-from octavo.scan.api import Scan
+from octavo.scanner.api import Scan
 
 
 def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner) -> int:

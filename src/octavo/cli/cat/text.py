@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import BinaryIO
 
 from octavo.cli.plain import plain_csv, plain_json
-from octavo.scan.records import ConsumerRecord
+from octavo.scanner.reading.records import ConsumerRecord
 
 # Turns a key or value into JSON; null is not among them.
 Show = Callable[[bytes], str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.errors import InvalidRecordError
-from octavo.format.batch_row import BatchRow
+from octavo.format.batches.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.format.sequence import last_sequence
 from octavo.kernels import layout

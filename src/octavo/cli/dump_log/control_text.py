@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.format.control import ControlType, EndTransactionMarker, control_type_id, decode_control
+from octavo.format.batches.control import ControlType, EndTransactionMarker, control_type_id, decode_control
 from octavo.format.messages.codec import decode_lenient
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, WRITTEN_VERSION
 from octavo.format.messages.record_json import kraft_control_json

@@ -10,8 +10,8 @@ from typing import cast
 
 from octavo.cli.dump_log.options import STRING_DECODER, Options
 from octavo.errors import InvalidRecordError, OctavoError
-from octavo.format.java_utf8 import decode_utf8
-from octavo.format.message import Message
+from octavo.format.java.utf8 import decode_utf8
+from octavo.format.legacy.message import Message
 from octavo.format.record import Record
 
 PayloadDecoder = Callable[[Record | Message], tuple[str | None, str | None]]

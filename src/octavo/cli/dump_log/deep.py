@@ -17,9 +17,9 @@ from octavo.kernels.layout import BATCH
 if TYPE_CHECKING:
     from octavo.cli.dump_log.options import Options
     from octavo.cli.dump_log.report import Findings
-    from octavo.format.batch_row import BatchRow
-    from octavo.format.chunk_walk import RowChunk
-    from octavo.format.message import Message
+    from octavo.format.batches.batch_row import BatchRow
+    from octavo.format.batches.chunk_walk import RowChunk
+    from octavo.format.legacy.message import Message
     from octavo.format.record import Record
 
 

@@ -10,8 +10,8 @@ from octavo.cli.dump_log.options import MAX_INT, Options
 from octavo.cli.dump_log.single_batch import too_small
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
-from octavo.format.batch_row import BatchRow
-from octavo.format.chunk_walk import RowChunk, walk_rows
+from octavo.format.batches.batch_row import BatchRow
+from octavo.format.batches.chunk_walk import RowChunk, walk_rows
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
 from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_ROW, Flaw, Stop

@@ -12,10 +12,10 @@ from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import batch_at
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, OctavoError
-from octavo.format.index import SparseIndex
+from octavo.format.indexes.index import SparseIndex
+from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.names import base_offset_of
-from octavo.format.offset_index import OffsetIndex
-from octavo.regular_file import read_regular
+from octavo.system.regular_file import read_regular
 
 
 def dump_offset_index(file: JavaFile, options: Options, findings: Findings) -> None:

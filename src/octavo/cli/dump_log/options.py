@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from octavo.errors import CorruptionError, OctavoError
-from octavo.format.java_text import parse_integer
+from octavo.format.java.text import parse_integer
 
 KAFKA_VERSION = "4.3.1"
 MAX_INT = 2**31 - 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.report import say
-from octavo.format.producer_snapshot import COUNT_POSITION, ENTRY, HEADER, VERSION, ProducerEntry
 from octavo.format.sequence import decrement
+from octavo.format.small_files.producer_snapshot import COUNT_POSITION, ENTRY, HEADER, VERSION, ProducerEntry
 from octavo.kernels import crc32c
-from octavo.regular_file import read_regular
+from octavo.system.regular_file import read_regular
 
 
 class CorruptSnapshotError(Exception):

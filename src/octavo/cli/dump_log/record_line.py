@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.cli.dump_log.batch_line import timestamp_type
-from octavo.format.java_utf8 import decode_utf8
-from octavo.format.message import Message
+from octavo.format.java.utf8 import decode_utf8
+from octavo.format.legacy.message import Message
 from octavo.format.record import Header, Record
 from octavo.format.sequence import record_sequence
 from octavo.kernels.integers import signed64
 
 if TYPE_CHECKING:
     from octavo.cli.dump_log.decoders import PayloadDecoder
-    from octavo.format.batch_row import BatchRow
+    from octavo.format.batches.batch_row import BatchRow
 
 INDENT = "| "
 

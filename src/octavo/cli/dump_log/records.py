@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.decoder import Decoder
-from octavo.format.message import Message, read_messages
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.record_parts import Deltas, read_records
+from octavo.format.batches.row_columns import to_records
+from octavo.format.legacy.message import Message, read_messages
 from octavo.format.record import Record
-from octavo.format.record_parts import Deltas, read_records
-from octavo.format.row_columns import to_records
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Flaw

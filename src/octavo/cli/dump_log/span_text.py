@@ -17,7 +17,7 @@ from octavo.kernels.layout import NO_SEQUENCE, Code
 if TYPE_CHECKING:
     from octavo.cli.dump_log.record_line import RecordFormat
     from octavo.cli.dump_log.records import Span
-    from octavo.format.batch_row import BatchRow
+    from octavo.format.batches.batch_row import BatchRow
 
 
 class SpanText:

@@ -12,13 +12,13 @@ from octavo.cli.dump_log.report import Findings
 from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, too_small
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError
-from octavo.format.index_search import last_slot_up_to
+from octavo.format.batches.walker import walk, walk_chunks
+from octavo.format.indexes.index_search import last_slot_up_to
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import base_offset_of
-from octavo.format.offset_index import OffsetIndex
-from octavo.format.time_index import TimeIndex
-from octavo.format.walker import walk, walk_chunks
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
-from octavo.regular_file import read_regular
+from octavo.system.regular_file import read_regular
 
 
 def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> None:

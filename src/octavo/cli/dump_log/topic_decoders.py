@@ -7,7 +7,7 @@ from typing import Literal
 
 from octavo.cli.dump_log.decoders import PayloadDecoder
 from octavo.errors import CorruptionError, InvalidRecordError
-from octavo.format.message import FieldBeyondMessageError, Message
+from octavo.format.legacy.message import FieldBeyondMessageError, Message
 from octavo.format.messages import schema
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
 from octavo.format.messages.codec import decode_lenient

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.errors import CorruptionError
+from octavo.format.indexes.txn_index import ENTRY, decode
 from octavo.format.names import base_offset_of
-from octavo.format.txn_index import ENTRY, decode
-from octavo.regular_file import read_regular
+from octavo.system.regular_file import read_regular
 
 
 def dump_txn_index(file: JavaFile) -> None:

@@ -10,7 +10,7 @@ from octavo.cli.options import json_option, path_type, unpacked_option
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.anatomy.text_files import TEXT_FILES
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, Transient
-from octavo.scan.location import Location, locate
+from octavo.scanner.places.location import Location, locate
 
 _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the format of a log
 

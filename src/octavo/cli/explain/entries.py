@@ -10,7 +10,7 @@ from octavo.format.anatomy import Node
 from octavo.format.anatomy.entries import describe_entries
 from octavo.format.anatomy.text_files import describe_text
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, base_offset_of
-from octavo.scan.location import Location
+from octavo.scanner.places.location import Location
 
 _SEARCHED = {FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.cli.explain.open_log import OpenLog
-from octavo.format.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
 

@@ -13,7 +13,7 @@ from octavo.format.anatomy import Node, describe_batch, describe_incomplete
 from octavo.format.names import SegmentFile
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
-from octavo.scan.location import Location
+from octavo.scanner.places.location import Location
 
 _MOST_RECORDS = 10_000
 

@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import Self
 
 from octavo.errors import CorruptionError
-from octavo.format.walker import Chunk
+from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import MAX_FILE_BYTES
-from octavo.scan.location import Location, read_fully
-from octavo.scan.segment_log import walk_file
-from octavo.scan.zeros import are_zeros
+from octavo.scanner.damage.zeros import are_zeros
+from octavo.scanner.places.location import Location, read_fully
+from octavo.scanner.places.segment_log import walk_file
 
 
 class OpenLog:

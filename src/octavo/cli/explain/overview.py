@@ -8,8 +8,8 @@ from typing import NamedTuple
 from octavo.cli.explain.locate import Tail, tail_text
 from octavo.cli.explain.open_log import OpenLog
 from octavo.format.anatomy.meanings import attribute_flags, codec_text
-from octavo.format.batch_summary import last_offsets
-from octavo.format.walker import Chunk
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.walker import Chunk
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw, Stop
 

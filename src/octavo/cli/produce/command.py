@@ -16,7 +16,7 @@ from octavo.cli.produce.lines import LineForm, read_lines
 from octavo.cli.produce.options import produce_options
 from octavo.cli.produce.send import send_records, send_table
 from octavo.client.log_dir import LogDir
-from octavo.client.producer import Producer
+from octavo.client.producer.producer import Producer
 from octavo.errors import OctavoError, UnknownTopicOrPartitionError
 
 _BY_SUFFIX = {

@@ -7,7 +7,7 @@ from functools import partial
 from typing import BinaryIO, NamedTuple
 
 from octavo.cli.produce.lines import Input
-from octavo.client.producer import Producer
+from octavo.client.producer.producer import Producer
 from octavo.errors import OctavoError, RecordsRejected
 
 
@@ -38,7 +38,11 @@ def send_records(producer: Producer, topic: str, records: Iterator[Input], *, re
 
 def send_table(producer: Producer, topic: str, source: BinaryIO, kind: str, *, repartition: bool) -> None:
     """Send the rows of an Arrow or Parquet source."""
-    from octavo.client.arrow import read_arrow, read_parquet, without_partitions  # pyarrow takes long to import
+    from octavo.client.producer.arrow import (  # pyarrow takes long to import
+        read_arrow,
+        read_parquet,
+        without_partitions,
+    )
 
     batches = read_arrow(source) if kind == "arrow" else read_parquet(source)
     producer.send_table(topic, without_partitions(batches) if repartition else batches)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from octavo.errors import CorruptionError
 from octavo.format.anatomy.node import Node, field_nodes
-from octavo.format.control import (
+from octavo.format.batches.control import (
     KEY_FIELDS,
     MARKER_VALUE_FIELDS,
     MARKERS,

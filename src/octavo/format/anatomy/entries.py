@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from octavo import kernels
-from octavo.format import offset_index, producer_snapshot, time_index, txn_index
 from octavo.format.anatomy.meanings import crc_node, timestamp_meaning
 from octavo.format.anatomy.node import Node, field_nodes
 from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes import offset_index, time_index, txn_index
 from octavo.format.names import FileKind
 from octavo.format.sequence import decrement
+from octavo.format.small_files import producer_snapshot
 
 # Field name to value, and the base offset of the segment to what an entry means.
 Meaning = Callable[[dict[str, int], int], str]

@@ -10,7 +10,7 @@ from octavo.errors import CorruptionError
 from octavo.format.anatomy.meanings import MESSAGE_MEANINGS, attribute_nodes, codec_text, crc_node
 from octavo.format.anatomy.node import Node, field_nodes
 from octavo.format.anatomy.record import left_out
-from octavo.format.message import Message, inner_entries, read_messages, unpack
+from octavo.format.legacy.message import Message, inner_entries, read_messages, unpack
 from octavo.kernels import layout
 
 

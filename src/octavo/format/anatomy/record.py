@@ -9,7 +9,7 @@ from octavo.errors import CorruptionError
 from octavo.format.anatomy.control import control_nodes
 from octavo.format.anatomy.meanings import time_text
 from octavo.format.anatomy.node import Node
-from octavo.format.record_parts import Part, record_parts
+from octavo.format.batches.record_parts import Part, record_parts
 from octavo.format.sequence import record_sequence
 from octavo.kernels import layout
 from octavo.kernels.integers import signed64

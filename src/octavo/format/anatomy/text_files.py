@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from octavo.errors import CorruptionError
-from octavo.format import checkpoint, clean_shutdown, leader_epochs, meta_properties, partition_metadata, quorum_state
 from octavo.format.anatomy.node import Node
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
@@ -21,6 +20,14 @@ from octavo.format.names import (
     QUORUM_STATE,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
+)
+from octavo.format.small_files import (
+    checkpoint,
+    clean_shutdown,
+    leader_epochs,
+    meta_properties,
+    partition_metadata,
+    quorum_state,
 )
 
 _FIELD = re.compile(rb"[^ \t\x0b\f\r\n]+")

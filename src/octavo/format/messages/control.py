@@ -1,6 +1,6 @@
 """The values of KRaft's control records: bare messages at version 0, whose first field repeats a version.
 
-The keys of control records and the markers of transactions are in `octavo.format.control`.
+The keys of control records and the markers of transactions are in `octavo.format.batches.control`.
 """
 
 from __future__ import annotations

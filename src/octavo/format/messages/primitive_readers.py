@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from octavo.errors import CorruptionError
-from octavo.format.java_utf8 import decode_utf8
+from octavo.format.java.utf8 import decode_utf8
 from octavo.format.messages.schema import BYTES, RECORDS, STRING, UUID, Primitive
 from octavo.format.varint import MAX_VARINT_BYTES, Bytes, decode_uvarint
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from octavo.format.names import TopicPartition
-from octavo.scan.location import Entry, Location
-from octavo.scan.root import Root
+from octavo.scanner.places.location import Entry, Location
+from octavo.scanner.places.root import Root
 
 
 class Checkpoints:

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from octavo.format import kafka_uuid
-from octavo.format.meta_properties import MetaProperties
 from octavo.format.names import META_PROPERTIES, PARTITION_METADATA, FolderState
+from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.jobs.verify.finding import Findings, Problem, Severity
-from octavo.scan.files import PartitionFiles
-from octavo.scan.location import Location
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.location import Location
 
 
 class _Claim(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.leader_epochs import EpochEntry
+from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify.finding import MOST_FINDINGS, Findings, Problem, Severity
 from octavo.jobs.verify.view import Part
 from octavo.kernels.layout import NO_LEADER_EPOCH

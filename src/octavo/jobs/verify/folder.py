@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format import kafka_uuid, leader_epochs, partition_metadata, quorum_state
-from octavo.format.leader_epochs import EpochEntry
+from octavo.format import kafka_uuid
 from octavo.format.names import (
     CLUSTER_METADATA_TOPIC,
     LEADER_EPOCH_CHECKPOINT,
@@ -21,12 +20,14 @@ from octavo.format.names import (
     Transient,
     topic_problem,
 )
+from octavo.format.small_files import leader_epochs, partition_metadata, quorum_state
+from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify import epochs, producers
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
-from octavo.scan.files import PartitionFiles, from_entries
-from octavo.scan.second_look import Patience
+from octavo.scanner.partition.second_look import Patience
+from octavo.scanner.places.files import PartitionFiles, from_entries
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
 _LEAVING = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from octavo.errors import CorruptionError
-from octavo.format.batch import decode_batch
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.walker import walk
 from octavo.format.names import BOOTSTRAP_CHECKPOINT
-from octavo.format.walker import walk
 from octavo.kernels.layout import CONTROL
-from octavo.scan.location import Location
+from octavo.scanner.places.location import Location
 
 _METADATA_VERSION = "metadata.version"
 _SINCE_4_1 = 26

@@ -12,7 +12,7 @@ from octavo.format.entry_layout import INT32_MAX, EntryLayout
 from octavo.format.names import FileKind, SegmentFile, Transient
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import SegmentView
-from octavo.scan.location import Location, ReadableFile, read_fully
+from octavo.scanner.places.location import Location, ReadableFile, read_fully
 
 _BLOCK_BYTES = 3 << 20  # a multiple of both entry sizes
 

@@ -15,7 +15,7 @@ from octavo.jobs.verify.partition import check_ends, check_epochs
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.root import RootResult
 from octavo.jobs.verify.segment import SegmentResult
-from octavo.scan.location import Location
+from octavo.scanner.places.location import Location
 
 VerifyResult = RootResult | FolderResult | SegmentResult | list[Finding]
 

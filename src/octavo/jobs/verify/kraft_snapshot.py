@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from octavo.format.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.walker import Chunk
 from octavo.format.names import KRaftSnapshot
-from octavo.format.walker import Chunk
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.records import RecordCheck
 from octavo.jobs.verify.view import Part
 from octavo.kernels.layout import CONTROL, Stop
-from octavo.scan.location import Location
-from octavo.scan.segment_log import walk_file
+from octavo.scanner.places.location import Location
+from octavo.scanner.places.segment_log import walk_file
 
 
 def check_kraft_snapshot(path: Location, findings: Findings) -> None:

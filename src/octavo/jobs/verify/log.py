@@ -7,15 +7,15 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from octavo.format.batch_summary import last_offsets
-from octavo.format.walker import Chunk
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.walker import Chunk
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import Part, SegmentView, Spans
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
-from octavo.scan.location import ReadableFile
-from octavo.scan.resync import next_sound_position
-from octavo.scan.segment_log import walk_file
-from octavo.scan.zeros import are_zeros
+from octavo.scanner.damage.resync import next_sound_position
+from octavo.scanner.damage.zeros import are_zeros
+from octavo.scanner.places.location import ReadableFile
+from octavo.scanner.places.segment_log import walk_file
 
 _INT32_MAX = 2**31 - 1
 

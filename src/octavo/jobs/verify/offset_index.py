@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from octavo.errors import CorruptionError
-from octavo.format.decoder import Decoder
-from octavo.format.offset_index import ENTRY
+from octavo.format.batches.decoder import Decoder
+from octavo.format.indexes.offset_index import ENTRY
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.index_bytes import IndexBytes, check_order
 from octavo.jobs.verify.log import LogCheck

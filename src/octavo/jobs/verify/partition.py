@@ -20,8 +20,8 @@ from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
-from octavo.scan.location import Location
-from octavo.scan.partition import relisted, take_snapshot
+from octavo.scanner.partition.snapshot import relisted, take_snapshot
+from octavo.scanner.places.location import Location
 
 _TAILS = (Problem.INCOMPLETE_BATCH, Problem.ZEROS)
 _CHECKPOINTS = {

@@ -15,12 +15,12 @@ from octavo.jobs.verify.formatted import has_an_entry_a_batch
 from octavo.jobs.verify.root import RootTask
 from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
-from octavo.scan.directory import Directory, Wanted, read_directory
-from octavo.scan.files import PartitionFiles, SegmentFiles
-from octavo.scan.location import Location
-from octavo.scan.log_dirs import Place, distinct
-from octavo.scan.partition import effective_segments, relisted, retrying
-from octavo.scan.second_look import Patience
+from octavo.scanner.log_dirs import Place, distinct
+from octavo.scanner.partition.second_look import Patience
+from octavo.scanner.partition.snapshot import effective_segments, relisted, retrying
+from octavo.scanner.places.directory import Directory, Wanted, read_directory
+from octavo.scanner.places.files import PartitionFiles, SegmentFiles
+from octavo.scanner.places.location import Location
 
 VerifyTask = RootTask | FolderTask | SegmentTask
 

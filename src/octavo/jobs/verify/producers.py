@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import AppendRejected, CorruptionError
-from octavo.format import producer_snapshot
-from octavo.format.producer_snapshot import ProducerEntry
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
+from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import Part, SegmentView
 from octavo.kernels.layout import CONTROL
-from octavo.scan.location import Location
-from octavo.storage.producer_state import ProducerStateManager
+from octavo.scanner.places.location import Location
+from octavo.storage.producers.state import ProducerStateManager
 
 _NEVER = 1 << 62
 _SHOWN = tuple(name for name in ProducerEntry._fields if name != "producer_id")

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.control import decode_control
-from octavo.format.decoder import Decoder
-from octavo.format.row_columns import to_records
+from octavo.format.batches.control import decode_control
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.row_columns import to_records
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.view import Part
 from octavo.kernels.columns import RecordColumns

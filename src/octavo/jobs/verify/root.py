@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from octavo.errors import CorruptionError
-from octavo.format import checkpoint, java_properties, kafka_uuid, meta_properties
-from octavo.format.meta_properties import MetaProperties
+from octavo.format import kafka_uuid
+from octavo.format.java import properties as java_properties
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, OFFSET_CHECKPOINTS, topic_problem
+from octavo.format.small_files import checkpoint, meta_properties
+from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
-from octavo.scan.location import Location
-from octavo.scan.second_look import Patience
+from octavo.scanner.partition.second_look import Patience
+from octavo.scanner.places.location import Location
 
 # What Java's Properties writes: anything else it escapes.
 _WRITTEN = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))

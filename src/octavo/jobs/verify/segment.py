@@ -7,9 +7,10 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from octavo.errors import CorruptionError
-from octavo.format import leader_epochs, offset_index, time_index
-from octavo.format.leader_epochs import EpochEntry
+from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile, Transient
+from octavo.format.small_files import leader_epochs
+from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify.epochs import EpochCheck, Unlisted
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
@@ -21,13 +22,13 @@ from octavo.jobs.verify.time_index import TimeIndexCheck
 from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
-from octavo.scan.files import FileStat, SegmentFiles, read_partition, snapshot_path
-from octavo.scan.index_files import end_unused
-from octavo.scan.location import Location
-from octavo.scan.root import Root
-from octavo.scan.second_look import LOOKS, Patience
-from octavo.scan.segment_log import follow, walk_file
-from octavo.scan.small_files import read_small
+from octavo.scanner.partition.index_files import end_unused
+from octavo.scanner.partition.second_look import LOOKS, Patience
+from octavo.scanner.places.files import FileStat, SegmentFiles, read_partition, snapshot_path
+from octavo.scanner.places.location import Location
+from octavo.scanner.places.root import Root
+from octavo.scanner.places.segment_log import follow, walk_file
+from octavo.scanner.places.small_files import read_small
 
 _SEGMENT_KINDS = (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from octavo.jobs.verify.finding import Findings
-from octavo.scan.location import Location
-from octavo.scan.second_look import LOOKS, Patience
+from octavo.scanner.partition.second_look import LOOKS, Patience
+from octavo.scanner.places.location import Location
 
 
 def settled(

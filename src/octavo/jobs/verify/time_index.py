@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from octavo.errors import CorruptionError
-from octavo.format.decoder import Decoder
-from octavo.format.time_index import ENTRY
+from octavo.format.batches.decoder import Decoder
+from octavo.format.indexes.time_index import ENTRY
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from octavo.format.indexes.txn_index import ENTRY, VERSION, AbortedTxn
 from octavo.format.names import FileKind
-from octavo.format.txn_index import ENTRY, VERSION, AbortedTxn
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import Part, SegmentView

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.names import FileKind
-from octavo.scan.files import SegmentFiles
-from octavo.scan.location import Location
+from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.location import Location
 
 _OPEN = 1 << 64
 

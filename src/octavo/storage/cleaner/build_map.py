@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.filesystem import FileSystem
-from octavo.format.batch_summary import last_offsets
-from octavo.format.decoder import TARGET_BYTES, Decoder
-from octavo.format.problems import problem_of
-from octavo.format.walker import Chunk
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.decoder import TARGET_BYTES, Decoder
+from octavo.format.batches.problems import problem_of
+from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
 from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.offset_map import MapLimits, OffsetMap
-from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, view_chunks
 from octavo.storage.cleaner.transactions import CleanedTransactions
 from octavo.storage.cleaner.unpack import Unpacker
+from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, view_chunks
+from octavo.system.filesystem import FileSystem
 
 
 @dataclass(frozen=True, slots=True)

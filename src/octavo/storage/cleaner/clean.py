@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from octavo.storage.cleaned_segments import remove_cleaned, swap_in
 from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group
 from octavo.storage.cleaner.plan import CleanPlan
-from octavo.storage.cleaner.source import OnBytes
 from octavo.storage.cleaner.tasks import MappedLog, ignore_bytes, map_keys
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.rewriting.cleaned_segments import remove_cleaned, swap_in
+from octavo.storage.rewriting.source import OnBytes
 
 
 @dataclass(frozen=True, slots=True)

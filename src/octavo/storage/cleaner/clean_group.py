@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-from octavo.filesystem import FileSystem, LocalFileSystem
-from octavo.format.batch_summary import last_offsets
-from octavo.storage.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.storage.cleaner.filter import ChunkFilter, FilterCounts
-from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.cleaner.tasks import GroupTask, aborted_in, ignore_bytes
 from octavo.storage.cleaner.verdicts import BatchJudge
-from octavo.storage.segment import Segment
+from octavo.storage.rewriting.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
+from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, read_chunks
+from octavo.storage.segment.segment import Segment
+from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.control import ControlType, control_type_id
-from octavo.format.decoder import Decoder
+from octavo.format.batches.control import ControlType, control_type_id
+from octavo.format.batches.decoder import Decoder
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL, Column
 from octavo.storage.cleaner.transactions import CleanedTransactions
 

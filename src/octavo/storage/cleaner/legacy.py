@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import OctavoError
-from octavo.format.batch import BatchTraits, build_columns
+from octavo.format.batches.batch import BatchTraits, build_columns
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.decoder import Decoder
-from octavo.format.walker import walk
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import (
     BATCH,

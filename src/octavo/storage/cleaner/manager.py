@@ -9,20 +9,20 @@ from functools import partial
 from typing import NamedTuple
 
 from octavo.config import BrokerConfig
-from octavo.errors import KafkaStorageError
-from octavo.filesystem import is_disk_failure
+from octavo.errors import CleaningAborted, KafkaStorageError
 from octavo.format.names import TopicPartition
-from octavo.signals import Signal
 from octavo.storage.cleaner.clean import Cleaned, clean
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import plan_cleaning, range_of
 from octavo.storage.cleaner.range import CleanableRange
-from octavo.storage.cleaner.states import CleanerStates, CleaningAborted
+from octavo.storage.cleaner.states import CleanerStates
 from octavo.storage.cleaner.throttle import Throttle
+from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.environment import Environment
-from octavo.storage.log_root import LogRoot
-from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
+from octavo.system.filesystem import is_disk_failure
+from octavo.system.signals import Signal
 
 _log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from octavo.config import LogConfig
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.range import CleanableRange, DirtyLog, DirtySegment, cleanable_range
-from octavo.storage.cleaner.source import SourceSegment
 from octavo.storage.cleaner.transactions import SegmentTxnIndex
 from octavo.storage.cleaner.verdicts import ActiveProducers
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.segment import Segment
+from octavo.storage.rewriting.source import SourceSegment
+from octavo.storage.segment.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)

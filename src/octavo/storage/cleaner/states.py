@@ -7,16 +7,12 @@ import threading
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from octavo.errors import OctavoError
+from octavo.errors import CleaningAborted
 from octavo.format.names import TopicPartition
-from octavo.signals import Signal
+from octavo.system.signals import Signal
 
 _STOP_SECONDS = 60  # a run may hang on a disk: the end does not
 _log = logging.getLogger(__name__)
-
-
-class CleaningAborted(OctavoError):
-    """The run was ended from outside, or the log has changed under it: nothing of it was taken over."""
 
 
 class CleanerStates:

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.clock import SystemClock
-from octavo.filesystem import FileSystem, LocalFileSystem
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.storage.cleaner.build_map import MapRequest, build_map
 from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.group import group_segments
 from octavo.storage.cleaner.offset_map import OffsetMap
 from octavo.storage.cleaner.plan import CleanPlan
-from octavo.storage.cleaner.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted
-from octavo.storage.segment import Segment
+from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, read_chunks
+from octavo.storage.segment.segment import Segment
+from octavo.system.clock import SystemClock
+from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 
 @dataclass(frozen=True, slots=True)

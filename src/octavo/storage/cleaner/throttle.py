@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from octavo.clock import Clock
+from octavo.system.clock import Clock
 
 PERIOD_MS = 300  # rates are looked at over no less
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from octavo.format import txn_index
-from octavo.format.control import ControlType
-from octavo.format.txn_index import AbortedTxn
+from octavo.format.batches.control import ControlType
+from octavo.format.indexes import txn_index
+from octavo.format.indexes.txn_index import AbortedTxn
 
 
 @dataclass(slots=True)

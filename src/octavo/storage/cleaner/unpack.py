@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
+from octavo.format.batches.decoder import UNPACK_BATCHES, UNPACK_BYTES
 from octavo.format.compression import Scratch, decompress_into
-from octavo.format.decoder import UNPACK_BATCHES, UNPACK_BYTES
 from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK
 
 

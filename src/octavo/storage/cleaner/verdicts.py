@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.kernels.layout import CONTROL, DELETE_HORIZON, NO_PRODUCER_ID
 from octavo.kernels.offset_table import BatchVerdict
 from octavo.kernels.producers import NONE
 from octavo.storage.cleaner.events import discardable, transaction_events
 from octavo.storage.cleaner.transactions import CleanedTransactions
-from octavo.storage.producer_entry import ProducerStateEntry
+from octavo.storage.producers.entry import ProducerStateEntry
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

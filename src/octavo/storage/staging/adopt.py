@@ -12,9 +12,9 @@ from octavo import kernels
 from octavo.errors import StagedFileLostError
 from octavo.format.names import FileKind, SegmentFile
 from octavo.kernels.layout import MAGIC_POSITION
-from octavo.storage.log_file import LogFile
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.segment import Segment
+from octavo.storage.segment.log_file import LogFile
+from octavo.storage.segment.segment import Segment
 
 _LEAST_BYTES = 1 << 20
 

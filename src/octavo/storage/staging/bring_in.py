@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import StagedFileLostError
-from octavo.filesystem import FileSystem
-from octavo.format.commit_store import PendingFile, PendingPart
-from octavo.format.sound import broken
-from octavo.format.walker import Chunk, walk
+from octavo.format.batches.sound import broken
+from octavo.format.batches.walker import Chunk, walk
+from octavo.format.small_files.commit_store import PendingFile, PendingPart
 from octavo.kernels.layout import BATCH_OVERHEAD
-from octavo.storage.log_file import LogFile
+from octavo.storage.append.set_bytes import set_bytes
+from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.read import Isolation
-from octavo.storage.set_bytes import set_bytes
+from octavo.storage.segment.log_file import LogFile
 from octavo.storage.staging.adopt import adopt, is_adoptable
+from octavo.system.filesystem import FileSystem
 
 
 def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> None:

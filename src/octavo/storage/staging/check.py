@@ -7,11 +7,11 @@ from pathlib import Path
 
 from octavo.config import LogConfig
 from octavo.errors import InvalidBatchError, InvalidTimestampError, RecordTooLargeError, StagedFileLostError
-from octavo.filesystem import FileSystem
 from octavo.format.record import TimestampType
+from octavo.storage.log.validation_settings import ValidationSettings
 from octavo.storage.staging.bring_in import find
 from octavo.storage.staging.stage import StagedPart
-from octavo.storage.validation_settings import ValidationSettings
+from octavo.system.filesystem import FileSystem
 
 
 def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:

@@ -11,16 +11,16 @@ from operator import attrgetter
 
 from octavo.config import Given
 from octavo.errors import AppendRejected, InvalidPartitionsError, LogDirError, StagedFileLostError
-from octavo.format.commit_store import PendingCommit, PendingFile, PendingPart, PendingTopic
 from octavo.format.names import TopicPartition
+from octavo.format.small_files.commit_store import PendingCommit, PendingFile, PendingPart, PendingTopic
+from octavo.storage.directory.open_logs import OpenLogs
+from octavo.storage.directory.topic_admin import TopicAdmin
 from octavo.storage.environment import Environment
-from octavo.storage.open_logs import OpenLogs
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.bring_in import bring_in, find
 from octavo.storage.staging.check import check_batches, check_presence
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.stage import StagedPart
-from octavo.storage.topic_admin import TopicAdmin
 
 _log = logging.getLogger(__name__)
 

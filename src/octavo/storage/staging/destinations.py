@@ -11,13 +11,13 @@ from pathlib import Path
 
 from octavo.config import Given, LogConfig
 from octavo.errors import CorruptionError, UnknownTopicOrPartitionError
-from octavo.filesystem import FileSystem
-from octavo.format.commit_store import PendingTopic
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition, check_writable
+from octavo.format.small_files.commit_store import PendingTopic
+from octavo.storage.directory.topic_admin import check_topic_name
 from octavo.storage.staging.ledger import read_store
 from octavo.storage.staging.stage import Place
-from octavo.storage.topic_admin import check_topic_name
-from octavo.storage.topic_configs import TopicConfigs
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.system.filesystem import FileSystem
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from octavo.errors import CorruptionError
-from octavo.filesystem import FileSystem
-from octavo.format import commit_store
-from octavo.format.commit_store import CommitStore, PendingCommit, PendingPart, PendingTopic
 from octavo.format.names import COMMIT_STORE, TopicPartition
-from octavo.storage.small_file import replace_file
+from octavo.format.small_files import commit_store
+from octavo.format.small_files.commit_store import CommitStore, PendingCommit, PendingPart, PendingTopic
+from octavo.storage.files.small_file import replace_file
+from octavo.system.filesystem import FileSystem
 
 
 class CommitLedger:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.filesystem import File, FileSystem
-from octavo.format.batch_run import RunFacts
+from octavo.format.batches.batch_run import RunFacts
 from octavo.format.names import StagedFile, TopicPartition
+from octavo.system.filesystem import File, FileSystem
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

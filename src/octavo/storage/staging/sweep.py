@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from octavo.errors import CorruptionError
-from octavo.filesystem import FileSystem
 from octavo.format.names import FolderState, PartitionFolder, StagedFile
 from octavo.storage.staging.stage import writer_key
+from octavo.system.filesystem import FileSystem
 
 # A task that stages files lives no longer than this; older files of whatever writer are dead.
 STAGED_FILE_MAX_AGE_MS = 24 * 60 * 60 * 1000

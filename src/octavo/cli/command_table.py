@@ -1,0 +1,52 @@
+"""The table of commands: what `octavo --help` lists, and where each command lives.
+
+Listing a command imports nothing; running one imports its module, which has either of two forms:
+
+- `command`: a click command made with `@octavo.cli.options.command(…)`. Its function returns the exit code, or None
+  for 0.
+- `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as they were typed. Click
+  never sees them: a tool that promises Kafka's flags parses them by Kafka's rules. Its `completion` names a module
+  with a click `command` of the same flags, for shell completion alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """Where a command lives, and its line in `octavo --help`."""
+
+    module: str
+    summary: str
+    verbatim: bool = False
+    completion: str | None = None
+
+
+COMMANDS: dict[str, Command] = {
+    "alter": Command("octavo.cli.commands.alter", "Change a topic's configs, or give it more partitions."),
+    "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
+    "compact": Command("octavo.cli.commands.compact", "Keep the last record of each key: one cleaner round."),
+    "config": Command("octavo.cli.commands.config", "Show the configs of topics and of log directories."),
+    "consume": Command("octavo.cli.commands.consume", "Print what a group has not read yet, and commit its offsets."),
+    "copy": Command("octavo.cli.commands.copy", "Append the batches of topics to another log directory."),
+    "create": Command("octavo.cli.commands.create", "Create a topic."),
+    "delete": Command("octavo.cli.commands.delete", "Delete topics."),
+    "delete-records": Command("octavo.cli.commands.delete_records", "Let partitions start at a later offset."),
+    "dump-log": Command(
+        "octavo.cli.dump_log.command",
+        "Dump files of a log directory as kafka-dump-log does.",
+        verbatim=True,
+        completion="octavo.cli.dump_log.completion",
+    ),
+    "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
+    "lookup": Command("octavo.cli.commands.lookup", "Show where an offset or a time is found, and the way there."),
+    "produce": Command("octavo.cli.produce.command", "Append records to a topic."),
+    "recover": Command("octavo.cli.commands.recover", "Bring a log directory into the state of a clean stop."),
+    "reindex": Command("octavo.cli.commands.reindex", "Write the indexes of segments anew from their logs."),
+    "retain": Command("octavo.cli.commands.retain", "Delete the segments that retention condemns."),
+    "topics": Command("octavo.cli.commands.topics", "List the partitions of a log directory with exact counts."),
+    "truncate": Command("octavo.cli.commands.truncate", "Cut the end of a partition's log."),
+    "upgrade": Command("octavo.cli.commands.upgrade", "Rewrite old formats as v2, or all batches with another codec."),
+    "verify": Command("octavo.cli.commands.verify", "Check everything in a log directory."),
+}

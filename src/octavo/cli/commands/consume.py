@@ -1,0 +1,133 @@
+"""`octavo consume`: the records that a group has not read yet."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import BinaryIO, cast
+
+import click
+
+from octavo.cli.app import UsageError
+from octavo.cli.cat.text import SHOWN, write_text
+from octavo.cli.options import command as declare
+from octavo.cli.options import isolation_option, key_values, logdirs_argument, offset_or
+from octavo.cli.owner import Terms, owned_as
+from octavo.client.consumer.consumer import Consumer
+from octavo.client.log_dir import LogDir
+from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
+from octavo.errors import UnknownTopicOrPartitionError
+from octavo.format.names import TopicPartition
+
+_RECORDS_AT_ONCE = 4096
+
+
+@declare("consume")
+@logdirs_argument
+@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated.")
+@click.option("--include", metavar="PATTERN", help="The topics whose whole name matches a regular expression.")
+@click.option("--group", metavar="G", help="The group whose offsets are read and committed. Default: none.")
+@click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Read this partition of the topic alone.")
+@click.option(
+    "--offset", metavar="N|earliest|latest", callback=offset_or("earliest", "latest"),
+    help="Begin the partition with this offset, whatever the group has committed.",
+)  # fmt: skip
+@click.option(
+    "--from-beginning", is_flag=True, help="Without committed offsets begin with the earliest record (default)."
+)
+@click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after so many records.")
+@click.option(
+    "--timeout-ms", type=click.IntRange(min=0), default=0, metavar="MS",
+    help="How long to wait for another record; default: 0, since nobody else can write to the directory.",
+)  # fmt: skip
+@isolation_option
+@click.option(
+    "--format", "form", type=click.Choice(["json", "raw", "csv"]), default="json",
+    help="json: an object a line (default); raw: values, each with a line break.",
+)  # fmt: skip
+@click.option(
+    "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
+    help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',
+)  # fmt: skip
+@click.option(
+    "--consumer-property", "properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
+    help="A config of the consumer, such as auto.offset.reset=latest; may be repeated.",
+)  # fmt: skip
+def command(
+    logdirs: tuple[str, ...],
+    topics: tuple[str, ...],
+    include: str | None,
+    group: str | None,
+    partition: int | None,
+    offset: int | str | None,
+    from_beginning: bool,
+    max_messages: int | None,
+    timeout_ms: int,
+    isolation_level: str,
+    form: str,
+    shown: str,
+    properties: dict[str, str],
+) -> None:
+    """Print the records of topics that a group has not read yet, and commit its offsets to __consumer_offsets.
+
+    What was printed is committed: not before it is written, and not at all where enable.auto.commit is false.
+    """
+    if bool(topics) == bool(include):
+        raise UsageError("which topics? Give --topic or --include")
+    if partition is not None and len(topics) != 1:
+        raise UsageError("--partition is one of a topic's; give one --topic")
+    if offset is not None and (partition is None or from_beginning):
+        raise UsageError("--offset is one of a partition's; give --partition, and no --from-beginning")
+    if group is not None and properties.get("group.id", group) != group:
+        raise UsageError(f"which group? --group is {group!r}, group.id is {properties['group.id']!r}")
+    _check_pattern(include)
+    configs = {"isolation.level": isolation_level, "consumer.timeout.ms": str(timeout_ms), **properties}
+    if from_beginning:
+        configs["auto.offset.reset"] = "earliest"
+    commits = configs.pop("enable.auto.commit", "true").lower() != "false"
+    # A transaction that a crash interrupted is ended first where that decides what is committed.
+    whole = include is not None or configs["isolation.level"] == "read_committed"
+    only = None if whole else [*topics, CONSUMER_OFFSETS]
+    with owned_as(LogDir, logdirs, Terms(only=only)) as logs:
+        for topic in topics:
+            if topic not in logs.topics:
+                raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {', '.join(logdirs)}")
+        consumer = logs.consumer(group=group, configs={**configs, "enable.auto.commit": "false"})
+        if partition is not None:
+            consumer.assign([(topics[0], partition)])
+            _seek(consumer, TopicPartition(topics[0], partition), offset)
+        else:
+            consumer.subscribe(topics, pattern=include)
+        with cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False)) as sink:
+            _write(consumer, sink, form, shown, max_messages, commits=commits and consumer.config.group_id is not None)
+
+
+def _check_pattern(pattern: str | None) -> None:
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise UsageError(f"--include is {pattern!r}, expected a regular expression: {error}") from None
+
+
+def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | None) -> None:
+    """Begin at an offset, if one is given."""
+    match offset:
+        case "earliest":
+            consumer.seek_to_beginning(partition)
+        case "latest":
+            consumer.seek_to_end(partition)
+        case int():
+            consumer.seek(partition, offset)
+
+
+def _write(consumer: Consumer, sink: BinaryIO, form: str, shown: str, limit: int | None, *, commits: bool) -> None:
+    """Records as they come: written, flushed, then committed."""
+    left, first = sys.maxsize if limit is None else limit, True
+    timeout_ms = consumer.config.consumer_timeout_ms
+    while left and (found := consumer.poll(timeout_ms, min(left, _RECORDS_AT_ONCE))):
+        records = [record for several in found.values() for record in several]
+        write_text(records, sink, form, shown, with_header=first)
+        sink.flush()
+        left, first = left - len(records), False
+        if commits:
+            consumer.commit()

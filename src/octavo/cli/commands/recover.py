@@ -1,0 +1,108 @@
+"""`octavo recover`: what a broker does at its start after a crash, and at the clean stop that follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from octavo.cli.options import command as declare
+from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
+from octavo.cli.owner import Terms, cuts, owned
+from octavo.format.names import FolderState, PartitionFolder
+from octavo.storage.directory.log_roots import live
+from octavo.storage.log_dir import LogDir
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.staging.sweep import sweep_dead
+
+_UNSERVED = {
+    FolderState.FUTURE: "a copy on its way from another log directory",
+    FolderState.STRAY: "unknown to its cluster",
+}
+
+
+@declare("recover")
+@logdirs_argument
+@click.option("--dry-run", is_flag=True, help="Say what would be cut, and change nothing; takes no lock.")
+@json_option
+def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
+    """Bring LOGDIR into the state of a clean stop: torn tails cut, indexes and producer state made anew.
+
+    Files of unfinished work are settled, segments behind the recovery point are checked, and from the first damaged
+    batch on a log is cut: a line for each cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are
+    written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark. Staged
+    files that are a day old, of a writer that died, are removed.
+
+    A partition that cannot be loaded is left as it is and named on stderr; the others are recovered, and the exit code
+    is 1.
+    """
+    with owned(logdirs, Terms(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
+        found = [log for _, log in sorted(logs.logs.items())]
+        found += sorted(logs.unserved, key=lambda log: log.folder.name)
+        for log in found:
+            if as_json:
+                print_json(_fields(log))
+            else:
+                _say(log, dry_run=dry_run)
+        swept = _sweep(logs)
+        if not as_json:
+            for path in swept:
+                removed = "would be removed" if dry_run else "removed"
+                echo(f"{path}: {removed}: it was staged by a writer that died")
+            echo(_summary(found, dry_run=dry_run))
+        for folder, error in sorted(logs.unreadable.items()):
+            echo(f"octavo: {folder}: not recovered: {error}", err=True)
+    return 1 if logs.unreadable else 0
+
+
+def _sweep(logs: LogDir) -> list[Path]:
+    """Remove the files that writers staged and did not live to commit; returns them."""
+    environment, roots = logs.environment, [root.path for root in live(logs.roots)]
+    keep = logs.commits.ledger.pending_files()
+    return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)
+
+
+def _say(log: PartitionLog, *, dry_run: bool) -> None:
+    name = log.folder.name
+    for line in cuts(name, log, dry_run=dry_run):
+        echo(line)
+    state = PartitionFolder.parse(name).state
+    if state in _UNSERVED:
+        echo(f"{name}: {_UNSERVED[state]}: kept, but no broker serves it")
+
+
+def _fields(log: PartitionLog) -> dict[str, object]:
+    folder = PartitionFolder.parse(log.folder.name)
+    return {
+        "topic": folder.topic,
+        "partition": folder.partition,
+        "folder": log.folder.name,
+        "logStartOffset": log.log_start_offset,
+        "logEndOffset": log.log_end_offset,
+        "checkedSegments": len(log.recovered),
+        "bytesCut": sum(segment.bytes_cut for segment in log.recovered) + sum(gone.size for gone in log.dropped),
+        "cuts": [
+            {
+                "segment": segment.base_offset,
+                "position": segment.size,
+                "bytes": segment.bytes_cut,
+                "problem": segment.problem,
+            }
+            for segment in log.recovered
+            if segment.bytes_cut
+        ],
+        "droppedSegments": [
+            {"segment": gone.base_offset, "bytes": gone.size, "problem": gone.reason} for gone in log.dropped
+        ],
+        "deletedFiles": sorted(log.deleted_files),
+    }
+
+
+def _summary(logs: list[PartitionLog], *, dry_run: bool) -> str:
+    segments = sum(len(log.recovered) for log in logs)
+    lost = [log for log in logs if log.dropped or any(segment.bytes_cut for segment in log.recovered)]
+    cut = sum(segment.bytes_cut for log in lost for segment in log.recovered)
+    dropped = sum(gone.size for log in lost for gone in log.dropped)
+    would = "would be " if dry_run else ""
+    checked = f"{many(segments, 'segment')} of {many(len(logs), 'partition')} {would}checked and indexed anew"
+    return f"{checked}; {cut + dropped} bytes of {many(len(lost), 'partition')} {would}cut"

@@ -1,0 +1,96 @@
+"""`octavo retain`: one round of retention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+from octavo.cli.options import command as declare
+from octavo.cli.options import (
+    config_option,
+    echo,
+    json_option,
+    logdirs_argument,
+    many,
+    now_option,
+    print_json,
+    topics_option,
+)
+from octavo.cli.owner import Terms, owned
+from octavo.format.names import TopicPartition
+from octavo.jobs.listing import check_topics, known_topics
+from octavo.storage.log.retain import Verdict
+from octavo.storage.log_dir import LogDir
+
+
+class _Row(NamedTuple):
+    """A segment's fate."""
+
+    topic_partition: TopicPartition
+    size: int
+    verdict: Verdict
+
+    @property
+    def goes(self) -> bool:
+        return self.verdict.reason is not None
+
+
+@declare("retain")
+@logdirs_argument
+@topics_option
+@config_option
+@now_option
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing; takes no lock.")
+@json_option
+def command(
+    logdirs: tuple[str, ...],
+    topics: tuple[str, ...],
+    configs: dict[str, str],
+    now_ms: int | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Delete the segments that the log start offset, retention.bytes and retention.ms condemn: a line a segment.
+
+    Each line has the decision and its reason. --config stands over the topics' own configs for this round alone: with
+    --dry-run it answers what a limit would do.
+    """
+    check_topics(logdirs, topics)
+    explicit = dict.fromkeys(topics or known_topics(logdirs), configs) if configs else {}
+    terms = Terms(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
+    gone = kept = size = 0
+    with owned(logdirs, terms) as logs:
+        for row in _rows(logs, dry_run=dry_run):
+            gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
+            _print(row, as_json=as_json, dry_run=dry_run)
+    if not as_json:
+        echo(f"{many(gone, 'segment')} of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
+
+
+def _rows(logs: LogDir, *, dry_run: bool) -> Iterator[_Row]:
+    for name, log in sorted(logs.logs.items()):
+        sizes = {segment.base_offset: segment.size for segment in log.segments}
+        for verdict in log.retain(dry_run=dry_run):
+            yield _Row(name, sizes[verdict.base_offset], verdict)
+
+
+def _print(row: _Row, *, as_json: bool, dry_run: bool) -> None:
+    name, verdict = row.topic_partition, row.verdict
+    if not as_json:
+        fate = "stays" if not row.goes else "would go" if dry_run else "went"
+        reason = f"{verdict.reason}: {verdict.detail}" if row.goes else verdict.detail
+        echo(f"{name}: segment {verdict.base_offset}, {row.size} bytes, {fate}: {reason}")
+        return
+    print_json(
+        {
+            "topic": name.topic,
+            "partition": name.partition,
+            "segment": verdict.base_offset,
+            "bytes": row.size,
+            "decision": "delete" if row.goes else "keep",
+            "limit": verdict.reason,
+            "reason": verdict.detail,
+        }
+    )

@@ -1,0 +1,1 @@
+"""`Consumer`: records of topics, and the offsets of its group."""

@@ -1,0 +1,1 @@
+"""`Producer`: records and tables into batches, batches into logs."""

@@ -1,0 +1,151 @@
+"""Records into batches, batches into logs: when a batch is full, has waited long enough, or is asked for.
+
+A full batch is appended by the thread that found it full; one that has waited for linger.ms, by the scheduler.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+from octavo import kernels
+from octavo.client.producer.batch import BatchLimits, ProducerBatch
+from octavo.client.producer.encode import upper_bound
+from octavo.client.producer.parts import ProducerParts
+from octavo.client.producer.queue import NO_BATCH, PartitionQueue
+from octavo.client.producer.sender import Sender
+from octavo.errors import KafkaStorageError, RecordTooLargeError
+from octavo.kernels.layout import Refused
+from octavo.system.forks import FORKED
+from octavo.system.signals import Signal
+
+# Timestamp, key, value, encoded headers.
+Sent = tuple[int, bytes | None, bytes | None, bytes]
+
+
+class Accumulator:
+    """Thread-safe. Locks of two queues are never held at once, and none while callbacks run."""
+
+    def __init__(self, parts: ProducerParts, sender: Sender) -> None:
+        self._parts = parts
+        self._config = parts.config
+        self._environment = parts.environment
+        self._sender = sender
+        self._max_bytes = parts.config.max_record_bytes
+        self._completed = Signal()
+        self._lingering: dict[PartitionQueue, None] = {}
+        self._timer_lock = threading.Lock()
+        self._is_timer_set = False
+        self.is_closed = False
+        self._is_disowned = False
+
+    def append(self, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
+        """Add a record for which the open batch had no room, in a new batch; append what is closed."""
+        with queue.lock:
+            while True:
+                batch = queue.open
+                limits = batch.write_limit, batch.ratio, self._max_bytes
+                place = kernels.append_record(batch.data, *record, *limits)
+                if place >= 0:
+                    break
+                if place == Refused.SHORT_BUFFER:
+                    batch.data.extend(bytes(len(batch.data)))
+                elif place == Refused.TOO_LARGE:
+                    raise self._too_large(record)
+                else:
+                    queue.close_open()
+                    queue.open = self._new_batch(queue, record)
+        if queue.closed:
+            self.drain(queue)
+        return batch, place
+
+    def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
+        """Append the queue's closed batches, and arrange for a retry of what could not be."""
+        with queue.lock:
+            self._sender.drain(queue, now=now)
+            if queue.closed and not queue.is_retry_due:
+                delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.monotonic_ms(), 0)
+                self._environment.scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
+                queue.is_retry_due = True  # after an interrupt there is a retry too many, never one too few
+        queue.run_callbacks()
+
+    def push(self, queue: PartitionQueue) -> None:
+        """Close the open batch and append all there is."""
+        if self._is_disowned:
+            self.abandon(queue, KafkaStorageError(FORKED))
+            return
+        with queue.lock:
+            queue.close_open()
+        self.drain(queue)
+
+    def flush(self, queue: PartitionQueue) -> None:
+        """Wait until all that was added before is in the log, or has failed."""
+        self.push(queue)
+        while queue.closed:
+            self._completed.wait(lambda: not queue.closed, self._config.retry_backoff_ms / 1000)
+            self.drain(queue, now=True)
+
+    def abandon(self, queue: PartitionQueue, error: Exception) -> None:
+        """Fail what is not in the log yet."""
+        with queue.lock:
+            queue.close_open()
+            while queue.closed:
+                batch = queue.closed[0]
+                if not batch.is_settled:
+                    batch.fail(error)
+                queue.finish(batch)
+        queue.run_callbacks()
+
+    def disown(self) -> None:
+        """In a forked child: there is no timer any more, and no thread that holds a lock."""
+        self.is_closed = self._is_disowned = True
+        self._timer_lock = threading.Lock()
+
+    def _new_batch(self, queue: PartitionQueue, record: Sent) -> ProducerBatch:
+        _, key, value, headers = record
+        limits = BatchLimits(
+            max(self._config.batch_size, upper_bound(key, value, headers)),
+            self._parts.ratio(queue.topic),
+        )
+        now_ms, push = self._environment.clock.monotonic_ms(), partial(self.push, queue)
+        batch = ProducerBatch(queue.topic, queue.partition, limits, now_ms, push, self._completed)
+        self._lingering[queue] = None
+        self._set_timer(self._config.linger_ms)
+        return batch
+
+    def _too_large(self, record: Sent) -> RecordTooLargeError:
+        _, key, value, headers = record
+        found = f"a record of up to {upper_bound(key, value, headers)} bytes"
+        limit = "max.request.size" if self._max_bytes == self._config.max_request_size else "buffer.memory"
+        return RecordTooLargeError(f"{found}, expected at most {limit}, {self._max_bytes}")
+
+    def _set_timer(self, delay_ms: int) -> None:
+        with self._timer_lock:
+            if not self._is_timer_set and not self.is_closed:
+                self._environment.scheduler.schedule("linger", self._linger, delay_ms=delay_ms)
+                self._is_timer_set = True  # after an interrupt there is a timer too many, never one too few
+
+    def _linger(self) -> None:
+        """Append the batches that have waited long enough, and come again for the others."""
+        with self._timer_lock:
+            self._is_timer_set = False
+        now_ms, linger_ms = self._environment.clock.monotonic_ms(), self._config.linger_ms
+        next_ms = None
+        for queue in list(self._lingering):
+            with queue.lock:
+                batch = queue.open
+                left_ms = batch.created_ms + linger_ms - now_ms
+                if batch is NO_BATCH or left_ms <= 0:
+                    self._lingering.pop(queue, None)
+                    queue.close_open()
+                else:
+                    next_ms = left_ms if next_ms is None else min(next_ms, left_ms)
+            if queue.closed:
+                self.drain(queue)
+        if next_ms is not None:
+            self._set_timer(next_ms)
+
+    def _retry(self, queue: PartitionQueue) -> None:
+        with queue.lock:
+            queue.is_retry_due = False
+        self.drain(queue)

@@ -1,0 +1,201 @@
+"""A producer's batch: open, then closed, then done, with all that waits for it."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from octavo import kernels
+from octavo.kernels import layout
+from octavo.system.signals import Signal
+
+_log = logging.getLogger(__name__)
+
+Callback = Callable[[], None]
+
+# How long a wait for a batch lasts before it is hurried on once more.
+_HURRY_SECONDS = 0.1
+# What a done batch has instead of its bytes: nothing can be added to it.
+_CLOSED = bytearray(layout.BATCH_OVERHEAD)
+kernels.close_batch(_CLOSED)
+
+
+class BatchLimits(NamedTuple):
+    """How far a batch may grow: `write_limit` bytes by an estimate that the codec's `ratio` gives, 0 without codec."""
+
+    write_limit: int
+    ratio: float
+
+
+class EncodedBatch(NamedTuple):
+    """A closed batch as it goes into the log, with producer, sequence and CRC; `header` before the log changed it."""
+
+    view: memoryview
+    header: bytes
+
+    @classmethod
+    def of(cls, data: bytearray, size: int) -> EncodedBatch:
+        view = memoryview(data)[:size]
+        return cls(view, bytes(view[: layout.BATCH_OVERHEAD]))
+
+    def restore(self) -> memoryview:
+        """The bytes as they were before an append that failed."""
+        self.view[: layout.BATCH_OVERHEAD] = self.header
+        return self.view
+
+
+class ProducerBatch:
+    """Records of one partition on their way into the log.
+
+    `data` is the open batch that `kernels.append_record` fills. Whoever closes it reads the fields; only the holder of
+    the partition's lock closes it, completes it or splits it. `push` hurries it into the log.
+
+    An interrupt may come between any two steps: `is_done` and `parts` are set when all that they stand for is there,
+    and a callback is taken out just before it is called.
+    """
+
+    __slots__ = (
+        "attempts",
+        "base_offset",
+        "base_sequence",
+        "callbacks",
+        "completed",
+        "created_ms",
+        "data",
+        "encoded",
+        "error",
+        "is_done",
+        "log_append_time",
+        "partition",
+        "parts",
+        "push",
+        "ratio",
+        "retry_ms",
+        "topic",
+        "was_handed_over",
+        "write_limit",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        limits: BatchLimits,
+        created_ms: int,
+        push: Callable[[], None],
+        completed: Signal,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.write_limit, self.ratio = limits
+        self.created_ms = created_ms
+        self.push = push
+        self.data = bytearray(self.write_limit)
+        self.encoded: EncodedBatch | None = None
+        self.base_sequence = layout.NO_SEQUENCE
+        self.was_handed_over = False  # to the log, which changes the header of what it is given
+        self.attempts = 0
+        self.retry_ms = 0  # not before that time again
+        self.is_done = False
+        self.error: Exception | None = None
+        self.base_offset = -1
+        self.log_append_time = layout.NO_TIMESTAMP
+        self.parts: list[tuple[int, ProducerBatch]] | None = None  # after a split, with the place of each one's first
+        self.callbacks: list[Callback] = []
+        self.completed = completed
+
+    @property
+    def count(self) -> int:
+        return int.from_bytes(self.data[layout.RECORDS_COUNT_POSITION : layout.BATCH_OVERHEAD])
+
+    @property
+    def filled(self) -> int:
+        """The bytes of header and records, before compression."""
+        return int.from_bytes(self.data[layout.SIZE_POSITION : layout.LOG_OVERHEAD]) + layout.LOG_OVERHEAD
+
+    @property
+    def estimated_size(self) -> int:
+        """What the batch will have in the log, by the codec's ratio; a rounding error away from what decides."""
+        records = self.filled - layout.BATCH_OVERHEAD
+        return layout.BATCH_OVERHEAD + (int(records * self.ratio * 1.05) if self.ratio else records)
+
+    @property
+    def is_full(self) -> bool:
+        return self.estimated_size >= self.write_limit
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be done with it any more: it is done, or its parts stand for it."""
+        return self.is_done or self.parts is not None
+
+    def close(self) -> None:
+        kernels.close_batch(self.data)
+
+    def complete(self, base_offset: int, log_append_time: int) -> None:
+        """The batch is in the log; `run_callbacks` is to be called once no lock is held."""
+        self.base_offset, self.log_append_time = base_offset, log_append_time
+        self._finish()
+
+    def fail(self, error: Exception) -> None:
+        """The batch will not be in the log; `run_callbacks` is to be called once no lock is held."""
+        self.error = error
+        self._finish()
+
+    def split_into(self, parts: list[tuple[int, ProducerBatch]]) -> None:
+        """The parts stand for the batch from now on."""
+        self.parts = parts
+        self.data, self.encoded = _CLOSED, None
+        self.completed.notify()
+
+    def when_done(self, callback: Callback) -> None:
+        """Call once the batch is done: on the thread that completes it, or now."""
+        self.callbacks.append(callback)
+        if self.is_settled:
+            self.run_callbacks()
+
+    def run_callbacks(self) -> None:
+        """Call what waits for the batch, each once; after a split each when all parts are done.
+
+        Which part a callback waits for is not known. One that fails is logged and keeps none of the others from
+        running.
+        """
+        while self.callbacks:
+            try:
+                callback = self.callbacks.pop(0)
+            except IndexError:
+                return  # another thread has taken it
+            if self.parts is not None:
+                _when_all_done([part for _, part in self.parts], callback)
+                continue
+            try:
+                callback()
+            except Exception:
+                _log.exception("a callback of a sent record failed")
+
+    def wait(self, timeout: float | None) -> None:
+        """Until it is done, or split; TimeoutError after `timeout` seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self.is_settled:
+            self.push()
+            left = _HURRY_SECONDS if end is None else min(end - time.monotonic(), _HURRY_SECONDS)
+            if not self.completed.wait(lambda: self.is_settled, left) and left < _HURRY_SECONDS:
+                raise TimeoutError(f"{self.topic}-{self.partition}: no answer after {timeout} seconds")
+
+    def _finish(self) -> None:
+        self.is_done = True
+        self.data, self.encoded = _CLOSED, None
+        self.completed.notify()
+
+
+def _when_all_done(batches: list[ProducerBatch], callback: Callback) -> None:
+    done = itertools.count(1)
+
+    def one_done() -> None:
+        if next(done) == len(batches):
+            callback()
+
+    for batch in batches:
+        batch.when_done(one_done)

@@ -1,0 +1,83 @@
+"""A closed batch into the bytes that the log takes: codec, producer, sequence, CRC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from octavo import kernels
+from octavo.client.producer.batch import EncodedBatch, ProducerBatch
+from octavo.errors import EncodingError
+from octavo.format.compression import Codec, compress
+from octavo.format.varint import encode_varint
+from octavo.kernels import layout
+
+NO_HEADERS = encode_varint(0)
+
+Header = tuple[str, bytes | str | None]
+Headers = Mapping[str, bytes | str | None] | Iterable[Header]
+
+
+class Stamp(NamedTuple):
+    """What a batch gets when it is taken for its first append."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
+
+
+def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, stamp: Stamp) -> EncodedBatch:
+    """The bytes of a closed batch. Without a codec they are the batch's own buffer."""
+    size, data = batch.filled, batch.data
+    (*_, last_offset_delta, base_timestamp, max_timestamp, _, _, _, count) = layout.BATCH_HEADER.unpack_from(data)
+    if codec is not Codec.NONE:
+        packed = compress(codec, memoryview(data)[layout.BATCH_OVERHEAD : size], level=level)
+        data = bytearray(layout.BATCH_OVERHEAD) + packed
+        size = len(data)
+    attributes = codec | (layout.TRANSACTIONAL if stamp.is_transactional else 0)
+    producer = stamp.producer_id, stamp.producer_epoch, stamp.base_sequence
+    start = 0, size - layout.LOG_OVERHEAD, layout.NO_LEADER_EPOCH, 2, 0, attributes
+    layout.BATCH_HEADER.pack_into(data, 0, *start, last_offset_delta, base_timestamp, max_timestamp, *producer, count)
+    crc = kernels.crc32c(memoryview(data)[layout.ATTRIBUTES_POSITION : size])
+    data[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)
+    return EncodedBatch.of(data, size)
+
+
+def as_bytes(content: object, what: str) -> bytes | None:
+    """A key or value as bytes: text is UTF-8, None is null."""
+    if content is None or isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        return content.encode("utf-8")
+    if isinstance(content, bytearray | memoryview):
+        return bytes(content)
+    raise TypeError(f"a {what} of type {type(content).__name__}, expected bytes, str or None")
+
+
+def encode_headers(headers: Headers) -> bytes:
+    """A record's headers after their count, as they stand in a v2 record."""
+    pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
+    parts = [encode_varint(len(pairs))]
+    for pair in pairs:
+        if not isinstance(pair, Sequence) or isinstance(pair, str | bytes) or len(pair) != 2:
+            raise TypeError(f"header {pair!r} is not a pair of key and value")
+        key, value = pair
+        if not isinstance(key, str):
+            raise TypeError(f"a header key of type {type(key).__name__}, expected str")
+        try:
+            name = key.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise EncodingError(f"header key {key!r} cannot be written as UTF-8: {error.reason}") from None
+        parts += [*_sized(name), *_sized(as_bytes(value, "header value"))]
+    return b"".join(parts)
+
+
+def upper_bound(key: bytes | None, value: bytes | None, headers: bytes) -> int:
+    """The most bytes that a record can have alone in a batch."""
+    sizes = sum(len(part) for content in (key, value) for part in _sized(content))
+    return layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + sizes + len(headers)
+
+
+def _sized(content: bytes | None) -> tuple[bytes, ...]:
+    return (encode_varint(-1),) if content is None else (encode_varint(len(content)), content)

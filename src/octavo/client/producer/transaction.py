@@ -1,0 +1,102 @@
+"""A producer's side of transactions: what is open, which partitions it has, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
+from octavo.coordinator.transactions.coordinator import Session, TransactionCoordinator
+from octavo.coordinator.transactions.identity import ProducerIdentity
+from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncompleteError
+from octavo.format.batches.batch import Origin
+from octavo.format.names import TopicPartition
+
+NO_TRANSACTION = "no transaction is open, expected a call of begin_transaction() before"
+ENDING = "the end of the transaction was interrupted, expected commit_transaction() or abort_transaction() once more"
+_ONLY_ABORT = "the transaction can only be aborted"
+
+
+class ProducerTransaction:
+    """The transaction that a producer has open, if any. The producer's lock guards begin, commit and abort."""
+
+    def __init__(
+        self, coordinator: TransactionCoordinator, session: Session, offsets: OffsetStore, identity: ProducerIdentity
+    ) -> None:
+        self._coordinator = coordinator
+        self._session = session
+        self._offsets = offsets
+        self._identity = identity
+        self._partitions: set[TopicPartition] = set()
+        self._error: Exception | None = None
+        self.is_open = False
+        self._take_identity()
+
+    def check_ended(self) -> None:
+        """Refuse to begin another transaction before the end of the one that is open."""
+        if self.is_open and not self._coordinator.is_ended(self._session):
+            raise IllegalStateError("a transaction is open already, expected its end before another begins")
+
+    def begin(self) -> None:
+        """Begin a transaction; what is left of one before, whose end failed or was interrupted, is completed first."""
+        self._coordinator.begin(self._session)
+        self._reset()
+        self.is_open = True
+
+    def enlist(self, topic: str, partition: int) -> None:
+        """Make a partition part of the transaction before the first batch goes there."""
+        name = TopicPartition(topic, partition)
+        if name in self._partitions:
+            return
+        if not self.is_open:
+            raise IllegalStateError(NO_TRANSACTION)
+        self._coordinator.add_partition(self._session, name)
+        self._partitions.add(name)
+
+    def fail(self, error: Exception) -> None:
+        """A batch did not get into the log: only an abort can follow."""
+        self._error = self._error or error
+
+    def commit_offsets(
+        self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[str, bytes | None]
+    ) -> None:
+        """Write a group's offsets as part of the transaction."""
+        if not self.is_open:
+            raise IllegalStateError(NO_TRANSACTION)
+        self.enlist(*self._offsets.place(group))
+        identity = self._identity
+        origin = Origin(
+            producer_id=identity.producer_id, producer_epoch=identity.epoch, base_sequence=0, is_transactional=True
+        )
+        self._offsets.append(group, offsets, topic_ids, origin)
+
+    def commit(self) -> None:
+        if not self.is_open:
+            raise IllegalStateError(NO_TRANSACTION)
+        if isinstance(self._error, KafkaStorageError):
+            raise KafkaStorageError(f"{_ONLY_ABORT}: {self._error}") from self._error
+        if self._error is not None:
+            raise IllegalStateError(f"{_ONLY_ABORT}: {self._error}") from self._error
+        try:
+            self._coordinator.end(self._session, commit=True)
+        except (TransactionIncompleteError, IllegalStateError):
+            self._reset()  # it is decided
+            raise
+        self._reset()
+
+    def abort(self) -> None:
+        if not self.is_open:
+            raise IllegalStateError(NO_TRANSACTION)
+        try:
+            self._coordinator.end(self._session, commit=False)
+        except Exception:  # whoever fenced this producer has aborted it, or the next begin does
+            self.is_open = False
+            raise
+        self._reset()
+
+    def _reset(self) -> None:
+        self.is_open, self._error = False, None
+        self._partitions.clear()
+        self._take_identity()
+
+    def _take_identity(self) -> None:
+        self._identity.become(self._session.metadata.producer_id, self._session.metadata.epoch)

@@ -1,0 +1,1 @@
+"""Transactional ids: who may use one, and how its transactions end."""

@@ -1,0 +1,73 @@
+"""Producers' ids: never given out twice, also not after a crash."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from octavo.errors import CorruptionError, KafkaStorageError
+from octavo.format.entry_layout import INT64_MAX
+from octavo.format.names import PRODUCER_ID_STORE
+from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.log_roots import live
+from octavo.storage.files.small_file import replace_file
+from octavo.storage.log_dir import LogDir
+
+# Kafka's controllers count from 0. Ours begin where they never get to, so that a broker that takes the directory over
+# gives none of our ids to another producer, whose first batches would pass for duplicates.
+FIRST_PRODUCER_ID = 1 << 48
+BLOCK_SIZE = 1000
+_LAST_BLOCK = INT64_MAX - BLOCK_SIZE
+_VERSION = 0
+
+
+class ProducerIds:
+    """Gives out ids from blocks. Thread-safe.
+
+    1. Write where the next block begins, to every directory. 2. Give out the ids before it. A crash after 1 loses the
+    rest of a block, never repeats an id.
+    """
+
+    def __init__(self, logs: LogDir) -> None:
+        self._logs = logs
+        self._lock = threading.Lock()
+        self._block = iter(range(0))
+        self._block_end = 0
+
+    def allocate(self) -> int:
+        with self._lock:
+            producer_id = next(self._block, None)
+            if producer_id is None:
+                self._take_block()
+                producer_id = next(self._block)
+            return producer_id
+
+    def _take_block(self) -> None:
+        roots = live(self._logs.roots)
+        first = max([FIRST_PRODUCER_ID, self._block_end, *(_stored(root) for root in roots)])
+        content = json.dumps({"version": _VERSION, "nextProducerId": first + BLOCK_SIZE}) + "\n"
+        written = 0
+        for root in roots:
+            with root.unless_offline():
+                replace_file(root.files, root.path / PRODUCER_ID_STORE, content.encode())
+                written += 1
+        if not written:
+            raise KafkaStorageError("all log directories are offline: no producer id can be noted")
+        self._block_end = first + BLOCK_SIZE
+        self._block = iter(range(first, self._block_end))
+
+
+def _stored(root: LogRoot) -> int:
+    path = root.path / PRODUCER_ID_STORE
+    with root.unless_offline():
+        if not root.files.exists(path):
+            return 0
+        try:
+            next_id = json.loads(root.files.read_bytes(path))["nextProducerId"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise CorruptionError('expected a JSON object with "nextProducerId"', path=str(path)) from None
+        if type(next_id) is not int or not 0 <= next_id <= _LAST_BLOCK:
+            found = f"nextProducerId is {str(next_id)[:40]}"
+            raise CorruptionError(f"{found}, expected a whole number from 0 to {_LAST_BLOCK}", path=str(path))
+        return next_id
+    return 0

@@ -1,0 +1,1 @@
+"""Record batches: headers, records, the walk through a log."""

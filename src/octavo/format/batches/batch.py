@@ -1,0 +1,240 @@
+"""v2 record batches: records to bytes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from octavo import kernels
+from octavo.errors import CorruptRecordError, EncodingError
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.problems import crc_mismatch
+from octavo.format.batches.row_columns import from_records, to_records
+from octavo.format.batches.walker import walk
+from octavo.format.compression import Codec, compress
+from octavo.format.record import Record, TimestampType
+from octavo.kernels import layout
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Code, Column, Flaw
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_FLAGS = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Who wrote a batch: the producer's fields, and the flags that go with them."""
+
+    producer_id: int = layout.NO_PRODUCER_ID
+    producer_epoch: int = layout.NO_PRODUCER_EPOCH
+    base_sequence: int = layout.NO_SEQUENCE
+    is_transactional: bool = False
+    is_control: bool = False
+
+    def check(self) -> None:
+        """What Kafka's builder refuses."""
+        if self.is_transactional and self.producer_id == layout.NO_PRODUCER_ID:
+            raise EncodingError("a transactional batch without a producer id")
+        if self.producer_id != layout.NO_PRODUCER_ID:
+            if self.producer_epoch == layout.NO_PRODUCER_EPOCH:
+                raise EncodingError(f"producer id {self.producer_id} without a producer epoch")
+            if self.base_sequence < 0 and not self.is_control:
+                found = f"producer id {self.producer_id} with base sequence {self.base_sequence}"
+                raise EncodingError(f"{found}, expected 0 or more")
+
+    @property
+    def attributes(self) -> int:
+        return self.is_transactional * layout.TRANSACTIONAL | self.is_control * layout.CONTROL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTraits:
+    """What a batch is beside its records. With `log_append_time` that is the time of every one of them."""
+
+    codec: Codec = Codec.NONE
+    level: int | None = None
+    log_append_time: int | None = None
+    delete_horizon_ms: int | None = None
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH
+    origin: Origin = Origin()
+
+    @property
+    def attributes(self) -> int:
+        attributes = self.codec | self.origin.attributes
+        attributes |= 0 if self.log_append_time is None else layout.LOG_APPEND_TIME
+        return attributes | (0 if self.delete_horizon_ms is None else layout.DELETE_HORIZON)
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    codec: Codec = Codec.NONE,
+    log_append_time: int | None = None,
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
+    origin: Origin | None = None,
+) -> bytes:
+    """A batch as Kafka's builder makes it: base offset, timestamps and last offset are those of the records.
+
+    With `log_append_time` that is the time of every record (the records keep their own as deltas, unread).
+    """
+    traits = BatchTraits(
+        codec=codec,
+        log_append_time=log_append_time,
+        partition_leader_epoch=partition_leader_epoch,
+        origin=origin or Origin(),
+    )
+    return build_columns(from_records(records), traits)
+
+
+def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
+    """`build_batch` for records in columns, all of which go into the batch."""
+    origin, horizon_ms, append_time = traits.origin, traits.delete_horizon_ms, traits.log_append_time
+    origin.check()
+    check_columns(columns)
+    offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
+    header = BatchHeader(
+        base_offset=int(offsets[0]),
+        partition_leader_epoch=traits.partition_leader_epoch,
+        attributes=traits.attributes,
+        last_offset_delta=int(offsets[-1] - offsets[0]),
+        base_timestamp=int(timestamps[0]) if horizon_ms is None else horizon_ms,
+        max_timestamp=int(timestamps.max()) if append_time is None else append_time,
+        producer_id=origin.producer_id,
+        producer_epoch=origin.producer_epoch,
+        base_sequence=origin.base_sequence,
+        count=columns.rows,
+    )
+    return _encode(header, columns, traits.level)
+
+
+def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:
+    """The bytes of a batch with this header, to the letter; size, count and CRC are computed.
+
+    Deltas count from the header's base offset and base timestamp, so that a decoded batch gives its bytes again.
+    """
+    return _encode(replace(header, count=len(records)), from_records(records), level)
+
+
+def _encode(header: BatchHeader, columns: RecordColumns, level: int | None) -> bytes:
+    rows, headers = columns.rows, columns.header_rows
+    bound = 64 + 36 * rows + 10 * headers
+    for column, filled in (
+        (columns.key, rows),
+        (columns.value, rows),
+        (columns.header_key, headers),
+        (columns.header_value, headers),
+    ):
+        bound += 0 if column is None else int(column.offsets[filled] - column.offsets[0])
+    out = bytearray(layout.BATCH_OVERHEAD + bound)
+    if header.codec_id == Codec.NONE or not rows:
+        code, _, end = kernels.encode_batches(columns, 0, header.to_table(), out, 0)
+        _check_code(code, header)
+        return bytes(memoryview(out)[:end])
+    code, end = kernels.encode_records(columns, 0, rows, header.base_offset, header.base_timestamp, out, 0)
+    _check_code(code, header)
+    return frame_batch(header, compress(header.codec_id, memoryview(out)[:end], level=level))
+
+
+def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
+    """A header before records that are encoded (and compressed) already."""
+    header.to_table()  # refuses what does not fit
+    packed = memoryview(packed).cast("B")
+    out = bytearray(layout.BATCH_OVERHEAD) + packed
+    start = header.base_offset, len(out) - layout.LOG_OVERHEAD, header.partition_leader_epoch, 2, 0, header.attributes
+    producer = header.producer_id, header.producer_epoch, header.base_sequence, header.count
+    timestamps = header.base_timestamp, header.max_timestamp
+    layout.BATCH_HEADER.pack_into(out, 0, *start, header.last_offset_delta, *timestamps, *producer)
+    crc = kernels.crc32c(memoryview(out)[layout.ATTRIBUTES_POSITION :])
+    out[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)
+    return bytes(out)
+
+
+def empty_batch(header: BatchHeader) -> bytes:
+    """What compaction leaves of a batch that it emptied but must keep: offsets, producer and sequence, no records."""
+    kept = header.attributes & _FLAGS
+    return frame_batch(replace(header, attributes=kept, base_timestamp=layout.NO_TIMESTAMP, count=0), b"")
+
+
+def decode_batch(
+    data: Buffer, position: int = 0, *, stored_timestamps: bool = False, limit: int | None = None
+) -> tuple[BatchHeader, list[Record]]:
+    """The batch (or v0/v1 message) at `position`, its CRC checked.
+
+    `stored_timestamps`: what the bytes say, even where LogAppendTime overrules it (for encoding the batch again).
+    """
+    view = memoryview(data).cast("B")
+    header = read_header(view, position)
+    _check_crc(view, header)
+    wanted = Column.ALL | Column.STORED_TIMESTAMP if stored_timestamps else Column.ALL
+    columns = Decoder(wanted, limit=limit).decode_one(view, header.to_table()[0])
+    return header, to_records(columns)
+
+
+def read_header(data: Buffer, position: int = 0) -> BatchHeader:
+    """The header of the whole batch that begins at `position`; its flaws say what is wrong with it."""
+    view = memoryview(data).cast("B")
+    left = len(view) - position
+    size = int.from_bytes(view[position + layout.SIZE_POSITION : position + layout.LOG_OVERHEAD], signed=True)
+    found = walk(view, position, min(position + layout.LOG_OVERHEAD + max(size, layout.MIN_MESSAGE_SIZE), len(view)))
+    if len(found.table) != 1:
+        reason = found.stop.name.lower().replace("_", " ")
+        raise CorruptRecordError(f"no whole batch in the {left} bytes here: {reason}", position=position)
+    return BatchHeader.from_row(found.table[0])
+
+
+def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
+    """A v2 batch with another timestamp type and largest timestamp: what a broker does for LogAppendTime.
+
+    The header alone changes, and its CRC. Attribute bits that Kafka does not know are lost, as when it does so.
+    """
+    view = memoryview(batch).cast("B")
+    header = read_header(view)
+    if header.magic != 2:
+        raise EncodingError(f"a batch of magic {header.magic}, expected magic 2")
+    _check_crc(view, header)
+    replace(header, max_timestamp=max_timestamp).to_table()  # refuses what does not fit
+    stamped = bytearray(view[: header.size])
+    next_offset = header.next_offset - header.count  # so that the base offset stays
+    appended = timestamp_type is TimestampType.LOG_APPEND_TIME
+    time = np.array([max_timestamp])
+    kernels.stamp_batches(stamped, header.to_table(), next_offset, header.partition_leader_epoch, appended, time)
+    return bytes(stamped)
+
+
+def check_records(records: Sequence[Record]) -> None:
+    """Refuse what Kafka's builder refuses of records that go into one batch, of whatever magic."""
+    check_columns(from_records(records))
+
+
+def check_columns(columns: RecordColumns) -> None:
+    """`check_records` for records in columns."""
+    offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
+    if not columns.rows:
+        raise EncodingError("a batch without a record; an empty batch is left by compaction alone (empty_batch)")
+    disorder = (offsets[1:] <= offsets[:-1]).nonzero()[0]
+    if len(disorder):
+        last, found = offsets[disorder[0] : disorder[0] + 2].tolist()
+        raise EncodingError(f"offset {found} after {last}: offsets in a batch increase")
+    if timestamps.min() < layout.NO_TIMESTAMP:
+        row = int((timestamps < layout.NO_TIMESTAMP).argmax())
+        raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")
+    if int(offsets[-1]) - int(offsets[0]) > 2**31 - 1:
+        raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
+
+
+def _check_crc(view: memoryview, header: BatchHeader) -> None:
+    if header.flaws & Flaw.CRC_MISMATCH:
+        raise crc_mismatch(view, header)
+
+
+def _check_code(code: int, header: BatchHeader) -> None:
+    if code == Code.DELTA_OUT_OF_RANGE:
+        raise EncodingError(f"an offset that is more than 2147483647 away from the base offset {header.base_offset}")
+    if code != Code.DONE:
+        raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")

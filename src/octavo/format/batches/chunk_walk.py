@@ -1,0 +1,101 @@
+"""The walk through a file, chunk by chunk, over plain buffers.
+
+`walker` shows its tables through numpy; what only prints the rows of a small file does without, and starts in half the
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from octavo import kernels
+from octavo.kernels.layout import BATCH_OVERHEAD, BATCH_ROW, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Flaw, Stop
+
+# A reused buffer decodes 3-21 % faster than a mapped file, and cannot fault when a broker truncates it. Half of this
+# size is slower with plain batches (more calls), twice of it with compressed ones (out of the CPU's cache).
+CHUNK_BYTES = 2 << 20
+FIRST_TABLE_ROWS = 1024
+_POSITION, _FLAWS = 0, 14  # in a row of the batch table
+_TOO_SHORT = int(Flaw.TOO_SHORT)  # a flag's own operators take longer than the rest of a check
+
+
+class ReadInto(Protocol):
+    """Reads the file's next bytes into the buffer and says how many; 0 at the end."""
+
+    def __call__(self, buffer: memoryview, /) -> int: ...
+
+
+class RowChunk(NamedTuple):
+    """Whole batches of a file; `data` and `rows` are reused for the next chunk."""
+
+    data: memoryview
+    rows: memoryview  # of `BATCH_ROW`; positions count from the start of `data`
+    file_position: int  # of `data`'s first byte
+    stop: Stop | None  # None: the file goes on
+    stop_position: int  # in the file: the end of the last whole batch
+
+
+def walk_rows(
+    read_into: ReadInto,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    total_bytes: int | None = None,
+    check_crc: bool = True,
+) -> Iterator[RowChunk]:
+    """The batches of a file, in chunks through one reused buffer that grows only for a batch larger than itself.
+
+    The last chunk has a `stop`; it may be without batches. `total_bytes`: how many bytes there are to read. Without it
+    a damaged length is only known to reach beyond the end when all of them are in the buffer.
+    """
+    buffer = memoryview(bytearray(max(chunk_bytes, BATCH_OVERHEAD)))
+    table = memoryview(bytearray(BATCH_ROW.size * max(FIRST_TABLE_ROWS, chunk_bytes // 128)))
+    file_position, filled, ended = 0, 0, False
+    while True:
+        while not ended and filled < len(buffer):
+            got = read_into(buffer[filled:])
+            filled += got
+            ended = got == 0
+        rows, next_position, code = kernels.walk(buffer, 0, filled, table, check_crc)
+        stop = Stop(code)
+        last = stop == Stop.SIZE_TOO_SMALL or (ended and stop != Stop.TABLE_FULL)
+        unread = None if ended else _first_unread(table, rows, filled)
+        if unread is not None:
+            (rows, next_position), last = unread, False
+        elif stop == Stop.INCOMPLETE_BATCH and not ended and total_bytes is not None:
+            last = file_position + next_position + _claimed_bytes(buffer[next_position:]) > total_bytes
+        if rows or last:
+            stop_position = file_position + next_position
+            found = table[: rows * BATCH_ROW.size]
+            yield RowChunk(buffer[:filled], found, file_position, stop if last else None, stop_position)
+        if last:
+            return
+        left = filled - next_position
+        if next_position == 0:
+            buffer = _doubled(buffer)
+        else:
+            buffer[:left] = buffer[next_position:filled]
+        file_position, filled = file_position + next_position, left
+
+
+def _claimed_bytes(entry: memoryview) -> int:
+    return LOG_OVERHEAD + int.from_bytes(entry[SIZE_POSITION:LOG_OVERHEAD])
+
+
+def _doubled(buffer: memoryview) -> memoryview:
+    # Not the length that the batch claims: a damaged length must not take 2 GiB for a small file.
+    larger = memoryview(bytearray(2 * len(buffer)))
+    larger[: len(buffer)] = buffer
+    return larger
+
+
+def _first_unread(table: memoryview, rows: int, filled: int) -> tuple[int, int] | None:
+    """The first batch, too short for its header, whose header's 61 bytes are not all there yet: its row and position.
+
+    What such a header says must not depend on where a chunk ends.
+    """
+    for row in range(max(rows - BATCH_OVERHEAD // (LOG_OVERHEAD + MIN_MESSAGE_SIZE) - 1, 0), rows):
+        fields = BATCH_ROW.unpack_from(table, row * BATCH_ROW.size)
+        if fields[_FLAWS] & _TOO_SHORT and fields[_POSITION] + BATCH_OVERHEAD > filled:
+            return row, fields[_POSITION]
+    return None

@@ -1,0 +1,199 @@
+"""Conversion between v0, v1 and v2, as brokers do it.
+
+Three occasions: a fetch by a consumer that does not know the stored magic (`down_convert`, brokers up to 3.9), a
+produce request of an older magic than the log's (`up_convert`), and a cleaner that meets an old batch
+(`rewrite_as_v2`, brokers from 4.0 on). Whether records may be appended at all is for the append path to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptRecordError, EncodingError, InvalidRecordError, UnsupportedCompressionTypeError
+from octavo.format.batches.batch import BatchTraits, build_columns, check_records
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.problems import crc_mismatch, unreadable
+from octavo.format.batches.row_columns import from_records, to_records
+from octavo.format.batches.walker import walk
+from octavo.format.compression import Codec
+from octavo.format.legacy.message_set import encode_message_set
+from octavo.format.record import Record, TimestampType
+from octavo.kernels import layout
+from octavo.kernels.layout import Flaw, Stop
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appending:
+    """What a broker decides about records that it appends."""
+
+    first_offset: int | None = None  # None: the records keep the offsets they have
+    codec: Codec | None = None  # None: the producer's (compression.type = producer)
+    level: int | None = None
+    log_append_time: int | None = None  # None: the type is CreateTime and each record keeps its timestamp
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH
+
+
+def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: int | None = None) -> bytes:
+    """The batches for a consumer that knows no magic above `to_magic`, who asked for `first_offset`.
+
+    What has no place below v2 is lost: headers, the producer's fields, leader epochs, whole control batches; below v1
+    timestamps too. Codec and timestamp type stay, and batches of `to_magic` or less stay byte for byte. Uncompressed
+    records before `first_offset` are left out, since old consumers expect to get their first message first. A last
+    batch that is cut short is dropped.
+    """
+    _check_magic(to_magic)
+    decoder = Decoder(limit=limit)
+    return b"".join(
+        batch.stored if batch.header.magic <= to_magic else _down(batch, to_magic, first_offset, decoder)
+        for batch in _batches(data)
+        if to_magic >= 2 or _has_a_place_below_v2(batch.header)
+    )
+
+
+def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, *, limit: int | None = None) -> bytes:
+    """The v0 or v1 message set of a produce request as the leader appends it in magic `to_magic`.
+
+    To v2 the whole set becomes one batch. v0's records get the timestamp -1 with CreateTime.
+    """
+    _check_magic(to_magic)
+    appending = appending or Appending()
+    batches = list(_batches(data))
+    if not batches:
+        raise InvalidRecordError("no whole message in the set, expected at least one", position=0)
+    first = batches[0].header
+    for batch in batches:
+        _check_produced(batch.header, first.magic, to_magic, is_only=len(batches) == 1)
+    records = _records(batches, Decoder(limit=limit))
+    codec = _codec(first) if appending.codec is None else appending.codec
+    return _build(_numbered(records, appending.first_offset), to_magic, codec, appending)
+
+
+def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
+    """The same log in v2 alone: each v0 or v1 message, or wrapper, becomes a batch of its own with the same offsets.
+
+    So rewrites the cleaner of Kafka 4 what it keeps. v0's records get the timestamp -1 with CreateTime, whatever the
+    topic says: the time of their append is not known any more. v2 batches stay byte for byte.
+    """
+    decoder = Decoder(limit=limit)
+    return b"".join(
+        batch.stored if batch.header.magic == 2 else _build_like(batch.header, _records([batch], decoder), 2)
+        for batch in _batches(data)
+    )
+
+
+class _Batch(NamedTuple):
+    data: memoryview
+    rows: NDArray[np.void]  # a table of one
+    header: BatchHeader
+
+    @property
+    def stored(self) -> memoryview:
+        return self.data[self.header.position : self.header.position + self.header.size]
+
+
+def _batches(data: Buffer) -> Iterator[_Batch]:
+    found = walk(data)
+    for at in range(len(found.table)):
+        batch = _Batch(found.data, found.table[at : at + 1], BatchHeader.from_row(found.table[at]))
+        header = batch.header
+        if header.flaws & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT):
+            raise unreadable(header.magic, header.size, header.flaws, header.position)
+        yield batch
+    if found.stop is Stop.SIZE_TOO_SMALL:
+        _, size = layout.ENTRY_PREFIX.unpack_from(found.data, found.next_position)
+        sentence = f"a batch length below {layout.MIN_MESSAGE_SIZE}, the smallest message's: {size}"
+        raise CorruptRecordError(sentence, position=found.next_position)
+
+
+def _records(batches: Sequence[_Batch], decoder: Decoder) -> list[Record]:
+    """The records of these batches. Their checksums must hold: a new one would hide the damage."""
+    for batch in batches:
+        if batch.header.flaws & Flaw.CRC_MISMATCH:
+            raise crc_mismatch(batch.data, batch.header)
+    table = np.concatenate([batch.rows for batch in batches])
+    return [record for columns in decoder.decode(batches[0].data, table) for record in to_records(columns)]
+
+
+def _has_a_place_below_v2(header: BatchHeader) -> bool:
+    if header.is_control:
+        return False
+    if _codec(header) is Codec.ZSTD:
+        place = f"the batch at position {header.position} (offset {header.base_offset})"
+        raise UnsupportedCompressionTypeError(f"{place} is compressed with zstd, which magic 0 and 1 do not know")
+    return True
+
+
+def _down(batch: _Batch, to_magic: int, first_offset: int, decoder: Decoder) -> bytes:
+    records = _records([batch], decoder)
+    if batch.header.codec_id == Codec.NONE:
+        records = [record for record in records if record.offset >= first_offset]
+    if not records:
+        return b""
+    return _build_like(batch.header, [record._replace(headers=()) for record in records], to_magic)
+
+
+def _build_like(header: BatchHeader, records: Sequence[Record], magic: int) -> bytes:
+    """Records of a stored batch in another magic, with its codec and its kind of timestamps."""
+    appended = header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    like = Appending(log_append_time=header.max_timestamp if appended else None)
+    return _build(records, magic, _codec(header), like)
+
+
+def _build(records: Sequence[Record], magic: int, codec: Codec, appending: Appending) -> bytes:
+    if magic == 2:
+        traits = BatchTraits(
+            codec=codec,
+            level=appending.level,
+            log_append_time=appending.log_append_time,
+            partition_leader_epoch=appending.partition_leader_epoch,
+        )
+        return build_columns(from_records(records), traits)
+    check_records(records)
+    if appending.log_append_time is None:
+        return encode_message_set(records, magic, codec=codec, level=appending.level)
+    return encode_message_set(
+        records,
+        magic,
+        codec=codec,
+        timestamp_type=TimestampType.LOG_APPEND_TIME,
+        log_append_time=appending.log_append_time,
+        level=appending.level,
+        stamp_inner=True,
+    )
+
+
+def _numbered(records: Sequence[Record], first_offset: int | None) -> Sequence[Record]:
+    if first_offset is None:
+        return records
+    return [record._replace(offset=offset) for offset, record in enumerate(records, first_offset)]
+
+
+def _codec(header: BatchHeader) -> Codec:
+    try:
+        return Codec(header.codec_id)
+    except ValueError:
+        raise InvalidRecordError(f"codec {header.codec_id}, expected 0 to 4", position=header.position) from None
+
+
+def _check_produced(header: BatchHeader, magic: int, to_magic: int, *, is_only: bool) -> None:
+    if header.magic != magic:
+        sentence = f"magic {header.magic} in a set that begins with magic {magic}"
+        raise InvalidRecordError(sentence, position=header.position)
+    if magic >= to_magic:
+        raise EncodingError(f"a set of magic {magic} is not to be converted up to {to_magic}")
+    if header.codec_id != Codec.NONE and not is_only:
+        raise InvalidRecordError("a compressed message beside others, expected it alone", position=header.position)
+
+
+def _check_magic(magic: int) -> None:
+    if magic not in (0, 1, 2):
+        raise EncodingError(f"magic {magic}, expected 0, 1 or 2")

@@ -1,0 +1,109 @@
+"""The parts of v2 records one by one, with their places.
+
+For what a kernel, which decodes a batch whole or not at all, cannot give: the records before the damaged one of an
+uncompressed batch, and the anatomy of a record. A loop a field in plain Python: no hot path goes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from octavo.format.batches.problems import problem_of
+from octavo.format.record import Header, Record
+from octavo.format.varint import decode_varint, decode_varlong
+from octavo.kernels.integers import signed64
+from octavo.kernels.layout import Code
+
+
+class Part(NamedTuple):
+    """One field in its place; a null key or value takes no bytes."""
+
+    name: str
+    start: int
+    end: int
+    value: int | bytes | None
+
+
+class Deltas(NamedTuple):
+    """What the numbers of a batch's records count from; with `log_append_time` that is the time of all of them."""
+
+    base_offset: int
+    base_timestamp: int
+    log_append_time: int | None = None
+
+
+def record_parts(data: memoryview, start: int, end: int) -> Iterator[Part]:
+    """The fields of the record at `start`, in Kafka's names; `end` is that of all records.
+
+    A damaged record raises after the fields before the damage.
+    """
+    length, at = decode_varint(data[:end], start)
+    yield Part("length", start, at, length)
+    if not 1 <= length <= end - at:
+        raise problem_of(Code.RECORD_BEYOND_END, start, length)
+    body = data[: at + length]
+    yield Part("attributes", at, at + 1, int.from_bytes(body[at : at + 1], signed=True))
+    delta, after = decode_varlong(body, at + 1)
+    yield Part("timestampDelta", at + 1, after, delta)
+    delta, at = decode_varint(body, after)
+    yield Part("offsetDelta", after, at, delta)
+    for name, beyond in (("key", Code.KEY_BEYOND_RECORD), ("value", Code.VALUE_BEYOND_RECORD)):
+        for part in _sized(body, at, name, beyond):
+            yield part
+            at = part.end
+    count, after = decode_varint(body, at)
+    yield Part("headersCount", at, after, count)
+    if not 0 <= count <= len(body) - after:
+        raise problem_of(Code.NEGATIVE_HEADER_COUNT if count < 0 else Code.TOO_MANY_HEADERS, at, count)
+    at = after
+    for _ in range(count):
+        for name in ("headerKey", "headerValue"):
+            for part in _sized(body, at, name, Code.HEADER_BEYOND_RECORD):
+                yield part
+                at = part.end
+                if part.name == "headerKey" and part.value is None:
+                    raise problem_of(Code.NEGATIVE_HEADER_KEY, part.start, -1)
+    if at != len(body):
+        raise problem_of(Code.RECORD_LENGTH_MISMATCH, at, len(body) - at)
+
+
+def read_records(data: memoryview, start: int, end: int, count: int, deltas: Deltas) -> Iterator[Record]:
+    """The records of data[start:end] as far as they can be read; then the error that Kafka finds, if there is one."""
+    if count < 0:
+        raise problem_of(Code.NEGATIVE_COUNT, start, count)
+    for left in range(count - 1, -1, -1):
+        parts = list(record_parts(data, start, end))
+        start = parts[-1].end
+        if left == 0 and start != end:
+            raise problem_of(Code.TRAILING_BYTES, start, end - start)
+        yield _record(parts, deltas)
+
+
+def _sized(body: memoryview, at: int, name: str, beyond: Code) -> Iterator[Part]:
+    """A length and as many bytes; any negative length is null."""
+    length, start = decode_varint(body, at)
+    yield Part(f"{name}Length", at, start, length)
+    if length > len(body) - start:
+        raise problem_of(beyond, at, length)
+    end = start + max(length, 0)
+    yield Part(name, start, end, bytes(body[start:end]) if length >= 0 else None)
+
+
+def _record(parts: list[Part], deltas: Deltas) -> Record:
+    numbers = {part.name: part.value for part in parts if isinstance(part.value, int)}
+    contents = {part.name: part.value for part in parts if not isinstance(part.value, int)}
+    timestamp = signed64(deltas.base_timestamp + numbers["timestampDelta"])
+    headers = [part.value for part in parts if part.name in ("headerKey", "headerValue")]
+    return Record(
+        signed64(deltas.base_offset + numbers["offsetDelta"]),
+        timestamp if deltas.log_append_time is None else deltas.log_append_time,
+        contents["key"],
+        contents["value"],
+        tuple(_header(key, value) for key, value in zip(headers[::2], headers[1::2], strict=True)),
+    )
+
+
+def _header(key: int | bytes | None, value: int | bytes | None) -> Header:
+    assert isinstance(key, bytes) and not isinstance(value, int)
+    return Header(key.decode("utf-8", "surrogateescape"), value)

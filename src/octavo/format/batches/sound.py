@@ -1,0 +1,115 @@
+"""Which batches are sound: one rule for all that follow a log, whatever they do with a batch that is not.
+
+Recovery cuts a log there, reindexing ends there, readers pass over it or raise, the cleaner gives its run up. There are
+two questions, since Kafka asks two:
+
+- Can the log be followed past the batch (`broken` says no)? Its header is whole and its CRC is right. Kafka's recovery
+  looks no further: it keeps a batch of a magic that it does not know, or of -1 records.
+- Can its records be read, too (`unreadable` says no)? A consumer fails at a magic that it does not know and at a count
+  below 0, and no broker takes such a batch from a producer, or one that ends before it begins.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.format.batches.batch_summary import Summary, last_offsets, summarize
+from octavo.format.batches.walker import STOP_TEXTS, Chunk
+from octavo.format.entry_layout import INT32_MAX
+from octavo.kernels.layout import Flaw
+
+BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
+_UNREADABLE = BROKEN | int(Flaw.UNKNOWN_MAGIC)
+_V2 = 2
+
+
+def broken(table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """The batches past which the log cannot be followed: their length, offsets and CRC are not to be believed."""
+    mask: NDArray[np.bool_] = table["flaws"] & BROKEN != 0
+    return mask
+
+
+def unreadable(table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """The batches whose records cannot be read, by what their headers say."""
+    mask: NDArray[np.bool_] = table["flaws"] & _UNREADABLE != 0
+    mask |= (table["magic"] >= _V2) & ((table["count"] < 0) | (table["last_offset_delta"] < 0))
+    return mask
+
+
+def are_readable(found: Summary) -> bool:
+    """Whether `unreadable` is true of no batch of the table, as far as its summary tells: most tables' does."""
+    return found.produced and not found.flaws & _UNREADABLE
+
+
+def flaw_of(batch: np.void) -> CorruptRecordError:
+    """What makes a batch unreadable."""
+    flaws, offset = Flaw(int(batch["flaws"])), int(batch["base_offset"])
+    if flaws & Flaw.UNKNOWN_MAGIC:
+        return CorruptRecordError(f"a batch of magic {batch['magic']} at offset {offset}, expected 0, 1 or 2")
+    if flaws & Flaw.TOO_SHORT:
+        return CorruptRecordError(f"a batch of {batch['size']} bytes at offset {offset}, too short for its header")
+    if flaws & Flaw.CRC_MISMATCH:
+        return CorruptRecordError(f"a batch at offset {offset} whose CRC is not the stored {batch['crc']}")
+    found = (
+        f"a batch at offset {offset} of {batch['count']} records with last offset delta {batch['last_offset_delta']}"
+    )
+    return CorruptRecordError(f"{found}, expected 0 or more")
+
+
+class SoundPart(NamedTuple):
+    """The batches of a chunk before the first broken one, and what breaks there; None where the chunk is whole."""
+
+    table: NDArray[np.void]
+    found: Summary  # `end` is how many bytes they have: a chunk begins with a batch
+    problem: str | None
+
+
+def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
+    """What of a chunk belongs to the segment with this base offset.
+
+    The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too. (Kafka does not
+    start on such a log. Offsets that go back within the segment stay: `decisions/0013-crashes.md`.)
+    """
+    table, found = chunk.table, summarize(chunk.table)
+    is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN
+    if not is_ordinary or found.last_offset - base_offset > INT32_MAX:
+        stops = np.flatnonzero(broken(table) | _is_elsewhere(table, base_offset))
+        if len(stops):
+            table = table[: stops[0]]
+            return SoundPart(table, summarize(table), _flaw(chunk.table[stops[0]], base_offset))
+    return SoundPart(table, found, None if chunk.stop is None else STOP_TEXTS.get(chunk.stop))
+
+
+def up_to_marker(table: NDArray[np.void], rows: int, damage: CorruptionError) -> tuple[NDArray[np.void], str]:
+    """The batches up to a transaction's marker that cannot be read, after so many sound rows, and what is wrong there.
+
+    Kafka notices such a marker only when it has counted its batch as sound.
+    """
+    return table[: rows + 1], damage.problem
+
+
+def _flaw(batch: np.void, base_offset: int) -> str:
+    if batch["flaws"] & BROKEN:
+        flaw = "its CRC is wrong" if batch["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
+    else:
+        flaw = f"not of the segment with base offset {base_offset}"
+    return f"batch with base offset {batch['base_offset']}: {flaw}"
+
+
+def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
+    """Which batches lie before the segment, or so far behind its base offset that no index entry can name them.
+
+    A batch may begin before the segment as long as it does not end there: compaction and splits leave such ones. One
+    too far behind may be right, in a segment that is to be split, as long as offsets only go up.
+    """
+    last = last_offsets(table)
+    found: NDArray[np.bool_] = last < base_offset
+    far = last - base_offset > INT32_MAX
+    if far.any():
+        lowest_from = np.minimum.accumulate(last[::-1])[::-1]
+        found |= far & (lowest_from < last)
+    return found

@@ -1,0 +1,1 @@
+"""The three index files of a segment."""

@@ -1,0 +1,72 @@
+"""The offset index `.index`: at which position of the log file an offset is found."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import EncodingError
+from octavo.format.entry_layout import INT32_MAX, EntryLayout, Integers, integer_column
+from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
+
+ENTRY = EntryLayout(relative_offset="int32", position="int32")
+
+
+class OffsetPosition(NamedTuple):
+    """A batch that holds the offset, or comes before it, starts at the position."""
+
+    offset: int
+    position: int
+
+
+class OffsetIndex(SparseIndex[OffsetPosition]):
+    """Entries by ascending offset.
+
+    Kafka 4.3 names the last offset of the batch at the position; 3.9.0, 4.0.0 and older the last offset of a whole
+    append that begins there; 1.0 and older the first. All a reader may rely on: some batch at or before the offset.
+    """
+
+    LAYOUT = ENTRY
+    __slots__ = ()
+
+    def _entry(self, fields: tuple[int, int]) -> OffsetPosition:
+        return OffsetPosition(self.base_offset + fields[0], fields[1])
+
+    def positions(self) -> NDArray[np.int64]:
+        """The positions of all slots."""
+        return self.slots["position"].astype(np.int64)
+
+    def keys(self) -> NDArray[np.int64]:
+        return self.positions()  # scattered offsets may repeat, positions never do
+
+    def last(self) -> OffsetPosition:
+        """The last entry; of an empty index the segment's start."""
+        return self[-1] if len(self) else OffsetPosition(self.base_offset, 0)
+
+    def lookup(self, offset: int) -> OffsetPosition:
+        """The entry with the largest offset up to this one: where to begin to read. Before all of them: the start."""
+        slot = self._last_slot_up_to("relative_offset", offset - self.base_offset)
+        return self[slot] if slot >= 0 else OffsetPosition(self.base_offset, 0)
+
+    def upper_bound(self, position: int) -> OffsetPosition | None:
+        """The first entry at or behind a position: its offset lies outside what was read up to there."""
+        slot = bisect_left(self.slots["position"], position, key=int)
+        return self[slot] if slot < len(self) else None
+
+
+def encode(offsets: Integers, positions: Integers, base_offset: int) -> bytes:
+    """The entries' bytes."""
+    return ENTRY.pack_columns(
+        relative_offset=relative_offsets(offsets, base_offset),
+        position=integer_column("position", positions, 0, INT32_MAX),
+    )
+
+
+def encode_entry(entry: OffsetPosition, base_offset: int) -> bytes:
+    """One entry's bytes, for the append to a live index."""
+    if entry.position < 0:
+        raise EncodingError(f"position {entry.position} is negative")
+    return ENTRY.pack(relative_offset(entry.offset, base_offset), entry.position)

@@ -1,0 +1,84 @@
+"""The time index `.timeindex`: the largest timestamp seen up to an offset."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError, EncodingError
+from octavo.format.entry_layout import INT64_MAX, EntryLayout, Integers, integer_column
+from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
+from octavo.kernels.layout import NO_TIMESTAMP
+
+ENTRY = EntryLayout(timestamp="int64", relative_offset="int32")
+
+
+class TimestampOffset(NamedTuple):
+    """Records with a larger timestamp come after the offset."""
+
+    timestamp: int
+    offset: int
+
+
+class TimeIndex(SparseIndex[TimestampOffset]):
+    """Entries by ascending timestamp; offsets ascend too or stay."""
+
+    LAYOUT = ENTRY
+    __slots__ = ()
+
+    def _entry(self, fields: tuple[int, int]) -> TimestampOffset:
+        return TimestampOffset(fields[0], self.base_offset + fields[1])
+
+    def timestamps(self) -> NDArray[np.int64]:
+        """The timestamps of all slots."""
+        return self.slots["timestamp"].astype(np.int64)
+
+    def keys(self) -> NDArray[np.int64]:
+        return self.timestamps()
+
+    def zero_tail(self) -> int:
+        """How many slots at the end are unused. The first may hold timestamp 0 at the base offset, which is all zeros:
+        a file of one slot was trimmed to that entry, since a pre-sized one has more.
+        """
+        return 0 if len(self) == 1 else super().zero_tail()
+
+    def last(self) -> TimestampOffset:
+        """The last entry; of an empty index no timestamp at the base offset."""
+        return self[-1] if len(self) else TimestampOffset(NO_TIMESTAMP, self.base_offset)
+
+    def lookup(self, timestamp: int) -> TimestampOffset:
+        """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
+        slot = self._last_slot_up_to("timestamp", timestamp)
+        return self[slot] if slot >= 0 else TimestampOffset(NO_TIMESTAMP, self.base_offset)
+
+    def sanity_check(self) -> None:
+        """Kafka's check: beside the last offset and the length it compares the last timestamp with the first."""
+        if len(self) and self[-1].timestamp < self[0].timestamp:
+            raise CorruptionError(
+                f"last time index entry has timestamp {self[-1].timestamp}, "
+                f"expected {self[0].timestamp} (the first entry's) or more",
+                position=(len(self) - 1) * self.LAYOUT.size,
+            )
+        super().sanity_check()
+
+
+def takes(last: TimestampOffset, entry: TimestampOffset) -> bool:
+    """Whether an index that ends with `last` takes the entry: only a larger timestamp says something new."""
+    return entry.timestamp > last.timestamp
+
+
+def encode(timestamps: Integers, offsets: Integers, base_offset: int) -> bytes:
+    """The entries' bytes."""
+    return ENTRY.pack_columns(
+        timestamp=integer_column("timestamp", timestamps, 0, INT64_MAX),
+        relative_offset=relative_offsets(offsets, base_offset),
+    )
+
+
+def encode_entry(entry: TimestampOffset, base_offset: int) -> bytes:
+    """One entry's bytes, for the append to a live index."""
+    if entry.timestamp < 0:
+        raise EncodingError(f"timestamp {entry.timestamp} is negative")
+    return ENTRY.pack(entry.timestamp, relative_offset(entry.offset, base_offset))

@@ -1,0 +1,1 @@
+"""Text as Java reads and writes it."""

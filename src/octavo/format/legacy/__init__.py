@@ -1,0 +1,1 @@
+"""Messages of v0 and v1, and conversions between the formats."""

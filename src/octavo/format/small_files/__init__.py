@@ -1,0 +1,1 @@
+"""The small files of partitions and log directories."""

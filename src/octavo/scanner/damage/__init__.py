@@ -1,0 +1,1 @@
+"""Reading on after damage: the next sound batch, and what was passed over."""

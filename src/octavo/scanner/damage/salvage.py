@@ -1,0 +1,93 @@
+"""Walks that do not end at damage: what is whole behind it is read, and the damage is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from octavo.format.batches.batch_summary import Summary, last_offsets, summarize
+from octavo.format.batches.sound import BROKEN, broken
+from octavo.format.batches.walker import Chunk
+from octavo.kernels.layout import Stop
+from octavo.scanner.damage.resync import next_sound_position
+from octavo.scanner.places.location import ReadableFile
+from octavo.scanner.places.segment_log import walk_file
+
+
+class Gap(NamedTuple):
+    """Where a walk could not follow the batches, and where it went on; None: nowhere."""
+
+    stop: Stop
+    position: int
+    resumed: int | None
+
+
+def walk_past(
+    log: ReadableFile, start: int, end: int, next_offset: int, tell: Callable[[Gap], None] | None = None
+) -> Iterator[Chunk]:
+    """All whole batches between two positions, those behind damage too; `tell` learns of what lies between them.
+
+    `next_offset` is one that the first batch does not fall below.
+    """
+    resumed: int | None = start
+    while resumed is not None:
+        stop, stop_position = Stop.END, end
+        for chunk, summary in walk_into(log, resumed, end, next_offset):
+            next_offset = _next_offset_behind(chunk, summary, next_offset)
+            if chunk.stop is not None:
+                stop, stop_position = chunk.stop, chunk.stop_position
+            yield chunk
+        if stop is Stop.END:
+            return
+        resumed = next_sound_position(log, stop_position + 1, end, next_offset)
+        if tell is not None:
+            tell(Gap(stop, stop_position, resumed))
+
+
+def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iterator[tuple[Chunk, Summary]]:
+    """The batches from a position on, as far as they can be followed, and what holds for all of a chunk.
+
+    The length of a damaged one may be what is damaged. Where what follows it does not continue its offsets, sound
+    batches are looked for within the bytes that it claims to have, and the walk goes on with the first of them.
+    """
+    resumed: int | None = start
+    while resumed is not None:
+        start, resumed = resumed, None
+        for chunk in walk_file(log, start, end):
+            summary = summarize(chunk.table)
+            for row in _doubtful_rows(chunk) if summary.flaws & BROKEN else ():
+                position = chunk.file_position + int(chunk.table[row]["position"])
+                claimed = position + int(chunk.table[row]["size"])
+                lowest = _next_offset(chunk, row, next_offset)
+                resumed = next_sound_position(log, position + 1, end, lowest, before=claimed)
+                if resumed is not None:
+                    cut = chunk._replace(table=chunk.table[: row + 1], stop=None, stop_position=claimed)
+                    yield cut, summarize(cut.table)
+                    break
+            if resumed is not None:
+                break
+            next_offset = _next_offset_behind(chunk, summary, next_offset)
+            yield chunk, summary
+
+
+def _doubtful_rows(chunk: Chunk) -> list[int]:
+    """The damaged batches whose length need not be right: the next batch does not begin with the next offset."""
+    flawed = np.flatnonzero(broken(chunk.table))
+    following = np.append(chunk.table["base_offset"][1:], -1)
+    rows: list[int] = flawed[following[flawed] != last_offsets(chunk.table)[flawed] + 1].tolist()
+    return rows
+
+
+def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
+    """The offset behind the last sound one of the first batches of a chunk."""
+    sound = np.flatnonzero(~broken(chunk.table[:rows]))
+    return int(last_offsets(chunk.table[sound[-1:]])[0]) + 1 if len(sound) else next_offset
+
+
+def _next_offset_behind(chunk: Chunk, summary: Summary, next_offset: int) -> int:
+    """The same for a whole chunk."""
+    if summary.flaws & BROKEN or not len(chunk.table):
+        return _next_offset(chunk, len(chunk.table), next_offset)
+    return summary.last_offset + 1

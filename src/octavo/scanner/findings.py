@@ -1,0 +1,56 @@
+"""What a reader meets on its way: damage, which it raises or passes over as it was told, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.scanner.notes import Note
+
+OnDamage = Literal["raise", "skip"]
+
+
+class Findings:
+    """Collects the notes of one reading; `damages` counts those that say what could not be read."""
+
+    def __init__(self, on_damage: OnDamage = "raise") -> None:
+        self.on_damage = on_damage
+        self.notes: list[Note] = []
+        self.damages = 0
+
+    def note(self, path: object, sentence: str) -> None:
+        self.notes.append(Note(str(path), sentence))
+
+    def take(self, notes: Iterable[Note]) -> None:
+        """Take the notes of whoever planned the reading; one of damage is raised, or counted."""
+        for note in notes:
+            if note.is_damage and self.on_damage == "raise":
+                raise CorruptRecordError(note.sentence, path=note.path)
+            self.count([note])
+
+    def count(self, notes: Iterable[Note]) -> None:
+        """Take notes of which none is raised: of small files, without which the log can be read."""
+        for note in notes:
+            self.damages += note.is_damage
+            self.notes.append(note)
+
+    def loss(self, path: object, sentence: str) -> None:
+        """Take note that wanted records, which were there when the reading was planned, are gone."""
+        self.note(path, sentence)
+
+    def damage(self, error: CorruptionError) -> None:
+        """Raise the error, which has its path and position, or note it: the reader goes on behind it."""
+        if self.on_damage == "raise":
+            raise error
+        self.damages += 1
+        place = "" if error.position is None else f"position {error.position}: "
+        self.note(error.path, f"{place}{error.problem}; passed over")
+
+    def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
+        """Raise what the disk said, or note it: the reader goes on with what it can read."""
+        if self.on_damage == "raise":
+            raise error
+        self.damages += 1
+        place = "" if position is None else f"position {position}: "
+        self.note(error.filename or path, f"{place}{error.strerror or error}; not read")

@@ -1,0 +1,1 @@
+"""Reading on as files grow, with the offsets of a group."""

@@ -1,0 +1,211 @@
+"""`Scan.consumer`: the calls with which a consumer reads, over files that somebody else may be writing.
+
+No lock is taken and no file changed, so that it goes beside a running broker or an open `LogDir`. What is appended
+later is found by looking at the files again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Self
+
+from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
+from octavo.format.names import TopicPartition
+from octavo.scanner.following.followed import Followed
+from octavo.scanner.reading.records import ConsumerRecord
+
+Partition = TopicPartition | tuple[str, int]
+
+# How long to sleep between two looks at files that have nothing new: a look lists a folder and reads a log's end.
+_LOOK_SECONDS = 0.05
+
+
+class ScanConsumer:
+    """Reads the partitions of a scan, each from its position on. Not thread-safe: one a thread.
+
+    Partitions that are made later are not among them. With a group it begins where the group has committed; it commits
+    nothing itself.
+    """
+
+    def __init__(
+        self,
+        partitions: Iterable[Followed],
+        committed: Mapping[TopicPartition, int],
+        *,
+        consumer_timeout_ms: float,
+        max_poll_records: int,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.is_closed = False
+        self._partitions = {partition.name: partition for partition in partitions}
+        self._committed = committed
+        self._timeout_ms = consumer_timeout_ms
+        self._limit = max_poll_records
+        self._sleep = sleep
+        self._turn = 0
+        for name, offset in committed.items():
+            if name in self._partitions:
+                self._partitions[name].seek(offset)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read."""
+        return set(self._partitions)
+
+    def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The next records by partition; waits up to a time for the first (-1: for ever)."""
+        end = _end(timeout_ms)
+        while True:
+            found = self._collect(self._limit if max_records is None else max_records)
+            if found or not self._wait(end):
+                return found
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """Record after record; ends when it has caught up and there has been none for consumer_timeout_ms."""
+        end = _end(self._timeout_ms)
+        while not self.is_closed:
+            for partition in self._in_turn():
+                records, position = partition.take(self._limit)
+                if records:
+                    yield from self._handed_out(partition, records, position)
+                    end = _end(self._timeout_ms)
+                    break
+            else:
+                if not self._wait(end):
+                    return
+
+    def _handed_out(
+        self, partition: Followed, records: list[ConsumerRecord], position: int
+    ) -> Iterator[ConsumerRecord]:
+        """The records of one partition; its position follows them, until somebody sets it."""
+        seeks = partition.seeks
+        for record in records:
+            partition.advance(record.offset + 1)
+            yield record
+            if partition.seeks != seeks or self.is_closed:
+                return
+        partition.advance(position)
+
+    def position(self, partition: Partition) -> int:
+        """The offset of the next record to be handed out."""
+        return self._one(partition).begin()
+
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Go on reading at an offset."""
+        if offset < 0:
+            raise IllegalStateError(f"offset {offset}, expected 0 or more")
+        self._one(partition).seek(offset)
+
+    def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
+        """Go on at the first record of this time (milliseconds) or later, at the end if there is none."""
+        for partition in self._chosen(partitions):
+            found = partition.first_from(timestamp)
+            partition.seek(partition.reach().end if found is None else found)
+
+    def seek_to_beginning(self, *partitions: Partition) -> None:
+        """Go back to the first records, of all partitions if none is named."""
+        for partition in self._chosen(partitions):
+            partition.seek(partition.reach().start)
+
+    def seek_to_end(self, *partitions: Partition) -> None:
+        """Skip what is there, of all partitions if none is named."""
+        for partition in self._chosen(partitions):
+            partition.seek(partition.reach().end)
+
+    def pause(self, *partitions: Partition) -> None:
+        """Hand out nothing of these partitions until `resume`."""
+        for partition in self._chosen(partitions):
+            partition.is_paused = True
+
+    def resume(self, *partitions: Partition) -> None:
+        for partition in self._chosen(partitions):
+            partition.is_paused = False
+
+    def paused(self) -> set[TopicPartition]:
+        return {name for name, partition in self._partitions.items() if partition.is_paused}
+
+    def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        return {TopicPartition(*name): self._one(name).reach().start for name in partitions}
+
+    def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        """Where what this consumer may see ends now."""
+        return {TopicPartition(*name): self._one(name).reach().end for name in partitions}
+
+    def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
+        """The offset of the first record of a time (milliseconds) or later; None where there is none."""
+        return {TopicPartition(*name): self._one(name).first_from(timestamp) for name, timestamp in times.items()}
+
+    def committed(self, partition: Partition) -> int | None:
+        """What the group had committed for a partition when this consumer was made; None if nothing."""
+        return self._committed.get(TopicPartition(*partition))
+
+    def commit(self, offsets: object = None) -> None:
+        """Refused: nothing is written here."""
+        raise IllegalStateError(
+            "a consumer over a scan only reads; to commit a group's offsets, open the directory with octavo.LogDir and"
+            " use its consumer"
+        )
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.is_closed = True
+        self._partitions.clear()
+
+    def _collect(self, limit: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """What the partitions have; where one cannot be read after others could, the next call raises."""
+        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        for partition in self._in_turn():
+            if not limit:
+                break
+            try:
+                records, position = partition.take(limit)
+            except Exception:
+                if not found:
+                    raise
+                self._turn = self._readable().index(partition)  # it comes first next time
+                break
+            if records:
+                found[partition.name] = records
+                partition.advance(position)
+                limit -= len(records)
+        return found
+
+    def _in_turn(self) -> list[Followed]:
+        """The partitions to read, another one first each time."""
+        if self.is_closed:
+            raise IllegalStateError("the consumer is closed")
+        readable = self._readable()
+        first, self._turn = self._turn % max(len(readable), 1), self._turn + 1
+        return readable[first:] + readable[:first]
+
+    def _readable(self) -> list[Followed]:
+        return [partition for partition in self._partitions.values() if not partition.is_paused]
+
+    def _wait(self, end: float | None) -> bool:
+        """Whether there is time to look once more; sleeps a little then."""
+        left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
+        if left <= 0 or self.is_closed:
+            return False
+        self._sleep(left)
+        return True
+
+    def _one(self, partition: Partition) -> Followed:
+        if self.is_closed:
+            raise IllegalStateError("the consumer is closed")
+        name = TopicPartition(*partition)
+        if name not in self._partitions:
+            raise UnknownTopicOrPartitionError(f"partition {name} is not in the scan")
+        return self._partitions[name]
+
+    def _chosen(self, partitions: tuple[Partition, ...]) -> list[Followed]:
+        return [self._one(name) for name in partitions or tuple(self._partitions)]
+
+
+def _end(timeout_ms: float) -> float | None:
+    return None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000

@@ -1,0 +1,164 @@
+"""A partition that is read as it grows: each look at its files shows how far it reaches now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Literal, NamedTuple, TypeVar
+
+from octavo.errors import OffsetOutOfRangeError
+from octavo.format.names import TopicPartition
+from octavo.scanner.findings import Findings
+from octavo.scanner.lookup.bounds import Bounds, OffsetRange, resolve
+from octavo.scanner.lookup.times import first_offset_from
+from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, relisted, retrying
+from octavo.scanner.partition.transactions import Transactions, read_transactions
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.root import Root
+from octavo.scanner.reading.plan import plan_partition
+from octavo.scanner.reading.read import COLUMNS
+from octavo.scanner.reading.records import ConsumerRecord, read_records
+
+Reset = Literal["earliest", "latest", "none"]
+Value = TypeVar("Value")
+
+
+class Reading(NamedTuple):
+    """How partitions are read."""
+
+    bounds: Bounds
+    is_committed: bool
+    split_bytes: int
+    max_unpacked_bytes: int | None
+    reset: Reset
+
+
+class Range(NamedTuple):
+    """What of a partition can be read now, the end not included."""
+
+    start: int
+    end: int
+
+
+class Followed:
+    """`position` is the next offset to hand out; `seeks` counts how often it was set from outside.
+
+    What was taken counts only once `advance` says so.
+    """
+
+    def __init__(self, files: PartitionFiles, reading: Reading, findings: Findings) -> None:
+        self.is_paused = False
+        self.seeks = 0
+        self.position: int | None = None
+        self._files = files
+        self._reading = reading
+        self._findings = findings
+        self._records: Iterator[ConsumerRecord] = iter(())
+        self._next = -1  # where `_records` goes on; they are of no use for another position
+        self._end = -1  # where they end
+
+    @property
+    def name(self) -> TopicPartition:
+        return self._files.topic_partition
+
+    def seek(self, offset: int) -> None:
+        """Read on from another offset."""
+        self.seeks += 1
+        self.position, self._next = offset, -1
+
+    def advance(self, offset: int) -> None:
+        """What comes before the offset was handed out."""
+        self.position = offset
+
+    def reach(self) -> Range:
+        """Where the partition begins and ends for this reader."""
+
+        def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> Range:
+            return Range(snapshot.log_start_offset, self._end_of(snapshot, transactions))
+
+        return self._look(look)
+
+    def first_from(self, timestamp: int) -> int | None:
+        """The offset of the first record of a time or later; None where there is none."""
+
+        def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> int | None:
+            found = first_offset_from(snapshot, timestamp, self._findings.notes)
+            return None if found is None or found >= self._end_of(snapshot, transactions) else found
+
+        return self._look(look)
+
+    def begin(self) -> int:
+        """The position; where there is none yet, that with which the scan begins, or by `latest` its end."""
+        if self.position is None:
+            bounds = self._reading.bounds
+
+            def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> int:
+                if self._reading.reset == "latest":
+                    return self._end_of(snapshot, transactions)
+                return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
+
+            self.position = self._look(look)
+        return self.position
+
+    def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
+        """The next records, at most so many, and the position after them."""
+        if self._next == self.begin():
+            found = self._taken(limit)
+            if found[0]:
+                return found
+        self._fetch(self.begin())
+        return self._taken(limit)
+
+    def _taken(self, limit: int) -> tuple[list[ConsumerRecord], int]:
+        self._next = -1  # unless all goes well: a generator that has raised does not go on
+        records: list[ConsumerRecord] = []
+        try:
+            records.extend(islice(self._records, limit))
+        except Exception:
+            if not records:
+                raise
+            return records, records[-1].offset + 1
+        if records and len(records) == limit:
+            self._next = records[-1].offset + 1
+            return records, self._next
+        if not records:
+            self.position = self._end  # what lies between has no record: markers, gaps
+        return records, self._end
+
+    def _fetch(self, position: int) -> None:
+        """Look at the files again, and read from the position on, or from where `reset` says."""
+
+        def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> None:
+            start, end = position, self._end_of(snapshot, transactions)
+            if not snapshot.log_start_offset <= start <= snapshot.log_end_offset:
+                start = self._reset(start, snapshot, end)
+            limits = self._reading.split_bytes, self._reading.max_unpacked_bytes
+            tasks = plan_partition(snapshot, OffsetRange(start, end), transactions, tuple(COLUMNS), *limits)
+            self.position, self._end = start, max(start, end)
+            self._records = read_records(tasks, self._findings)
+
+        self._look(look)
+
+    def _reset(self, position: int, snapshot: PartitionSnapshot, end: int) -> int:
+        start = snapshot.log_start_offset
+        if self._reading.reset == "none":
+            raise OffsetOutOfRangeError(position, start, snapshot.log_end_offset)
+        found = start if self._reading.reset == "earliest" else end
+        sentence = f"offset {position} is out of range: the log holds {start} to {end}; read from {found} on"
+        self._findings.loss(snapshot.files.location, sentence)
+        return found
+
+    def _end_of(self, snapshot: PartitionSnapshot, transactions: Transactions | None) -> int:
+        to_end = replace(self._reading.bounds, from_offset="earliest", from_timestamp=None)
+        return max(resolve(to_end, snapshot, transactions).end, snapshot.log_start_offset)
+
+    def _look(self, look: Callable[[PartitionSnapshot, Transactions | None], Value]) -> Value:
+        """What is found in the files as they are now; the checkpoints around them are read again, too."""
+
+        def at(files: PartitionFiles) -> Value:
+            snapshot = look_at(files)
+            return look(snapshot, read_transactions(snapshot) if self._reading.is_committed else None)
+
+        self._files = relisted(replace(self._files, root=Root(self._files.root.location)))
+        return retrying(self._files, at)

@@ -1,0 +1,31 @@
+"""What a consumer group has committed, as the files of `__consumer_offsets` have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from octavo.errors import CorruptionError
+from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES, decode_consumer_offsets_record
+from octavo.format.names import TopicPartition
+from octavo.scanner.reading.records import ConsumerRecord
+
+_OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # of two ages
+
+
+def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[TopicPartition, int]:
+    """The next offset of each partition for the group. What cannot be decoded is passed over, as by Kafka."""
+    found: dict[TopicPartition, int] = {}
+    for record in records:
+        try:
+            decoded = decode_consumer_offsets_record(record.key or b"", record.value)
+        except CorruptionError:
+            continue
+        kind, fields = decoded.key
+        if kind.id not in _OFFSET_COMMITS or fields["group"] != group:
+            continue
+        name = TopicPartition(fields["topic"], fields["partition"])
+        if decoded.value is None:
+            found.pop(name, None)
+        else:
+            found[name] = decoded.value.data["offset"]
+    return found

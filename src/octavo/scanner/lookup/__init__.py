@@ -1,0 +1,1 @@
+"""Offsets and times to places in a partition."""

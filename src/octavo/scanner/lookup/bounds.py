@@ -1,0 +1,79 @@
+"""From which offset up to which a partition is read: as it was asked for, within what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from octavo.errors import ScanError
+from octavo.format.names import TopicPartition
+from octavo.scanner.lookup.times import first_offset_from
+from octavo.scanner.notes import Note
+from octavo.scanner.partition.snapshot import PartitionSnapshot
+
+if TYPE_CHECKING:
+    from octavo.scanner.partition.transactions import Transactions
+
+Named = Literal["earliest", "latest", "highWatermark"]
+Offset = int | Named
+Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What was asked for; the later of two starts and the earlier of two ends count. Ends are not included.
+
+    A time stands for the first offset from that time on, as a consumer looks it up: what comes behind it may still
+    be older, and what comes before it later.
+    """
+
+    from_offset: Offsets = "earliest"
+    to_offset: Offsets = "latest"
+    from_timestamp: int | None = None
+    to_timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """The offsets to read, the end not included; empty where `start` is not below `end`."""
+
+    start: int
+    end: int
+    notes: tuple[Note, ...] = ()
+
+
+def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Transactions | None) -> OffsetRange:
+    """The offsets of one partition; with transactions, up to its last stable offset."""
+    limit = snapshot.log_end_offset if transactions is None else transactions.last_stable_offset
+    asked = _asked(bounds.from_offset, snapshot, limit, "earliest")
+    start = max(asked, snapshot.log_start_offset)
+    end = min(_asked(bounds.to_offset, snapshot, limit, "latest"), limit)
+    notes: list[Note] = []
+    if bounds.from_timestamp is not None:
+        found = first_offset_from(snapshot, bounds.from_timestamp, notes)
+        start = max(start, limit if found is None else found)
+    if bounds.to_timestamp is not None and start < end:
+        found = first_offset_from(snapshot, bounds.to_timestamp, [])  # who reads up to it tells of the same damage
+        end = end if found is None else min(end, found)
+    if asked < snapshot.log_start_offset:
+        sentence = f"offset {asked} is below the log start offset, read from {snapshot.log_start_offset} on"
+        notes.append(Note(str(snapshot.files.location), sentence))
+    return OffsetRange(start, end, tuple(notes))
+
+
+def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise: Offset) -> int:
+    offset = offsets.get(snapshot.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
+    if isinstance(offset, int):
+        if offset < 0:
+            raise ScanError(f"offset {offset}, expected 0 or more, earliest, latest or highWatermark")
+        return offset
+    if offset == "earliest":
+        return snapshot.log_start_offset
+    if offset == "latest":
+        return limit
+    if offset == "highWatermark":
+        if snapshot.high_watermark is None:
+            raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")
+        return snapshot.high_watermark
+    raise ScanError(f"offset {offset!r}, expected a number, earliest, latest or highWatermark")

@@ -1,0 +1,214 @@
+"""Where an offset or a timestamp is found, and the way there: Kafka's fetch and ListOffsets on a snapshot.
+
+A timestamp leads to the first segment whose largest one is not smaller, and to no other: as a broker answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+
+from octavo.errors import CorruptionError
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.sound import unreadable
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.format.indexes.time_index import ENTRY as TIME_ENTRY
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.format.names import FileKind
+from octavo.kernels.layout import NO_TIMESTAMP, Column
+from octavo.scanner.damage.passed import Passed, not_read
+from octavo.scanner.damage.salvage import walk_past
+from octavo.scanner.notes import Note
+from octavo.scanner.partition.index_files import is_sound, read_offset_index, read_time_index
+from octavo.scanner.partition.snapshot import PartitionSnapshot
+from octavo.scanner.partition.tail import largest_in_log
+from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.location import ReadableFile, read_fully
+from octavo.scanner.places.segment_log import follow
+
+NOT_FOUND = -1
+_ANY = -(1 << 63)  # every timestamp is as late
+
+
+class SpecialTimestamp(IntEnum):
+    """Timestamps that ask for something else than a time."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The answer, and each step to it that was taken; offset -1 where no record fits."""
+
+    offset: int = NOT_FOUND
+    timestamp: int = NO_TIMESTAMP
+    segment: SegmentFiles | None = None
+    time_index_entry: TimestampOffset | None = None
+    offset_index_entry: OffsetPosition | None = None
+    start_position: int | None = None  # where the reading of the log file began
+    batch_position: int | None = None  # where the batch with the answer was found
+    notes: tuple[Note, ...] = ()
+
+
+def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lookup:
+    """The first record at or behind an offset, below `end_offset`: compaction leaves gaps."""
+    if not snapshot.log_start_offset <= offset < end_offset:
+        return Lookup()
+    first = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
+    found, notes = Lookup(), tuple[Note, ...]()
+    for slot in range(max(first, 0), len(snapshot.segments)):
+        found = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
+        notes += found.notes
+        if found.offset != NOT_FOUND:
+            break
+    return replace(found, notes=notes)
+
+
+def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> Lookup:
+    """The first record of this time or later, or what a `SpecialTimestamp` asks for, below `end_offset`."""
+    if timestamp == SpecialTimestamp.LATEST:
+        return Lookup(end_offset, segment=_segment_of(snapshot, end_offset))
+    if timestamp == SpecialTimestamp.EARLIEST:
+        return Lookup(snapshot.log_start_offset, segment=_segment_of(snapshot, snapshot.log_start_offset))
+    if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
+        return _find_max_timestamp(snapshot, end_offset)
+    for slot, segment in enumerate(snapshot.segments):
+        largest = max_so_far(snapshot, slot).timestamp
+        if (largest if largest >= 0 else segment.log.mtime_ms) >= timestamp:
+            return _Search(snapshot, slot, snapshot.log_start_offset, end_offset).by_timestamp(timestamp)
+    return Lookup()
+
+
+def max_so_far(snapshot: PartitionSnapshot, slot: int) -> TimestampOffset:
+    """A segment's largest timestamp and the last offset of its batch; -1 where its time index has none.
+
+    Of a closed segment that is the last entry. The last segment may have a larger one behind its last entry.
+    """
+    segment = snapshot.segments[slot]
+    entry = _last_time_entry(snapshot, segment)
+    if slot + 1 == len(snapshot.segments) and snapshot.tail is not None:
+        largest = snapshot.tail.largest
+        return largest if largest.timestamp > entry.timestamp else entry
+    return entry
+
+
+def _find_max_timestamp(snapshot: PartitionSnapshot, end_offset: int) -> Lookup:
+    if not snapshot.segments:
+        return Lookup()
+    largest = [max_so_far(snapshot, slot) for slot in range(len(snapshot.segments))]
+    slot = max(range(len(largest)), key=lambda slot: largest[slot].timestamp)
+    return _Search(snapshot, slot, snapshot.segments[slot].base_offset, end_offset).by_max_timestamp(largest[slot])
+
+
+def _segment_of(snapshot: PartitionSnapshot, offset: int) -> SegmentFiles | None:
+    slot = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
+    return snapshot.segments[slot] if slot >= 0 else None
+
+
+def _last_time_entry(snapshot: PartitionSnapshot, segment: SegmentFiles) -> TimestampOffset:
+    """Of a file without a zero tail, as all but the last segment's are, only the last entry is read.
+
+    A file that cannot be read is no loss: the log has what it holds.
+    """
+    if segment.time_index is not None and segment.time_index.size >= TIME_ENTRY.size:
+        content = memoryview(bytearray(TIME_ENTRY.size))
+        try:
+            with follow(snapshot.files.path(segment, FileKind.TIME_INDEX)) as file:
+                filled = read_fully(file, content, file.size() // TIME_ENTRY.size * TIME_ENTRY.size - TIME_ENTRY.size)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            return largest_in_log(snapshot.files, segment)
+        if filled == TIME_ENTRY.size and any(content):
+            timestamp, relative = TIME_ENTRY.view(content)[0].item()
+            return TimestampOffset(timestamp, segment.base_offset + relative)
+    return read_time_index(snapshot.files, segment).last()
+
+
+class _Search:
+    """A search in one segment for records from `start_offset` up to, not including, `end_offset`."""
+
+    def __init__(self, snapshot: PartitionSnapshot, slot: int, start_offset: int, end_offset: int) -> None:
+        self._snapshot = snapshot
+        self._slot = slot
+        self._segment = snapshot.segments[slot]
+        self._start_offset = start_offset
+        self._end_offset = end_offset
+        self._notes: list[Note] = []
+        self._decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
+
+    def by_offset(self, offset: int) -> Lookup:
+        return self._scan(None, offset, _ANY)
+
+    def by_timestamp(self, timestamp: int) -> Lookup:
+        entry = read_time_index(self._snapshot.files, self._segment).lookup(timestamp)
+        return self._scan(entry, max(entry.offset, self._start_offset), timestamp)
+
+    def by_max_timestamp(self, largest: TimestampOffset) -> Lookup:
+        return self._scan(largest, largest.offset, largest.timestamp, exactly=True)
+
+    def _scan(
+        self, time_entry: TimestampOffset | None, from_offset: int, timestamp: int, *, exactly: bool = False
+    ) -> Lookup:
+        """Read from the offset index's entry on, to the first record that fits."""
+        entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
+        location = self._snapshot.files.path(self._segment)
+        passed, start, found = Passed(location, from_offset), None, None
+        try:
+            with follow(location) as log:
+                start = self._trusted(entry, log)
+                found = next(self._matches(log, start, timestamp, exactly, passed), None)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            self._notes.append(not_read(location, error))
+        self._notes += passed.notes()
+        position, offset, at = found if found is not None else (None, NOT_FOUND, NO_TIMESTAMP)
+        if offset >= self._end_offset:  # it is there, but not yet for this reader
+            position, offset, at = None, NOT_FOUND, NO_TIMESTAMP
+        if time_entry is not None and time_entry.timestamp < 0:
+            time_entry = None
+        indexed = entry if entry.position > 0 else None
+        return Lookup(offset, at, self._segment, time_entry, indexed, start, position, tuple(self._notes))
+
+    def _trusted(self, entry: OffsetPosition, log: ReadableFile) -> int:
+        if entry.position == 0 or is_sound(entry, self._segment.base_offset, log, log.size()):
+            return entry.position
+        index = self._snapshot.files.path(self._segment, FileKind.OFFSET_INDEX)
+        sentence = f"no sound batch at position {entry.position}, read from the start of the segment instead"
+        self._notes.append(Note(str(index), sentence))
+        return 0
+
+    def _matches(
+        self, log: ReadableFile, start: int, timestamp: int, exactly: bool, passed: Passed
+    ) -> Iterator[tuple[int, int, int]]:
+        """Position of the batch, offset and timestamp of the first matching record of each batch that has one."""
+        end = self._snapshot.end_position(self._slot, log)
+        for chunk in walk_past(log, start, end, self._segment.base_offset, passed.see_gap):
+            table = chunk.table
+            times = table["max_timestamp"]
+            wanted = ~unreadable(table) & (last_offsets(table) >= self._start_offset)
+            wanted &= times == timestamp if exactly else times >= timestamp
+            for number in np.flatnonzero(wanted):
+                row = table[number]
+                if exactly and row["magic"] == 0:
+                    return  # it has no timestamp: -1 is not to be taken for one, and Kafka looks at no other batch
+                try:
+                    columns = self._decoder.decode_one(chunk.data, row)
+                except CorruptionError as error:
+                    path = str(self._snapshot.files.path(self._segment))
+                    self._notes.append(Note(path, f"a batch was passed over: {error}", is_damage=True))
+                    continue
+                offsets, stamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
+                fits = (stamps == timestamp) if exactly else (stamps >= timestamp)
+                rows = np.flatnonzero(fits & (offsets >= self._start_offset))
+                if len(rows):
+                    passed.see(chunk, int(number) + 1)
+                    yield chunk.file_position + int(row["position"]), int(offsets[rows[0]]), int(stamps[rows[0]])
+            passed.see(chunk, len(table))

@@ -1,0 +1,143 @@
+"""Index files as hints: their used entries, without the zeros of a pre-sized file, and which of them can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.time_index import TimeIndex
+from octavo.format.names import FileKind
+from octavo.scanner.places.location import Location, ReadableFile, read_fully
+from octavo.scanner.places.segment_log import batch_at
+
+if TYPE_CHECKING:
+    from octavo.format.indexes.offset_index import OffsetPosition
+    from octavo.scanner.places.files import PartitionFiles, SegmentFiles
+
+Index = TypeVar("Index", OffsetIndex, TimeIndex)
+
+# An active segment's index is 10 MB of which most is unused: its end is searched for by blocks, not read.
+_BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
+_TRIES = 4
+
+
+def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetIndex:
+    """The used entries of a segment's offset index; none where the file is absent, unreadable or out of order."""
+    if segment.offset_index is None:
+        return OffsetIndex.decode(b"", segment.base_offset)
+    index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
+    return index if index.is_ascending() else OffsetIndex.decode(b"", segment.base_offset)
+
+
+def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
+    """The used entries of a segment's time index; none where the file is absent, unreadable or out of order."""
+    if segment.time_index is None:
+        return TimeIndex.decode(b"", segment.base_offset)
+    index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
+    return index if index.is_ascending() else TimeIndex.decode(b"", segment.base_offset)
+
+
+def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile) -> OffsetPosition | None:
+    """The last entry of the offset index at whose position a sound batch begins; None where none of the last few is."""
+    if segment.offset_index is None:
+        return None
+    location = files.path(segment, FileKind.OFFSET_INDEX)
+    tail = _read_used(location, OffsetIndex, segment.base_offset, tail_only=True)
+    end = log.size()
+    for slot in range(len(tail) - 1, max(len(tail) - 1 - _TRIES, -1), -1):
+        entry = tail[slot]
+        if is_sound(entry, segment.base_offset, log, end):
+            return entry
+    return None
+
+
+def are_untrimmed(files: PartitionFiles, segment: SegmentFiles) -> bool:
+    """Whether the indexes of a segment end in unused entries: it is being written, or was when a crash came.
+
+    Where it has none, nothing says that it was closed: a scan needs no index to read a log up to its end.
+    """
+    kinds = [(FileKind.OFFSET_INDEX, OffsetIndex.LAYOUT.size)] if segment.offset_index else []
+    kinds += [(FileKind.TIME_INDEX, TimeIndex.LAYOUT.size)] if segment.time_index else []
+    return end_unused(_ends_unused(files.path(segment, kind), entry_bytes) for kind, entry_bytes in kinds) is not False
+
+
+def end_unused(ends: Iterable[bool]) -> bool | None:
+    """Whether an index file of a segment ends in unused entries, as a crash leaves it; None where there is none.
+
+    One does where a crash came between trimming the two, as a segment was closed.
+    """
+    found = list(ends)
+    return any(found) if found else None
+
+
+def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:
+    """A position at or before the batch that holds the offset: by the index where it can be trusted, else the start."""
+    if offset <= segment.base_offset:
+        return 0
+    entry = read_offset_index(files, segment).lookup(offset)
+    return entry.position if is_sound(entry, segment.base_offset, log, log.size()) else 0
+
+
+def sound_position_behind(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, position: int) -> int | None:
+    """The first position behind this one at which, by the index, a batch begins, and one does."""
+    index, end = read_offset_index(files, segment), log.size()
+    for slot in range(int(np.searchsorted(index.positions(), position, "right")), len(index)):
+        if is_sound(index[slot], segment.base_offset, log, end):
+            return index[slot].position
+    return None
+
+
+def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
+    """Whether a batch begins where the entry says, and its offsets fit: the entry may name its first or last offset.
+
+    Up to Kafka 4.0.0 it may name the last offset of an append of several batches, too.
+    """
+    found = batch_at(log, entry.position, end)
+    return found is not None and base_offset <= found.first_offset <= entry.offset
+
+
+def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:
+    try:
+        with location.open() as file:
+            size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size
+            size = size if size <= INT32_MAX else 0  # Kafka maps an index whole: no such file is larger
+            end = size if size == kind.LAYOUT.size else _used_end(file, size, kind.LAYOUT.size)
+            start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
+            data = memoryview(bytearray(end - start))
+            filled = read_fully(file, data, start)
+    except OSError:
+        return kind.decode(b"", base_offset)
+    return kind.decode(data[:filled], base_offset).used()
+
+
+def _used_end(file: ReadableFile, size: int, entry_bytes: int) -> int:
+    """A position behind the last used entry, and not a block's length further."""
+    if size == 0 or _has_entry(file, size - entry_bytes, entry_bytes):
+        return size
+    low, high = 0, -(-size // _BLOCK_BYTES)  # blocks from `high` on begin with an unused entry
+    while low < high:
+        middle = (low + high) // 2
+        if _has_entry(file, middle * _BLOCK_BYTES, entry_bytes):
+            low = middle + 1
+        else:
+            high = middle
+    return min(low * _BLOCK_BYTES, size)
+
+
+def _ends_unused(location: Location, entry_bytes: int) -> bool:
+    try:
+        with location.open() as file:
+            slots = file.size() // entry_bytes
+            return slots > 0 and not _has_entry(file, (slots - 1) * entry_bytes, entry_bytes)
+    except OSError:
+        return False
+
+
+def _has_entry(file: ReadableFile, position: int, entry_bytes: int) -> bool:
+    entry = memoryview(bytearray(entry_bytes))
+    read_fully(file, entry, position)
+    return any(entry)

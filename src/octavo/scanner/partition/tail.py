@@ -1,0 +1,118 @@
+"""Where a segment ends: behind its last whole batch with a good CRC, whatever lies there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.sound import broken
+from octavo.format.batches.walker import STOP_TEXTS
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.kernels.layout import NO_TIMESTAMP, Stop
+from octavo.scanner.damage.salvage import walk_past
+from octavo.scanner.damage.zeros import are_zeros
+from octavo.scanner.partition.index_files import are_untrimmed, last_sound_entry
+from octavo.scanner.partition.second_look import LOOKS, Patience
+from octavo.scanner.places.files import PartitionFiles, SegmentFiles
+from octavo.scanner.places.location import ReadableFile
+from octavo.scanner.places.segment_log import follow
+
+
+class Tail(NamedTuple):
+    """The end of a segment."""
+
+    next_offset: int
+    position: int  # the end of the last whole sound batch
+    size: int  # of the file when it was looked at
+    stop: Stop  # why the walk ended
+    damaged_batches: int  # whole batches behind `position`, none of them sound
+    zeros: bool  # behind `position` lie zeros up to the end, as in a preallocated file
+    largest: TimestampOffset  # the largest timestamp from the last index entry on, and the last offset of its batch
+    being_written: bool = True  # or it was when a crash came: incomplete batches and zeros are ordinary then
+
+    @property
+    def unread_bytes(self) -> int:
+        return self.size - self.position
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether more was lost than what was being written when the writer ended."""
+        ordinary = self.zeros or self.stop is not Stop.SIZE_TOO_SMALL
+        return self.unread_bytes > 0 and not (ordinary and self.being_written and not self.damaged_batches)
+
+    def problem(self) -> str | None:
+        """What is wrong behind the last sound batch; None where nothing is, or the zeros of a preallocated file are."""
+        if not self.unread_bytes or (self.zeros and not self.is_damaged):
+            return None
+        if self.damaged_batches:
+            return f"damaged batches at the end ({self.damaged_batches})"
+        return f"{'zeros' if self.zeros else STOP_TEXTS[self.stop]} at the end"
+
+
+def read_tail(files: PartitionFiles, segment: SegmentFiles, patience: Patience | None = None) -> Tail:
+    """Walk a segment from its last sound index entry on; without one, from its start.
+
+    Damage counts when it is still there at a second look: into a preallocated file a broker may be writing.
+    """
+    patience, tail = patience or Patience(), _look(files, segment)
+    for _ in range(LOOKS - 1):
+        if not tail.is_damaged or not patience.is_recent(files.path(segment).entry()):
+            break
+        patience.pause()
+        before, tail = tail, _look(files, segment)
+        if tail == before:
+            break
+    return tail
+
+
+def _look(files: PartitionFiles, segment: SegmentFiles) -> Tail:
+    """The index is read before the log's size is taken: a broker appends to the log first."""
+    with follow(files.path(segment)) as log:
+        entry = last_sound_entry(files, segment, log)
+        tail = _walk_tail(log, segment.base_offset, 0 if entry is None else entry.position)
+    if not tail.unread_bytes:
+        return tail
+    stopped = files.root.was_stopped_cleanly(files.topic_partition)
+    return tail._replace(being_written=not stopped and are_untrimmed(files, segment))
+
+
+def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
+    size = log.size()
+    next_offset, position, damaged, stop = base_offset, start, 0, Stop.END
+    largest = TimestampOffset(NO_TIMESTAMP, base_offset)
+    for chunk in walk_past(log, start, size, base_offset):
+        sound = np.flatnonzero(~broken(chunk.table))
+        if len(sound):
+            last = chunk.table[sound[-1]]
+            next_offset = int(last_offsets(chunk.table[sound[-1:]])[0]) + 1
+            position = chunk.file_position + int(last["position"]) + int(last["size"])
+            damaged = 0
+            largest = _larger(largest, chunk.table[sound])
+        damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
+        stop = stop if chunk.stop is None else chunk.stop
+    if stop is Stop.END and not damaged:
+        size = position  # the file was cut there meanwhile
+    zeros = not damaged and position < size and are_zeros(log, position, size)
+    return Tail(next_offset, position, size, stop, damaged, zeros, largest)
+
+
+def largest_in_log(files: PartitionFiles, segment: SegmentFiles) -> TimestampOffset:
+    """The largest timestamp of a segment by its log alone; -1 where that cannot be read."""
+    try:
+        with follow(files.path(segment)) as log:
+            return _walk_tail(log, segment.base_offset, 0).largest
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return TimestampOffset(NO_TIMESTAMP, segment.base_offset)
+
+
+def _larger(largest: TimestampOffset, sound: NDArray[np.void]) -> TimestampOffset:
+    row = int(sound["max_timestamp"].argmax())  # the first of several, as in Kafka
+    timestamp = int(sound["max_timestamp"][row])
+    if timestamp <= largest.timestamp:
+        return largest
+    return TimestampOffset(timestamp, int(last_offsets(sound[row : row + 1])[0]))

@@ -1,0 +1,150 @@
+"""The files of one partition, by name, size and time; their content is left to who asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from octavo.format.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    FileKind,
+    PartitionFolder,
+    SegmentFile,
+    TopicPartition,
+    Transient,
+)
+from octavo.format.small_files import leader_epochs, partition_metadata
+from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.scanner.places.location import UNKNOWN_SIZE
+from octavo.scanner.places.small_files import read_small
+
+if TYPE_CHECKING:
+    from octavo.scanner.places.location import Entry, Location
+    from octavo.scanner.places.root import Root
+
+
+class FileStat(NamedTuple):
+    """What a listing says of a file; a folder that has a file's name has `UNKNOWN_SIZE`."""
+
+    size: int
+    mtime_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFiles:
+    """A segment's log file, and which of its indexes are there. With `transient` all names carry that suffix."""
+
+    base_offset: int
+    log: FileStat
+    offset_index: FileStat | None = None
+    time_index: FileStat | None = None
+    txn_index: FileStat | None = None
+    transient: Transient = Transient.NONE
+
+    def name(self, kind: FileKind = FileKind.LOG) -> str:
+        return SegmentFile(self.base_offset, kind, self.transient).name
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFiles:
+    """A partition's folder as one listing showed it: a broker may roll, rename and delete meanwhile."""
+
+    root: Root
+    location: Location
+    folder: PartitionFolder
+    segments: tuple[SegmentFiles, ...]  # by base offset
+    snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
+    others: dict[str, FileStat]  # whatever else is there: small files, .deleted, .cleaned, .swap, unknown names
+    whole: bool = True  # False: one segment file was asked for, not its partition
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.folder.topic_partition
+
+    def path(self, segment: SegmentFiles, kind: FileKind = FileKind.LOG) -> Location:
+        """Where a segment's file is."""
+        return self.location.child(segment.name(kind))
+
+    def snapshot_path(self, offset: int) -> Location:
+        return snapshot_path(self.location, offset)
+
+    def transient_segments(self, transient: Transient) -> tuple[SegmentFiles, ...]:
+        """The segments on their way in or out."""
+        parsed = ((SegmentFile.parse(name), stat) for name, stat in self.others.items())
+        return _segments((file, stat) for file, stat in parsed if file is not None and file.transient is transient)
+
+    def topic_id(self) -> bytes | None:
+        """From partition.metadata; None where there is none (before 2.8). A damaged one is an error."""
+        data = read_small(self.location.child(PARTITION_METADATA), partition_metadata.decode)
+        return data.topic_id if data is not None else None
+
+    def leader_epochs(self) -> list[EpochEntry]:
+        """From leader-epoch-checkpoint; none where there is no such file. A damaged one is an error."""
+        return read_small(self.location.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
+
+
+def snapshot_path(folder: Location, offset: int) -> Location:
+    """Where the producers' state before an offset is."""
+    return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
+
+
+def read_partition(root: Root, location: Location, folder: PartitionFolder) -> PartitionFiles:
+    """List a partition's folder."""
+    return from_entries(root, location, folder, location.list())
+
+
+def from_entries(root: Root, location: Location, folder: PartitionFolder, entries: Iterable[Entry]) -> PartitionFiles:
+    """The partition whose folder holds these entries."""
+    current: list[tuple[SegmentFile, FileStat]] = []
+    snapshots: dict[int, FileStat] = {}
+    others: dict[str, FileStat] = {}
+    for entry in entries:
+        file = SegmentFile.parse(entry.name)
+        stat = FileStat(UNKNOWN_SIZE if entry.is_folder else entry.size, entry.mtime_ms)
+        if file is None or file.transient:
+            others[entry.name] = stat
+        elif file.kind is FileKind.PRODUCER_SNAPSHOT:
+            snapshots[file.base_offset] = stat
+        else:
+            current.append((file, stat))
+    segments = _segments(current)
+    known = {segment.base_offset for segment in segments}
+    others.update((file.name, stat) for file, stat in current if file.base_offset not in known)
+    return PartitionFiles(root, location, folder, segments, dict(sorted(snapshots.items())), others)
+
+
+def read_segments(
+    root: Root, location: Location, folder: PartitionFolder, names: Sequence[SegmentFile]
+) -> PartitionFiles:
+    """A partition of which single segment files were asked for, which may be on their way in or out."""
+    files = read_partition(root, location, folder)
+    listed = {Transient.NONE: files.segments}
+    found = []
+    for name in names:
+        if name.transient not in listed:
+            listed[name.transient] = files.transient_segments(name.transient)
+        found += [segment for segment in listed[name.transient] if segment.base_offset == name.base_offset]
+    return replace(files, segments=tuple(found), whole=False)
+
+
+def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[SegmentFiles, ...]:
+    """The segments that have a log file; an index without one belongs to none."""
+    by_base: dict[int, dict[FileKind, FileStat]] = {}
+    transient = Transient.NONE
+    for file, stat in files:
+        by_base.setdefault(file.base_offset, {})[file.kind] = stat
+        transient = file.transient
+    return tuple(
+        SegmentFiles(
+            base_offset,
+            kinds[FileKind.LOG],
+            kinds.get(FileKind.OFFSET_INDEX),
+            kinds.get(FileKind.TIME_INDEX),
+            kinds.get(FileKind.TXN_INDEX),
+            transient,
+        )
+        for base_offset, kinds in sorted(by_base.items())
+        if FileKind.LOG in kinds
+    )

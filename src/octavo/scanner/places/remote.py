@@ -1,0 +1,120 @@
+"""Files behind a URL: object stores and other file systems, through pyarrow and, for schemes it lacks, fsspec."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Any, Self
+
+import pyarrow as pa
+from pyarrow import fs
+
+from octavo.errors import ScanError
+from octavo.scanner.places.location import Entry, Location
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
+
+
+class RemoteFile:
+    """An open file of a pyarrow file system. Its size is that of the moment when it was opened."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def size(self) -> int:
+        return int(self._file.size())
+
+    def pread(self, buffer: memoryview, position: int, /) -> int:
+        if position >= self.size():
+            return 0  # some stores refuse a range behind the end
+        content = memoryview(self._file.read_at(len(buffer), position))
+        buffer[: len(content)] = content
+        return len(content)
+
+    def skip_hole(self, position: int, /) -> int:
+        return position
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFileSystem:
+    """A file system of pyarrow's, or one of fsspec's behind pyarrow's adapter."""
+
+    file_system: Any
+    prefix: str  # what stands before a path in the URL
+
+    def list(self, folder: str, /) -> list[Entry]:
+        found = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
+        return [_entry(info) for info in found]
+
+    def entry(self, path: str, /) -> Entry:
+        info = self.file_system.get_file_info(path)
+        if info.type == fs.FileType.NotFound:
+            raise FileNotFoundError(2, "No such file or directory", self.shown(path))
+        return _entry(info)
+
+    def open(self, path: str, /) -> RemoteFile:
+        return RemoteFile(self.file_system.open_input_file(path))
+
+    def absolute(self, path: str, /) -> str:
+        return path
+
+    def shown(self, path: str, /) -> str:
+        return f"{self.prefix}{path}"
+
+
+def locate_url(url: str) -> Location:
+    """The place that a URL names; its query (`?endpoint_override=…`) goes to the file system."""
+    try:
+        file_system, path = fs.FileSystem.from_uri(url)
+    except pa.ArrowInvalid as error:
+        if "Unrecognized filesystem type" not in str(error):
+            raise _refused(url, error) from error
+        file_system, path = _fsspec(url, error)
+    except pa.ArrowNotImplementedError as error:  # a build of pyarrow without that file system
+        file_system, path = _fsspec(url, error)
+    except OSError as error:  # which names no place: Hadoop's library is not there, or a bucket is not reached
+        raise ScanError(f"{_shown(url)}: {error}") from error
+    plain = _shown(url).partition("?")[0].rstrip("/")
+    path = path.rstrip("/")
+    prefix = plain.removesuffix(path) if plain.endswith(path) else f"{plain.partition('://')[0]}://"
+    return Location(RemoteFileSystem(file_system, prefix), path)
+
+
+def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise _refused(url, refused, "; other file systems need the package fsspec") from None
+    try:
+        file_system, path = url_to_fs(url)
+    except (ValueError, ImportError) as error:
+        raise _refused(url, error) from error
+    return fs.PyFileSystem(fs.FSSpecHandler(file_system)), str(path)
+
+
+def _shown(url: str) -> str:
+    """A URL without the user and password in it."""
+    return _CREDENTIALS.sub("", url)
+
+
+def _refused(url: str, error: Exception, more: str = "") -> ScanError:
+    return ScanError(f"{_shown(url)}: {str(error).replace(url, _shown(url))}{more}")
+
+
+def _entry(info: Any) -> Entry:
+    name = posixpath.basename(info.path.rstrip("/"))
+    if info.type == fs.FileType.Directory:
+        return Entry(name, 0, 0, True)
+    return Entry(name, int(info.size or 0), (info.mtime_ns or 0) // 1_000_000, False)

@@ -1,0 +1,93 @@
+"""The batches of an open log file from a position on, and whether a position is the start of a sound batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from octavo.errors import CorruptionError
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.sound import broken
+from octavo.format.batches.walker import CHUNK_BYTES, Chunk, walk, walk_chunks
+from octavo.kernels.layout import CODEC_MASK, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Column
+from octavo.scanner.places.location import ReadableFile, read_fully
+
+if TYPE_CHECKING:
+    from octavo.scanner.places.location import Location
+
+_LEAST_CHUNK_BYTES = 16 << 10
+
+
+def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = True) -> Iterator[Chunk]:
+    """The batches between two positions; the file positions of the chunks count from the start of the file.
+
+    Where the disk fails, its OSError comes behind the batches that were read before.
+    """
+    position = start
+    failure: OSError | None = None
+
+    def read_into(buffer: memoryview) -> int:
+        nonlocal position, failure
+        try:
+            got = file.pread(buffer[: end - position], position) if position < end else 0
+        except OSError as error:
+            failure, got = error, 0
+        position += got
+        return got
+
+    chunk_bytes = min(max(end - start, _LEAST_CHUNK_BYTES), CHUNK_BYTES)
+    chunks = walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc)
+    for data, table, file_position, stop, stop_position in chunks:
+        yield Chunk(data, table, start + file_position, stop, start + stop_position)
+    if failure is not None:
+        raise failure
+
+
+class FoundBatch(NamedTuple):
+    """A sound batch, and the offsets that it covers."""
+
+    size: int
+    first_offset: int
+    last_offset: int
+
+
+def batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
+    """The batch that begins at a position; None unless a sound one does, ends by `end`, and can be read."""
+    try:
+        return _batch_at(file, position, end)
+    except OSError:
+        return None
+
+
+def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
+    if not 0 <= position <= end - LOG_OVERHEAD - MIN_MESSAGE_SIZE:
+        return None
+    head = memoryview(bytearray(LOG_OVERHEAD))
+    if read_fully(file, head, position) < len(head):
+        return None
+    size = LOG_OVERHEAD + int.from_bytes(head[SIZE_POSITION:LOG_OVERHEAD], signed=True)
+    if not LOG_OVERHEAD + MIN_MESSAGE_SIZE <= size <= end - position:
+        return None
+    data = memoryview(bytearray(size))
+    if read_fully(file, data, position) < size:
+        return None
+    found = walk(data)
+    if len(found.table) != 1 or broken(found.table)[0]:
+        return None
+    row = found.table[0]
+    last_offset = int(row["base_offset"]) + int(row["last_offset_delta"])
+    first_offset = int(row["base_offset"])
+    if row["magic"] < 2 and row["attributes"] & CODEC_MASK:  # a wrapper has the offset of its last message
+        try:
+            first_offset = int(Decoder(Column.OFFSET).decode_one(data, row).offset[0])
+        except CorruptionError:
+            return None
+    return FoundBatch(size, first_offset, last_offset)
+
+
+def follow(location: Location) -> ReadableFile:
+    """Open a log file, or what became of it: one on its way out is renamed first and deleted later."""
+    try:
+        return location.open()
+    except FileNotFoundError:
+        return location.parent.child(f"{location.name}.deleted").open()

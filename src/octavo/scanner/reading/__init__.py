@@ -1,0 +1,1 @@
+"""A plan of tasks, and the records that each of them reads."""

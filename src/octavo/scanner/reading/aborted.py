@@ -1,0 +1,71 @@
+"""The aborted transactions of a task where no transaction index names them: by the markers in the log.
+
+A segment without `.txnindex` is one without aborted transactions, or one of a copy that lost the file: only its batches
+tell. So a task whose index may be missing looks ahead, once it meets a transaction: at its own batches and at those
+behind it, until all transactions that it has seen begin have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.scanner.findings import Findings
+from octavo.scanner.partition.replay import Replay, transactional
+from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.rows import AbortedRanges
+from octavo.scanner.reading.source import Source, SourceChunk
+
+
+class AbortedOf:
+    """The aborted transactions of a task: those that it was planned with and, where it may lack some, the log's."""
+
+    def __init__(self, task: ReadTask, findings: Findings) -> None:
+        self._task = task
+        self._findings = findings
+        self._known = AbortedRanges(task.aborted)
+        self._looks_ahead = task.replay_end is not None
+
+    def at(self, found: SourceChunk) -> AbortedRanges:
+        """Those that count for a chunk."""
+        if self._looks_ahead and len(transactional(found.chunk.table)):
+            self._looks_ahead = False
+            self._add(look_ahead(self._task))
+        return self._known
+
+    def _add(self, from_log: list[AbortedTxn]) -> None:
+        start, end = self._task.start_offset, self._task.end_offset
+        ends = {(txn.producer_id, txn.last_offset) for txn in self._task.aborted}
+        unknown = [
+            txn
+            for txn in from_log
+            if txn.first_offset < end and txn.last_offset >= start and (txn.producer_id, txn.last_offset) not in ends
+        ]
+        if unknown:
+            self._known = AbortedRanges([*self._task.aborted, *unknown])
+            first = unknown[0]
+            sentence = (
+                f"{len(unknown)} aborted transactions that no transaction index names, the first of producer "
+                f"{first.producer_id} up to offset {first.last_offset}; found by their markers, and left out"
+            )
+            self._findings.note(self._task.folder, sentence)
+
+
+def look_ahead(task: ReadTask) -> list[AbortedTxn]:
+    """The aborted transactions with batches in the task, by the log alone."""
+    replay = Replay()
+    _follow(replay, task, lambda: False)
+    assert task.replay_end is not None
+    begun = dict(replay.open)
+    if begun and task.end_offset < task.replay_end:
+        behind = replace(task, start_offset=task.end_offset, end_offset=task.replay_end, ranges=())
+        _follow(replay, behind, lambda: not begun.items() & replay.open.items())
+    return replay.aborted
+
+
+def _follow(replay: Replay, task: ReadTask, has_enough: Callable[[], bool]) -> None:
+    for found in Source(task, Findings("skip")):
+        replay.take(found.chunk.data, found.chunk.table)
+        if has_enough():
+            return

@@ -1,0 +1,132 @@
+"""Tasks to Arrow record batches; `arrow_files` writes them to files.
+
+| column | type |
+|---|---|
+| topic | string |
+| partition | int32 |
+| offset | int64 |
+| timestamp | timestamp[ms, UTC]; −1 ms, the last of 1969, where a record has none |
+| timestampType | string: CreateTime, LogAppendTime, NoTimestampType |
+| key, value | binary |
+| headers | list of struct: key string, value binary |
+
+Only key, value and a header's value can be null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from octavo.format.arrow import FIELDS, to_arrow
+from octavo.scanner.findings import Findings
+from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.pool import ColumnPool
+from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader, wanted_columns
+
+_CONSTANT = {
+    "topic": pa.field("topic", pa.string(), nullable=False),
+    "partition": pa.field("partition", pa.int32(), nullable=False),
+    "timestampType": pa.field("timestampType", pa.string(), nullable=False),
+}
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+_LEAST_REPEATED = 32 << 10
+
+
+def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Schema:
+    """The schema of these columns, in their order; `dictionaries`: with strings that repeat as dictionaries."""
+    fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
+    if dictionaries:
+        fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
+    return pa.schema(fields)
+
+
+def read_tasks(
+    tasks: Iterable[ReadTask],
+    columns: tuple[str, ...],
+    findings: Findings,
+    *,
+    dictionaries: bool = False,
+    pool: ColumnPool | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The record batches of tasks, of about 2 MB each. They are the caller's to keep; `pool` is of these columns."""
+    pool = pool or ColumnPool(wanted_columns(columns))
+    reader = TaskReader(columns, findings, pool.take)
+    builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
+    for task in tasks:
+        for filling in reader.fillings(task):
+            yield builder.batch(task, filling)  # kept in no variable here: the pool would wait for it
+
+
+def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Findings) -> pa.RecordBatchReader:
+    """A reader of the tasks' record batches, one after the other."""
+    return pa.RecordBatchReader.from_batches(schema_of(columns), read_tasks(tasks, columns, findings))
+
+
+def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:
+    """The first rows of record batches; all without a limit."""
+    left = rows
+    for batch in batches if left is None or left > 0 else ():
+        kept = batch if left is None else batch.slice(0, left)
+        del batch
+        left = None if left is None else left - kept.num_rows
+        yield kept
+        del kept
+        if left == 0:
+            return
+
+
+class _Builder:
+    """Puts the decoded columns and those that are the same in a whole batch together."""
+
+    def __init__(self, schema: pa.Schema, pool: ColumnPool) -> None:
+        self._schema = schema
+        self._wanted = wanted_columns(tuple(schema.names))
+        self._pool = pool
+        self._repeated = Repeated()
+
+    def batch(self, task: ReadTask, filling: Filling) -> pa.RecordBatch:
+        rows = filling.stop - filling.start
+        decoded = to_arrow(self._pool.lend(filling.columns), self._wanted).slice(filling.start, rows)
+        same: dict[str, str | int] = {
+            "topic": task.topic,
+            "partition": task.partition,
+            "timestampType": str(filling.timestamp_type),
+        }
+        arrays = [
+            self._repeated.column(field.type, same[field.name], rows)
+            if field.name in same
+            else decoded.column(field.name)
+            for field in self._schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+class Repeated:
+    """Columns of one value. All batches share the memory of one long array.
+
+    So do columns of the same value: those of texts are of one type, and those of numbers are.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str | int, pa.Array] = {}
+
+    def column(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
+        known = self._known.get(value)
+        if known is None or len(known) < rows:
+            known = self._known[value] = _repeated(kind, value, max(rows, _LEAST_REPEATED))
+        return known.slice(0, rows)
+
+
+def _repeated(kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
+    """The same value in all rows. Not by `pa.repeat`: its scalar would import pandas."""
+    if isinstance(value, int):
+        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(np.full(rows, value, np.int32))])
+    if pa.types.is_dictionary(kind):
+        indices, values = _repeated(kind.index_type, 0, rows), _repeated(kind.value_type, value, 1)
+        return pa.DictionaryArray.from_arrays(indices, values, safe=False)
+    text = value.encode()
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(len(text))
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(offsets), pa.py_buffer(text * rows)])

@@ -1,0 +1,154 @@
+"""What a scan will read, cut into tasks that know nothing of each other: any process can run any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.partition.index_files import read_offset_index
+from octavo.scanner.partition.snapshot import PartitionSnapshot
+from octavo.scanner.places.location import Location, ReadableFile
+from octavo.scanner.places.segment_log import batch_at, follow
+
+if TYPE_CHECKING:
+    from octavo.scanner.partition.transactions import Transactions
+
+SPLIT_BYTES = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """A part of a log file; both positions are batch starts (or the end) of the file of this size.
+
+    The positions are what the plan saw: where the file has changed since, its reader goes by the offsets.
+    """
+
+    name: str
+    start: int
+    end: int
+    size: int
+    first_offset: int  # of the batch at `start`
+    end_offset: int  # all offsets of the range are below it
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """Records of one partition, in offset order. Picklable."""
+
+    folder: Location
+    topic: str
+    partition: int
+    start_offset: int
+    end_offset: int  # not included
+    ranges: tuple[FileRange, ...]
+    aborted: tuple[AbortedTxn, ...]  # whose records are left out; empty for read_uncommitted
+    columns: tuple[str, ...]
+    # None: `aborted` has all. Else an index may be missing, and the log is to be asked, up to this offset at most.
+    replay_end: int | None = None
+    max_unpacked_bytes: int | None = None  # what a batch may unpack to; None: the usual
+
+    @property
+    def size(self) -> int:
+        """The bytes that it will read."""
+        return sum(part.end - part.start for part in self.ranges)
+
+
+def plan_partition(
+    snapshot: PartitionSnapshot,
+    offsets: OffsetRange,
+    transactions: Transactions | None,
+    columns: tuple[str, ...],
+    split_bytes: int = SPLIT_BYTES,
+    max_unpacked_bytes: int | None = None,
+) -> list[ReadTask]:
+    """The tasks for these offsets of a partition, each of about `split_bytes`; with transactions, read_committed."""
+    if offsets.start >= offsets.end:
+        return []
+    ranges: list[FileRange] = []
+    for slot in range(len(snapshot.segments)):
+        ranges += _ranges(snapshot, slot, offsets, split_bytes)
+    aborted = transactions.aborted if transactions else ()
+    first_offsets, last_offsets = np.array([txn[1:3] for txn in aborted], np.int64).reshape(-1, 2).T
+    tasks = []
+    for group in _grouped(ranges, split_bytes):
+        start, end = max(offsets.start, group[0].first_offset), min(offsets.end, group[-1].end_offset)
+        overlapping = np.flatnonzero((first_offsets < end) & (last_offsets >= start))
+        left_out = tuple(aborted[slot] for slot in overlapping.tolist())
+        replay_end = transactions.last_stable_offset if transactions and start < transactions.unindexed_below else None
+        place = snapshot.files.location, *snapshot.topic_partition
+        tasks.append(ReadTask(*place, start, end, tuple(group), left_out, columns, replay_end, max_unpacked_bytes))
+    return tasks
+
+
+def _grouped(ranges: Sequence[FileRange], split_bytes: int) -> list[list[FileRange]]:
+    """Neighbours together, as long as they have no more bytes than a task should have."""
+    groups: list[list[FileRange]] = []
+    left = 0
+    for part in ranges:
+        size = part.end - part.start
+        if not groups or size > left:
+            groups.append([])
+            left = split_bytes
+        groups[-1].append(part)
+        left -= size
+    return groups
+
+
+def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_bytes: int) -> list[FileRange]:
+    """The parts of a segment's file that hold wanted offsets."""
+    segment, end_offset = snapshot.segments[slot], snapshot.end_of(slot)
+    is_last = slot + 1 == len(snapshot.segments)
+    end = snapshot.tail.position if is_last and snapshot.tail is not None else segment.log.size
+    size = snapshot.tail.size if is_last and snapshot.tail is not None else segment.log.size
+    if end == 0 or end_offset <= offsets.start or segment.base_offset >= offsets.end:
+        return []
+    whole = FileRange(segment.name(), 0, end, size, segment.base_offset, min(end_offset, offsets.end))
+    if offsets.start <= segment.base_offset and end_offset <= offsets.end and end <= split_bytes:
+        return [whole]
+    try:
+        index = read_offset_index(snapshot.files, segment)
+        with follow(snapshot.files.path(segment)) as log:
+            cuts = _cuts(index, log, whole, offsets, split_bytes)
+    except OSError:
+        return [whole]  # replaced since the snapshot: the reader will find its offsets; or unreadable: it will say so
+    return [
+        FileRange(whole.name, position, next_position, size, first_offset, min(next_offset, whole.end_offset))
+        for (position, first_offset), (next_position, next_offset) in pairwise(cuts)
+    ]
+
+
+def _cuts(
+    index: OffsetIndex, log: ReadableFile, whole: FileRange, offsets: OffsetRange, split_bytes: int
+) -> list[tuple[int, int]]:
+    """Positions with the offset of the batch there, at about equal distances; the last is where the reading ends.
+
+    Only positions at which a sound batch was found: the index is a hint.
+    """
+    positions, end = index.positions(), whole.end
+    cuts = [(0, whole.first_offset)]
+    if offsets.start > whole.first_offset:
+        entry = index.lookup(offsets.start)
+        found = batch_at(log, entry.position, end)
+        if found is not None and whole.first_offset <= found.first_offset <= entry.offset:
+            cuts = [(entry.position, found.first_offset)]
+    beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the batch one entry before may reach beyond
+    if beyond < len(index):
+        found = batch_at(log, int(positions[beyond]), end)
+        if found is not None and found.first_offset >= offsets.end:
+            end = int(positions[beyond])
+    while end - cuts[-1][0] > split_bytes:
+        slot = int(np.searchsorted(positions, cuts[-1][0] + split_bytes))
+        if slot >= len(index) or positions[slot] >= end:
+            break
+        found = batch_at(log, int(positions[slot]), end)
+        if found is None or found.first_offset <= cuts[-1][1]:
+            break  # a damaged index: what is left stays in one piece
+        cuts.append((int(positions[slot]), found.first_offset))
+    return [*cuts, (end, whole.end_offset)]

@@ -1,0 +1,141 @@
+"""A task's records as columns: batches decoded, and cut to the offsets that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError
+from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.sound import are_readable, flaw_of, unreadable
+from octavo.format.compression import unpack_limit
+from octavo.format.record import TimestampType
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Column
+from octavo.scanner.findings import Findings
+from octavo.scanner.reading.aborted import AbortedOf
+from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
+from octavo.scanner.reading.source import Source, SourceChunk
+
+# Column names of a scan to what the kernel builds for them; the others are the same in a whole batch.
+COLUMNS: dict[str, Column] = {
+    "topic": Column(0),
+    "partition": Column(0),
+    "offset": Column.OFFSET,
+    "timestamp": Column.TIMESTAMP,
+    "timestampType": Column(0),
+    "key": Column.KEY,
+    "value": Column.VALUE,
+    "headers": Column.HEADERS,
+}
+
+
+class Filling(NamedTuple):
+    """The rows from `start` up to `stop` of columns; `timestamp_type`, if asked for, is that of all of them."""
+
+    columns: RecordColumns
+    start: int
+    stop: int
+    timestamp_type: TimestampType
+
+
+def wanted_columns(names: tuple[str, ...]) -> Column:
+    """What the kernel has to build for these columns."""
+    wanted = Column(0)
+    for name in names:
+        wanted |= COLUMNS[name]
+    return wanted
+
+
+class TaskReader:
+    """Reads one task after the other through the same buffers. Not thread-safe: one a thread.
+
+    A filling is good until the next one is asked for; with `exchange` each is made in the columns that this gives, and
+    then belongs to who asked for it.
+    """
+
+    def __init__(
+        self, columns: tuple[str, ...], findings: Findings, exchange: Callable[[], RecordColumns] | None = None
+    ) -> None:
+        wanted = wanted_columns(columns)
+        self._by_type = "timestampType" in columns
+        self._plain = Decoder(wanted)
+        self._with_offsets = self._plain if wanted & Column.OFFSET else Decoder(wanted | Column.OFFSET)
+        self._findings = findings
+        self._exchange = exchange
+
+    def fillings(self, task: ReadTask) -> Iterator[Filling]:
+        """The task's records in offset order."""
+        aborted = AbortedOf(task, self._findings)
+        source = Source(task, self._findings)
+        for decoder in (self._plain, self._with_offsets):
+            decoder.limit = unpack_limit() if task.max_unpacked_bytes is None else task.max_unpacked_bytes
+        for found in source:
+            start = source.next_offset
+            if all_delivered(found.summary, start, task.end_offset):
+                runs, sliced = [(found.chunk.table, TimestampType.CREATE_TIME)], False
+            else:
+                sound = sound_batches(found, start, task.end_offset, self._findings)
+                table = delivered(sound, start, task.end_offset, aborted.at(found))
+                runs = timestamp_types(table) if self._by_type else [(table, TimestampType.CREATE_TIME)]
+                sliced = needs_offsets(table, start, task.end_offset)
+            decoder = self._with_offsets if sliced else self._plain
+            for rows, timestamp_type in runs:
+                for columns in self._decode(decoder, found, rows):
+                    first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
+                    if first < last:
+                        yield Filling(columns, first, last, timestamp_type)
+
+    def _decode(self, decoder: Decoder, found: SourceChunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
+        """Decode the batches; a damaged one is passed over where that is wanted."""
+        while len(table):
+            try:
+                for columns in decoder.decode(found.chunk.data, table):
+                    yield columns
+                    if self._exchange is not None:
+                        decoder.columns = self._exchange()
+                return
+            except CorruptionError as error:
+                position = error.position or 0
+                damaged = _damaged_row(decoder, found, table, position)
+                self._findings.damage(error.at(position=found.chunk.file_position + position, path=str(found.location)))
+                table = table[damaged + 1 :]
+
+
+def sound_batches(found: SourceChunk, start: int, end: int, findings: Findings) -> NDArray[np.void]:
+    """The batches that can be read; of another one among those that are wanted the findings are told."""
+    table = found.chunk.table
+    if are_readable(found.summary):
+        return table
+    unsound = unreadable(table)
+    sound: NDArray[np.void] = table[~unsound]
+    for slot in np.flatnonzero(unsound).tolist():
+        behind = int(np.searchsorted(sound["position"], table[slot]["position"]))
+        is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
+        is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
+        if not is_before and not is_beyond:
+            position = found.chunk.file_position + int(table[slot]["position"])
+            findings.damage(flaw_of(table[slot]).at(position=position, path=str(found.location)))
+    return sound
+
+
+def _damaged_row(decoder: Decoder, found: SourceChunk, table: NDArray[np.void], position: int) -> int:
+    """The row of the batch in which a problem was met: at a border, the one that ends there or the one that begins."""
+    row = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
+    if row > 0 and table[row]["position"] == position:
+        try:
+            decoder.decode_one(found.chunk.data, table[row - 1])
+        except CorruptionError:
+            return row - 1
+    return row
+
+
+def _bounds(columns: RecordColumns, start: int, end: int) -> tuple[int, int]:
+    offsets = columns.offset[: columns.rows]
+    first, last = np.searchsorted(offsets, [start, end]).tolist()
+    return first, last

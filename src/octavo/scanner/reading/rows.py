@@ -1,0 +1,96 @@
+"""Which batches of a table are delivered: a consumer's rules, over the table's columns at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.batches.batch_summary import Summary, last_offsets
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.record import TimestampType
+from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
+
+
+class AbortedRanges:
+    """The aborted transactions by producer: from its first offset up to its ABORT marker all of them is left out.
+
+    A consumer does the same with a set of producer ids that markers end.
+    """
+
+    def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
+        ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for txn in aborted:
+            ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
+        # A producer's transactions do not overlap: sorted by their first offsets they are sorted by their last.
+        self._ranges = {number: np.array(sorted(found), np.int64).T for number, found in ranges.items()}
+
+    def mask(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
+        """True for the batches of aborted transactions."""
+        masked = np.zeros(len(table), np.bool_)
+        is_transactional = table["attributes"] & TRANSACTIONAL != 0
+        for producer_id in np.unique(table["producer_id"]).tolist():
+            if producer_id in self._ranges:
+                begins, ends = self._ranges[producer_id]
+                rows = np.flatnonzero(is_transactional & (table["producer_id"] == producer_id))
+                slots = np.searchsorted(begins, last_offsets(table[rows]), "right") - 1
+                masked[rows] = (slots >= 0) & (table[rows]["base_offset"] <= ends[slots])
+        return masked
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
+
+
+def all_delivered(summary: Summary, start: int, end: int) -> bool:
+    """Whether a consumer gets all records of the batches, as those of most chunks: `delivered` would keep them all.
+
+    They have magic 2 and are of one timestamp type, the creation's; none belongs to a transaction or is a marker, none
+    lies outside the bounds.
+    """
+    return (
+        summary.produced
+        and summary.ascending
+        and not summary.flaws
+        and summary.min_magic >= 2
+        and not summary.attributes & (TRANSACTIONAL | LOG_APPEND_TIME)
+        and summary.first_base_offset >= start
+        and summary.last_offset < end
+    )
+
+
+def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRanges) -> NDArray[np.void]:
+    """The sound data batches that may hold offsets from `start` up to, not including, `end`."""
+    last = last_offsets(table)
+    keep = (last >= start) & (table["base_offset"] < end)
+    keep[1:] &= last[1:] > np.maximum.accumulate(last)[:-1]  # a consumer does not go back
+    beyond = np.flatnonzero(table["base_offset"] >= end)
+    if len(beyond) and is_wrapper(table[beyond[0]]):
+        keep[beyond[0]] = True  # a wrapper has the offset of its last message: the first may lie before the end
+    flags = int(np.bitwise_or.reduce(table["attributes"])) if len(table) else 0
+    if flags & CONTROL:
+        keep &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)
+    if flags & TRANSACTIONAL and aborted:
+        keep &= ~aborted.mask(table)
+    return table if keep.all() else table[keep]
+
+
+def needs_offsets(table: NDArray[np.void], start: int, end: int) -> bool:
+    """Whether the batches may hold records outside the bounds, so that these must be told apart by offset."""
+    if not len(table):
+        return False
+    first = table[0]
+    return bool(first["base_offset"] < start or is_wrapper(first) or last_offsets(table[-1:])[0] >= end)
+
+
+def is_wrapper(row: np.void) -> bool:
+    return bool(row["magic"] < 2 and row["attributes"] & CODEC_MASK)
+
+
+def timestamp_types(table: NDArray[np.void]) -> list[tuple[NDArray[np.void], TimestampType]]:
+    """Neighbouring batches of one timestamp type together."""
+    ids = np.where(table["magic"] == 0, -1, (table["attributes"] & LOG_APPEND_TIME != 0).astype(np.int8))
+    bounds = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
+    return [(table[start:end], TimestampType(int(ids[start]))) for start, end in pairwise(bounds) if start < end]

@@ -1,0 +1,198 @@
+"""The batches of a task, chunk by chunk, from wherever its files are by now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from octavo.errors import CorruptRecordError, ScanError
+from octavo.format.batches.batch_summary import Summary, last_offsets
+from octavo.format.batches.sound import BROKEN, broken
+from octavo.format.batches.walker import STOP_TEXTS, Chunk
+from octavo.format.names import PartitionFolder
+from octavo.kernels.layout import Stop
+from octavo.scanner.damage.resync import next_sound_position
+from octavo.scanner.damage.salvage import walk_into
+from octavo.scanner.findings import Findings
+from octavo.scanner.partition.index_files import hint_for, sound_position_behind
+from octavo.scanner.partition.second_look import Chase
+from octavo.scanner.partition.snapshot import effective_segments
+from octavo.scanner.places.files import PartitionFiles, SegmentFiles, read_partition
+from octavo.scanner.places.location import Location, ReadableFile
+from octavo.scanner.places.root import Root
+from octavo.scanner.places.segment_log import batch_at, follow
+from octavo.scanner.reading.plan import FileRange, ReadTask
+
+
+class SourceChunk(NamedTuple):
+    """Whole batches, what holds for all of them, and the file that they are from."""
+
+    chunk: Chunk
+    location: Location
+    summary: Summary
+
+
+@dataclass(slots=True)
+class _Span:
+    """What is to be read of an open file: up to an end, or up to an offset if that comes first."""
+
+    log: ReadableFile
+    location: Location
+    start: int
+    end: int
+    size: int  # what the file's is expected to be
+    end_offset: int
+    passed_offset: int  # behind the last sound batch that was passed, or where the first begins
+
+
+class Source:
+    """Reads a task's ranges in order; `next_offset` is where the reading stands.
+
+    A file that was renamed on its way out is read under its new name. Where a file is gone, or is not the one that
+    was planned (compaction puts another in its place), the reading goes on by offset in a new listing. A task without
+    ranges is read by offset from the start.
+    """
+
+    def __init__(self, task: ReadTask, findings: Findings) -> None:
+        self.task = task
+        self.next_offset = task.start_offset
+        self._findings = findings
+
+    def __iter__(self) -> Iterator[SourceChunk]:
+        for part in self.task.ranges:
+            if self.next_offset < part.end_offset:
+                yield from self._part(part)
+        if not self.task.ranges:
+            yield from self._relocated(self.task.end_offset)
+
+    def _part(self, part: FileRange) -> Iterator[SourceChunk]:
+        location = self.task.folder.child(part.name)
+        try:
+            log = follow(location)
+        except FileNotFoundError:
+            yield from self._relocated(part.end_offset)
+            return
+        except OSError as error:
+            self._findings.unreadable(location, error)
+            return
+        with log:
+            span = _Span(log, location, part.start, part.end, part.size, part.end_offset, part.first_offset)
+            if not _is_planned(log, part):
+                span.start, span.end = self._hint(part.name, log), log.size()
+                span.size, span.passed_offset = span.end, 0
+            yield from self._walk(span)
+
+    def _walk(self, span: _Span) -> Iterator[SourceChunk]:
+        while True:
+            stop, stop_position, read_to = Stop.END, span.end, span.start
+            try:
+                for chunk, summary in walk_into(span.log, span.start, span.end, span.passed_offset):
+                    yield SourceChunk(chunk, span.location, summary)
+                    self._pass(span, chunk, summary)
+                    if self.next_offset >= span.end_offset:
+                        return
+                    read_to = chunk.stop_position
+                    if chunk.stop is not None:
+                        stop, stop_position = chunk.stop, chunk.stop_position
+            except OSError as error:
+                self._findings.unreadable(span.location, error, read_to)
+                behind = self._sound_behind(span, read_to)
+                if behind is None:
+                    return
+                span.start = behind
+                continue
+            size = span.log.size()
+            if stop is Stop.END and size == span.size:
+                return  # after compaction the last offsets of a range may have no batch
+            if size > span.end and stop is not Stop.SIZE_TOO_SMALL:
+                span.start, span.end, span.size = stop_position, size, size  # another file than planned, or it grew
+            elif size < span.size:
+                self._findings.loss(span.location, f"truncated while it was read, at offset {self.next_offset}")
+                return
+            else:
+                resumed = self._resumed(span, stop, stop_position)
+                if resumed is None:
+                    return
+                span.start = resumed
+
+    def _pass(self, span: _Span, chunk: Chunk, summary: Summary) -> None:
+        last_offset = summary.last_offset
+        if summary.flaws & BROKEN or not summary.ascending:
+            sound = chunk.table[~broken(chunk.table)]
+            last_offset = int(last_offsets(sound).max()) if len(sound) else -1
+        span.passed_offset = max(span.passed_offset, last_offset + 1)
+        self.next_offset = max(self.next_offset, last_offset + 1)
+
+    def _resumed(self, span: _Span, stop: Stop, position: int) -> int | None:
+        """Where a sound batch begins behind the damage that ended a walk, which is told if it is among the wanted."""
+        try:
+            resumed = next_sound_position(span.log, position + 1, span.end, span.passed_offset)
+        except OSError:
+            resumed = self._sound_behind(span, position)
+        behind = None if resumed is None else batch_at(span.log, resumed, span.end)
+        if behind is None or behind.first_offset > self.task.start_offset:
+            found = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
+            expected = f"expected batches up to offset {span.end_offset - 1}"
+            error = CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location))
+            self._findings.damage(error)
+        return resumed
+
+    def _sound_behind(self, span: _Span, position: int) -> int | None:
+        files, segment = self._listed(span.location.name)
+        return None if segment is None else sound_position_behind(files, segment, span.log, position)
+
+    def _hint(self, name: str, log: ReadableFile) -> int:
+        files, segment = self._listed(name)
+        return 0 if segment is None else hint_for(files, segment, log, self.next_offset)
+
+    def _listed(self, name: str) -> tuple[PartitionFiles, SegmentFiles | None]:
+        files = self._listing()
+        return files, next((segment for segment in files.segments if segment.name() == name), None)
+
+    def _listing(self) -> PartitionFiles:
+        folder = self.task.folder
+        try:
+            return read_partition(Root(folder.parent), folder, PartitionFolder(self.task.topic, self.task.partition))
+        except (FileNotFoundError, NotADirectoryError):
+            raise ScanError(f"{folder}: it was deleted or renamed while it was read") from None
+
+    def _relocated(self, end_offset: int) -> Iterator[SourceChunk]:
+        """The batches up to an offset from the segments that are there now."""
+        chase = Chase()
+        while chase.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
+            try:
+                yield from self._from_listing(files, end_offset)
+                return
+            except FileNotFoundError:
+                continue
+        gone = f"files went away while they were read; {chase.listings} listings did not help"
+        raise ScanError(f"{self.task.folder}: {gone}")
+
+    def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[SourceChunk]:
+        segments = effective_segments(files)
+        first = segments[0].base_offset if segments else end_offset
+        if first > self.next_offset:
+            lost = f"offsets {self.next_offset} to {min(first, end_offset) - 1} were deleted while they were read"
+            self._findings.loss(self.task.folder, lost)
+            self.next_offset = first
+        for slot, segment in enumerate(segments):
+            following = segments[slot + 1].base_offset if slot + 1 < len(segments) else end_offset
+            if following <= self.next_offset or segment.base_offset >= end_offset:
+                continue
+            location = files.path(segment)
+            with location.open() as log:
+                start, size = hint_for(files, segment, log, self.next_offset), log.size()
+                end = min(following, end_offset)
+                yield from self._walk(_Span(log, location, start, size, size, end, segment.base_offset))
+
+
+def _is_planned(log: ReadableFile, part: FileRange) -> bool:
+    """Whether the file can be the one that was planned with: no shorter, and the same batch at the same place."""
+    size = log.size()
+    if size < part.size:
+        return False
+    if part.start == 0:
+        return True
+    found = batch_at(log, part.start, size)
+    return found is not None and found.first_offset == part.first_offset

@@ -1,0 +1,122 @@
+"""Where a query starts and where a batch ends: what the options ask for, before any log is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from octavo.errors import ConfigError
+from octavo.spark.query.values import Offsets, integer, listed, offsets, timestamps
+
+# Offsets that stand for a place, as in Spark's Kafka source.
+LATEST_OFFSET = -1
+EARLIEST_OFFSET = -2
+
+
+class Named(StrEnum):
+    """A place by its name; options give it in any case."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    HIGH_WATERMARK = "highWatermark"
+
+
+@dataclass(frozen=True, slots=True)
+class AtOffsets:
+    """An offset for each partition; −1 is latest, −2 earliest."""
+
+    offsets: Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class AtTimestamps:
+    """The first record from a time on, for each partition."""
+
+    timestamps: Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class AtTimestamp:
+    """The first record from a time on, in every partition."""
+
+    timestamp: int
+
+
+Limit = Named | AtOffsets | AtTimestamps | AtTimestamp
+
+
+def limit_of(options: Mapping[str, str], side: str, otherwise: Named) -> Limit:
+    """The limit of one side, `starting` or `ending`. Timestamps go before offsets, one for all before one for each."""
+    if f"{side}Timestamp" in options:
+        text = options[f"{side}Timestamp"].strip()
+        try:
+            return AtTimestamp(integer(f"{side}Timestamp", text))
+        except ConfigError:
+            raise ConfigError(f"Expected a single long value, got {text}") from None
+    if f"{side}OffsetsByTimestamp" in options:
+        return AtTimestamps(timestamps(options[f"{side}OffsetsByTimestamp"].strip()))
+    text = options.get(f"{side}Offsets", otherwise).strip()
+    for name in Named:
+        if text.lower() == name.lower():
+            return name
+    return AtOffsets(offsets(text))
+
+
+def batch_limits(options: Mapping[str, str]) -> tuple[Limit, Limit]:
+    """Start and end of a batch, which cannot start at latest nor end at earliest."""
+    start = limit_of(options, "starting", Named.EARLIEST)
+    if start is Named.LATEST or start is Named.HIGH_WATERMARK:
+        raise ConfigError(f"starting offset can't be {start} for batch queries on Kafka")
+    if isinstance(start, AtOffsets):
+        for name, offset in start.offsets.items():
+            if offset == LATEST_OFFSET:
+                raise ConfigError(f"startingOffsets for {listed([name])} can't be latest for batch queries on Kafka")
+    end = limit_of(options, "ending", Named.LATEST)
+    if end is Named.EARLIEST:
+        raise ConfigError("ending offset can't be earliest for batch queries on Kafka")
+    if isinstance(end, AtOffsets):
+        for name, offset in end.offsets.items():
+            if offset == EARLIEST_OFFSET:
+                raise ConfigError(f"ending offset for {listed([name])} can't be earliest for batch queries on Kafka")
+    _check_pair(start, end)
+    return start, end
+
+
+def stream_start(options: Mapping[str, str]) -> Limit:
+    """Where a new stream starts."""
+    start = limit_of(options, "starting", Named.LATEST)
+    if start is Named.HIGH_WATERMARK:
+        raise ConfigError("startingOffsets: expected earliest, latest or offsets, got highWatermark")
+    return start
+
+
+def stream_reads_to_high_watermark(options: Mapping[str, str]) -> bool:
+    """Whether a stream stays below the high watermark. It has no other end that an option could name."""
+    if "endingOffsetsByTimestamp" in options:
+        raise ConfigError("ending timestamp not valid in streaming queries")
+    text = options.get("endingOffsets")
+    if text is not None and text.strip().lower() != Named.HIGH_WATERMARK.lower():
+        raise ConfigError("ending offset not valid in streaming queries (but highWatermark is)")
+    return text is not None
+
+
+def _check_pair(start: Limit, end: Limit) -> None:
+    if isinstance(start, AtOffsets) and isinstance(end, AtOffsets):
+        _check_each(start.offsets, end.offsets, "offset")
+    elif isinstance(start, AtTimestamps) and isinstance(end, AtTimestamps):
+        _check_each(start.timestamps, end.timestamps, "timestamp")
+
+
+def _check_each(starts: Offsets, ends: Offsets, kind: str) -> None:
+    if starts.keys() != ends.keys():
+        raise ConfigError(
+            "The specified start offset and end offset should have the same topic-partitions. Topic-partitions for"
+            f" start offset: {listed(starts)}, topic-partitions for end offset: {listed(ends)}."
+        )
+    for name, first in starts.items():
+        if first > ends[name] and first >= 0 and ends[name] >= 0:
+            raise ConfigError(
+                f"The specified start {kind} {first} is greater than the end {kind} {ends[name]} for topic"
+                f" {name.topic} partition {name.partition}."
+            )

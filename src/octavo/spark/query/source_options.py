@@ -1,0 +1,150 @@
+"""The options of a query, checked: what batch and stream have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.sql.datasource import CaseInsensitiveDict
+
+from octavo.errors import ConfigError
+from octavo.scanner.places.location import local_path
+from octavo.spark.query.options import PARTITION_BYTES
+from octavo.spark.query.schema import columns_of, schema_of
+from octavo.spark.query.stream_options import check_trigger_limits
+from octavo.spark.query.subscription import Subscription
+from octavo.spark.query.values import INT32, INT64, boolean, count, integer, positive
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from octavo.scanner.api import IsolationLevel
+
+OnNoMatch = Literal["error", "latest"]
+
+_REFUSED = {
+    "auto.offset.reset": "Instead set the source option 'startingOffsets' to 'earliest' or 'latest' to specify where"
+    " to start.",
+    "key.deserializer": "Keys are byte arrays. Use DataFrame operations to explicitly deserialize the keys.",
+    "value.deserializer": "Values are byte arrays. Use DataFrame operations to explicitly deserialize the values.",
+    "enable.auto.commit": "",
+    "interceptor.classes": "",
+}
+# Options that tune how Spark's source asks a broker: checked as there, and not used.
+_UNUSED = {
+    "kafkaConsumer.pollTimeoutMs": INT64,
+    "fetchOffset.numRetries": INT32,
+    "fetchOffset.retryIntervalMs": INT64,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """Into which tasks the work is cut."""
+
+    min_partitions: int | None = None
+    max_records_per_partition: int | None = None
+    partition_bytes: int = PARTITION_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Picklable: readers carry it to their tasks."""
+
+    paths: tuple[str, ...]
+    subscription: Subscription
+    columns: tuple[str, ...]
+    isolation_level: IsolationLevel
+    fail_on_data_loss: bool
+    on_no_match: OnNoMatch
+    splitting: Splitting
+    max_unpacked_bytes: int | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> SourceOptions:
+        """Check the options; a wrong one is an error that says what was expected. Those of one mode are left to it."""
+        options = CaseInsensitiveDict(options)
+        _refuse_configs(options)
+        for name, numbers in _UNUSED.items():
+            if name in options:
+                integer(name, options[name], numbers)
+        check_trigger_limits(options)
+        return cls(
+            paths_of(options),
+            Subscription.of(options),
+            columns_of(options.get("columns"), _boolean(options, "includeHeaders", False)),
+            _isolation_level(options),
+            _boolean(options, "failOnDataLoss", True),
+            _on_no_match(options),
+            Splitting(
+                count("minPartitions", options["minPartitions"], "tasks") if "minPartitions" in options else None,
+                _positive(options, "maxRecordsPerPartition"),
+                _positive(options, "partitionBytes") or PARTITION_BYTES,
+            ),
+            _positive(options, "maxUnpackedBytes"),
+        )
+
+    def schema(self) -> StructType:
+        return schema_of(self.columns)
+
+
+def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Absolute: a task's process has another working directory than the driver's."""
+    given = [options["path"]] if "path" in options else []
+    if "paths" in options:
+        try:
+            listed = json.loads(options["paths"])
+        except ValueError:
+            listed = None
+        if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
+            raise ConfigError(f"""paths: expected a JSON list such as ["/disk1", "/disk2"], got {options["paths"]}""")
+        given += listed
+    if not given:
+        raise ConfigError("no log directory: give load(), save() or start() one, or option 'paths' a JSON list of them")
+    return tuple(dict.fromkeys(map(_absolute, given)))
+
+
+def _absolute(place: str) -> str:
+    path = local_path(place)
+    return place if path is None else os.path.abspath(path)  # noqa: PTH100 - text, as URLs are
+
+
+def _refuse_configs(options: Mapping[str, str]) -> None:
+    for config, instead in _REFUSED.items():
+        if f"kafka.{config}" in options:
+            raise ConfigError(f"Kafka option '{config}' is not supported. {instead}".rstrip())
+
+
+def _isolation_level(options: Mapping[str, str]) -> IsolationLevel:
+    name = next((name for name in ("isolationLevel", "kafka.isolation.level") if name in options), None)
+    level = "read_uncommitted" if name is None else options[name]
+    if level == "read_uncommitted":
+        return "read_uncommitted"
+    if level == "read_committed":
+        return "read_committed"
+    raise ConfigError(
+        f"Invalid value {options[name or '']} for configuration {name}: String must be one of: read_committed,"
+        " read_uncommitted"
+    )
+
+
+def _on_no_match(options: Mapping[str, str]) -> OnNoMatch:
+    strategy = options.get("startingOffsetsByTimestampStrategy", "error")
+    if strategy.lower() == "error":
+        return "error"
+    if strategy.lower() == "latest":
+        return "latest"
+    raise ConfigError(
+        f"startingOffsetsByTimestampStrategy: No value found for '{strategy.upper()}', expected error or latest"
+    )
+
+
+def _boolean(options: Mapping[str, str], name: str, otherwise: bool) -> bool:
+    return boolean(name, options[name]) if name in options else otherwise
+
+
+def _positive(options: Mapping[str, str], name: str, numbers: range = INT64) -> int | None:
+    return positive(name, options[name], numbers) if name in options else None

@@ -1,0 +1,63 @@
+"""The options that only a stream has: where it starts, how far it follows the log, how much a micro-batch has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from octavo.errors import ConfigError
+from octavo.spark.query.limits import Limit, stream_reads_to_high_watermark, stream_start
+from octavo.spark.query.options import warn_of
+from octavo.spark.query.values import duration_ms, integer, positive
+
+_MIN_OFFSETS, _MAX_OFFSETS, _MAX_BYTES = "minOffsetsPerTrigger", "maxOffsetsPerTrigger", "maxBytesPerTrigger"
+_DEFAULT_MAX_TRIGGER_DELAY = "15m"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """How much a micro-batch may and must have."""
+
+    max_offsets: int | None = None
+    max_bytes: int | None = None
+    min_offsets: int | None = None
+    max_trigger_delay_ms: int = 0
+
+    @property
+    def is_limited(self) -> bool:
+        return self.max_offsets is not None or self.max_bytes is not None or self.min_offsets is not None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """Picklable. The mappings that it is made of compare names without case."""
+
+    start: Limit
+    to_high_watermark: bool
+    admission: Admission
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Self:
+        admission = Admission(
+            integer(_MAX_OFFSETS, options[_MAX_OFFSETS]) if _MAX_OFFSETS in options else None,
+            positive(_MAX_BYTES, options[_MAX_BYTES]) if _MAX_BYTES in options else None,
+            integer(_MIN_OFFSETS, options[_MIN_OFFSETS]) if _MIN_OFFSETS in options else None,
+            duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", _DEFAULT_MAX_TRIGGER_DELAY)),
+        )
+        return cls(stream_start(options), stream_reads_to_high_watermark(options), admission)
+
+
+def warn_of_stream(options: Mapping[str, str]) -> None:
+    """Warn of options that do nothing in a stream; endingOffsets may name the high watermark."""
+    warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
+
+
+def check_trigger_limits(options: Mapping[str, str]) -> None:
+    """Refuse two limits that contradict each other. As in Spark's source this is asked of a batch too."""
+    if _MIN_OFFSETS in options and _MAX_OFFSETS in options:
+        least, most = integer(_MIN_OFFSETS, options[_MIN_OFFSETS]), integer(_MAX_OFFSETS, options[_MAX_OFFSETS])
+        if least > most:
+            raise ConfigError(
+                f"The value of minOffsetPerTrigger({least}) is higher than the maxOffsetsPerTrigger({most})."
+            )

@@ -1,0 +1,67 @@
+"""Which partitions a query reads: assign, subscribe or subscribePattern, as in Spark's Kafka source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from octavo.errors import ConfigError, UnknownTopicOrPartitionError
+from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
+from octavo.spark.query.java_pattern import compile_java
+from octavo.spark.query.values import partitions
+
+STRATEGIES = "subscribe", "subscribePattern", "assign"
+
+_INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Topics by name, by a pattern that is found in the name, or single partitions. One of the three is given.
+
+    Kafka's internal topics are read only when they are named.
+    """
+
+    topics: frozenset[str] = frozenset()
+    pattern: re.Pattern[str] | None = None
+    assigned: frozenset[TopicPartition] = frozenset()
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Subscription:
+        """From a mapping that compares names without case."""
+        given = [name for name in STRATEGIES if name in options]
+        choice = f"of the following options %s be specified for the octavo source: {', '.join(STRATEGIES)}."
+        if not given:
+            raise ConfigError(f"One {choice % 'must'}")
+        if len(given) > 1:
+            raise ConfigError(f"Only one {choice % 'can'}")
+        text = options[given[0]]
+        if given[0] == "assign":
+            if not text.strip().startswith("{"):
+                raise ConfigError(f"No topicpartitions to assign as specified value for option 'assign' is '{text}'")
+            return cls(assigned=partitions(text))
+        if given[0] == "subscribe":
+            topics = frozenset(filter(None, map(str.strip, text.split(","))))
+            if not topics:
+                raise ConfigError(f"No topics to subscribe to as specified value for option 'subscribe' is '{text}'")
+            return cls(topics)
+        if not text.strip():
+            raise ConfigError(
+                f"Pattern to subscribe is empty as specified value for option 'subscribePattern' is '{text}'"
+            )
+        return cls(pattern=compile_java(text.strip()))
+
+    def wants(self, name: TopicPartition) -> bool:
+        if self.pattern is not None:
+            return name.topic not in _INTERNAL and self.pattern.search(name.topic) is not None
+        return name in self.assigned or name.topic in self.topics
+
+    def check(self, there: Collection[str], place: str) -> None:
+        """Refuse named topics that are not there. Of assigned partitions only the topics must be, as in Spark."""
+        named = self.topics | {name.topic for name in self.assigned}
+        for topic in sorted(named.difference(there)):
+            near = get_close_matches(topic, there, 1)
+            hint = f"; is {near[0]!r} meant?" if near else ""
+            raise UnknownTopicOrPartitionError(f"{place}: there is no topic {topic!r}{hint}")

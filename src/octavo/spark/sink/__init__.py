@@ -1,0 +1,1 @@
+"""Writing: rows to staged batches, and their commit."""

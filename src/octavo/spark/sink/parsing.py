@@ -1,0 +1,91 @@
+"""The options of the sink: those of Spark's Kafka sink, a producer's configs, our own; checked before a task runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from pyspark.sql.datasource import CaseInsensitiveDict
+
+from octavo.client.producer.config import PRODUCER_CONFIGS, ProducerConfig
+from octavo.config import BrokerConfig, Given, LogConfig
+from octavo.errors import ConfigError
+from octavo.format.batches.batch_run import BatchSettings
+from octavo.scanner.places.location import local_path
+from octavo.spark.query.source_options import paths_of
+from octavo.spark.query.values import boolean, count, integer, wait_ms
+from octavo.spark.sink.option_table import SINK_OPTIONS
+from octavo.spark.sink.options import SinkOptions
+from octavo.storage.staging.destinations import NewTopics
+
+_USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
+    name for name in PRODUCER_CONFIGS if name.startswith("compression.")
+}
+_TOPIC_CONFIG = "topicconfig."
+_REFUSED = {"key.serializer": "keys", "value.serializer": "value"}
+# Spark's own, or of another part of the query.
+_SPARKS = frozenset({"queryname", "outputmode"})
+
+_log = logging.getLogger("octavo.spark")
+
+
+def parse_options(given: Mapping[str, str]) -> SinkOptions:
+    """All options, or ConfigError with what is wrong."""
+    options = CaseInsensitiveDict(given)
+    _warn_of(options)
+    for config, what in _REFUSED.items():
+        if f"kafka.{config}" in options:
+            raise ConfigError(
+                f"Kafka option '{config}' is not supported as {what} are serialized with ByteArraySerializer."
+            )
+    producer = ProducerConfig.of({name: options[f"kafka.{name}"] for name in _USED if f"kafka.{name}" in options})
+    version = integer("txnVersion", options["txnVersion"]) if "txnVersion" in options else None
+    if version is not None and ("txnAppId" not in options or version < 0):
+        raise ConfigError(f"txnVersion is {version}, expected 0 or more, and txnAppId with it")
+    topic = options["topic"].strip() if "topic" in options else None
+    return SinkOptions(
+        _roots(options),
+        topic,
+        BatchSettings(producer.batch_size, producer.codec, producer.level),
+        producer.partitioner_ignore_keys,
+        _new_topics(options),
+        wait_ms("lockTimeout", options.get("lockTimeout", "60s")) / 1000,
+        options.get("txnAppId"),
+        version,
+        options.get("checkpointLocation"),
+    )
+
+
+def _roots(options: Mapping[str, str]) -> tuple[Path, ...]:
+    found = []
+    for path in paths_of(options):
+        local = local_path(path)
+        if local is None:
+            raise ConfigError(f"{path}: a log directory is written on a file system that all workers see, not at a URL")
+        found.append(Path(local))
+    return tuple(found)
+
+
+def _new_topics(options: Mapping[str, str]) -> NewTopics:
+    default = BrokerConfig.of({}).num_partitions
+    configs: dict[str, Given] = {
+        name[len(_TOPIC_CONFIG) :]: value for name, value in options.items() if name.lower().startswith(_TOPIC_CONFIG)
+    }
+    LogConfig.of(configs)  # refuses what is wrong
+    return NewTopics(
+        create=boolean("autoCreateTopics", options.get("autoCreateTopics", "true")),
+        partitions=count("partitions", options["partitions"], "partitions") if "partitions" in options else default,
+        configs=configs,
+    )
+
+
+def _warn_of(options: Mapping[str, str]) -> None:
+    """Say which options do nothing here."""
+    known = {option.name.lower(): option.name for option in SINK_OPTIONS}
+    for name in map(str.lower, options):
+        if name not in known and name not in _SPARKS and not name.startswith(("kafka.", _TOPIC_CONFIG)):
+            near = get_close_matches(name, known, 1)
+            hint = f"; is {known[near[0]]} meant?" if near else ""
+            _log.warning("option %s is none of the octavo sink and is ignored%s", name, hint)

@@ -1,0 +1,53 @@
+"""Who writes: the name under which a query's batches are committed once, whatever is run again."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+from octavo.errors import ConfigError
+from octavo.scanner.places.location import local_path
+from octavo.spark.sink.options import SinkOptions
+
+_METADATA = "metadata"
+
+
+def stream_name(options: SinkOptions) -> str:
+    """The name of a streaming query: txnAppId, or the id that Spark keeps in the query's checkpoint.
+
+    A Python sink is told nothing but its options. The id is a new one when the checkpoint was deleted, and batches
+    count from 0 again; under a txnAppId they would be taken for those that were committed before.
+    """
+    if options.app_id is not None:
+        return options.app_id
+    if options.checkpoint is None:
+        raise ConfigError(
+            "the streaming sink needs option 'checkpointLocation' on the writer, or 'txnAppId': one of them names the"
+            " query, so that its batches are committed once"
+        )
+    try:
+        query_id = json.loads(_read(options.checkpoint))["id"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{options.checkpoint}: no query's id in its file {_METADATA} ({error}); option 'txnAppId' can name the"
+            " query"
+        ) from None
+    return str(query_id)
+
+
+def batch_name(options: SinkOptions) -> str:
+    """The name of a batch write: txnAppId, or one that nobody else has."""
+    return options.app_id or uuid.uuid4().hex
+
+
+def _read(location: str) -> str:
+    path = local_path(location)
+    if path is not None:
+        return (Path(path) / _METADATA).read_text("utf-8")
+    from pyarrow.fs import FileSystem
+
+    filesystem, folder = FileSystem.from_uri(location)
+    with filesystem.open_input_file(f"{folder}/{_METADATA}") as file:
+        text: bytes = file.read()
+    return text.decode("utf-8")

@@ -1,0 +1,109 @@
+"""The sink of `format("octavo")`: tasks stage finished batches, the driver's commit brings them in, all or none."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from octavo.errors import ConfigError
+from octavo.spark.sink.options import SinkOptions
+from octavo.spark.sink.task import Staged, stage_rows
+from octavo.storage.staging.stage import StagedPart
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from octavo.storage.staging.commit import CommitRequest, OnStep
+
+_log = logging.getLogger("octavo.spark")
+
+# A writer is planned, used and committed with in three processes, each of which imports what it needs alone.
+Messages = Sequence[WriterCommitMessage | None]
+
+
+def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+    """The writer of a batch query, which appends."""
+    if overwrite:
+        raise ConfigError("Save mode Overwrite not allowed for Kafka, expected mode('append').")
+    return OctavoBatchWriter(options, schema)
+
+
+def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+    """The writer of a streaming query. In complete mode each micro-batch appends the whole result, as Spark's does."""
+    return OctavoStreamWriter(options, schema)
+
+
+class OctavoBatchWriter(DataSourceArrowWriter):
+    """Appends the rows of a batch query. With txnAppId and txnVersion a version is written once."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        from octavo.spark.sink.query_name import batch_name
+
+        self.sink, self.columns = _checked(options, schema)
+        self.writer = batch_name(self.sink)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return stage_rows(iterator, self.columns, self.sink, self.writer)
+
+    def commit(self, messages: Messages) -> None:
+        from octavo.storage.staging.commit import CommitRequest
+
+        commit(self.sink, CommitRequest(self.writer, self.sink.version, staged_parts(messages)))
+
+    def abort(self, messages: Messages) -> None:
+        self.sink.publisher.discard(self.writer)
+
+
+class OctavoStreamWriter(DataSourceStreamArrowWriter):
+    """Appends the rows of micro-batches, each once. Spark makes one to plan a micro-batch and another to commit it."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        from octavo.spark.sink.query_name import stream_name
+
+        self.sink, self.columns = _checked(options, schema)
+        self.writer = stream_name(self.sink)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return stage_rows(iterator, self.columns, self.sink, self.writer)
+
+    def commit(self, messages: Messages, batchId: int) -> None:
+        from octavo.storage.staging.commit import CommitRequest
+
+        commit(self.sink, CommitRequest(self.writer, batchId, staged_parts(messages)))
+
+    def abort(self, messages: Messages, batchId: int) -> None:
+        self.sink.publisher.discard(self.writer)
+
+
+def _checked(options: Mapping[str, str], schema: StructType) -> tuple[SinkOptions, tuple[str, ...]]:
+    from octavo.spark.sink.parsing import parse_options
+    from octavo.spark.sink.schema import check_columns
+
+    sink = parse_options(options)
+    return sink, check_columns(schema, sink.topic)
+
+
+def staged_parts(messages: Messages) -> list[StagedPart]:
+    """What the tasks staged, in the order of the tasks."""
+    return [part for message in messages if isinstance(message, Staged) for part in message.parts]
+
+
+def commit(sink: SinkOptions, request: CommitRequest, on_step: OnStep | None = None) -> None:
+    """Bring a batch in; one without rows leaves no trace."""
+    if request.staged:
+        request = replace(request, topic_configs=sink.new_topics.configs)
+        is_new = sink.publisher.publish(request, on_step)
+        if not is_new and sink.app_id is not None:
+            records = sum(part.facts.records for part in request.staged)
+            _log.warning(
+                "txnAppId %s has committed batch %s before: %d records are skipped. With a new checkpoint, which counts"
+                " from 0, it needs another name",
+                sink.app_id,
+                request.batch_id,
+                records,
+            )

@@ -1,0 +1,1 @@
+"""Reading: offsets, tasks and record batches."""

@@ -1,0 +1,82 @@
+"""`octavo.spark.scan` and `scan_stream`: what `format("octavo")` reads, by way of mapInArrow.
+
+Spark copies each row of a data source once more before anyone gets it, those of mapInArrow it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from pyspark.sql.datasource import CaseInsensitiveDict
+
+from octavo.spark.query.limits import batch_limits
+from octavo.spark.query.options import warn_of
+from octavo.spark.query.source_options import SourceOptions
+from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
+from octavo.spark.source.batch_reader import BatchReader
+from octavo.spark.source.stream_reader import StreamReader
+from octavo.spark.source.task_source import TaskSource, task_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions that know TaskSource
+
+
+def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
+    """What `format("octavo")` reads with these options. It is planned here and now: each use reads the same offsets."""
+    texts = _texts(paths, options)
+    checked = SourceOptions.of(texts)
+    warn_of(texts, "batch")
+    reader = BatchReader(checked, *batch_limits(texts))
+    planned = reader.partitions()
+    shared = spark.sparkContext.broadcast(planned)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                yield from reader.read(shared.value[number])
+
+    frame = spark.range(len(planned), numPartitions=len(planned))
+    return frame.mapInArrow(read, checked.schema())
+
+
+def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
+    """What `readStream.format("octavo")` reads with these options, from the same checkpoints.
+
+    The stream's source is its tasks, so a query's progress counts these as its input rows.
+    """
+    texts = _texts(paths, options)
+    checked = SourceOptions.of(texts)
+    reader = StreamReader(checked, StreamOptions.of(texts))
+    warn_of_stream(texts)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.column("task").to_pylist():
+                yield from reader.read(task_of(row))
+
+    if spark not in _with_tasks:  # Spark warns of a source that is registered again
+        spark.dataSource.register(TaskSource)
+        _with_tasks.add(spark)
+    given = {name: text for name, text in texts.items() if name != "path"}
+    given["paths"] = json.dumps(checked.paths)  # absolute: the query's processes may be in another folder
+    tasks = spark.readStream.format(TaskSource.name()).options(**given).load()
+    return tasks.mapInArrow(read, checked.schema())
+
+
+def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
+    """The options as Spark's readers have them: texts by names without case; one that is None is left out."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    texts = {"paths": json.dumps([os.fspath(path) for path in given])}
+    for name, value in options.items():
+        if value is not None:
+            texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return CaseInsensitiveDict(texts)

@@ -1,0 +1,72 @@
+"""Offsets to bytes and back, by the files' sizes and the offset indexes: about, but cheap, whatever the backlog."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.scanner.partition.index_files import read_offset_index
+from octavo.scanner.partition.snapshot import PartitionSnapshot
+from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.segment_log import batch_at, follow
+
+
+def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
+    """About how many bytes of log lie between two offsets."""
+    total = 0
+    for slot, segment in enumerate(snapshot.segments):
+        if snapshot.end_of(slot) <= start or segment.base_offset >= end:
+            continue
+        first = _position(snapshot, segment, start) if start > segment.base_offset else 0
+        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else _size(snapshot, slot)
+        total += max(last - first, 1)
+    return total
+
+
+def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int) -> int:
+    """The offset up to which about so many bytes reach from `start` on; at least one batch further, at most `end`."""
+    left = size
+    for slot, segment in enumerate(snapshot.segments):
+        segment_end = snapshot.end_of(slot)
+        if segment_end <= start or segment.base_offset >= end:
+            continue
+        try:
+            index = read_offset_index(snapshot.files, segment)
+            first = index.lookup(start).position if start > segment.base_offset else 0
+            whole = _size(snapshot, slot) - first
+            if whole > left:
+                return min(_cut(snapshot, segment, index, first + left, start) or segment_end, end)
+        except FileNotFoundError:
+            return min(segment_end, end)  # replaced since it was listed
+        left -= whole
+    return end
+
+
+def _cut(
+    snapshot: PartitionSnapshot, segment: SegmentFiles, index: OffsetIndex, position: int, start: int
+) -> int | None:
+    """The first offset of the last indexed batch up to a position, or of the next one; None where none is known."""
+    positions = index.positions()
+    slot = max(int(np.searchsorted(positions, position, "right")) - 1, 0)
+    with follow(snapshot.files.path(segment)) as log:
+        for entry in positions[slot:].tolist():
+            found = batch_at(log, entry, log.size())
+            if found is None:
+                return None
+            if found.first_offset > start:
+                return found.first_offset
+    return None
+
+
+def _position(snapshot: PartitionSnapshot, segment: SegmentFiles, offset: int) -> int:
+    try:
+        return read_offset_index(snapshot.files, segment).lookup(offset).position
+    except FileNotFoundError:
+        return 0
+
+
+def _size(snapshot: PartitionSnapshot, slot: int) -> int:
+    """Of the last segment as far as its batches go: zeros may follow."""
+    if slot + 1 == len(snapshot.segments) and snapshot.tail is not None:
+        return snapshot.tail.position
+    return snapshot.segments[slot].log.size

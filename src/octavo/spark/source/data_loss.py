@@ -1,0 +1,37 @@
+"""failOnDataLoss: what is missing ends the query with an error, or is said and passed over."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from octavo.errors import DataLossError
+from octavo.scanner.findings import Findings
+
+_log = logging.getLogger("octavo.spark")
+
+_MAY_BE_LOST = "Some data may have been lost because they are not in the log directory any more"
+_INSTRUCTION = "If you don't want your query to fail on such cases, set the source option failOnDataLoss to false."
+
+
+@dataclass(frozen=True, slots=True)
+class DataLoss:
+    """Takes note of records that were to be read and are not there. Picklable."""
+
+    fail: bool
+
+    def report(self, reason: str) -> None:
+        if self.fail:
+            raise DataLossError(f"{_MAY_BE_LOST}. {_INSTRUCTION} Reason: {reason}")
+        _log.warning("%s: %s", _MAY_BE_LOST, reason)
+
+
+class ReadFindings(Findings):
+    """What a task meets while it reads: files that went away with their records are a loss, damage is an error."""
+
+    def __init__(self, loss: DataLoss) -> None:
+        super().__init__()
+        self._loss = loss
+
+    def loss(self, path: object, sentence: str) -> None:
+        self._loss.report(f"{path}: {sentence}.")

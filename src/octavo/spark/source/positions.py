@@ -1,0 +1,97 @@
+"""Limits to offsets: where a query starts and ends in each partition that is there."""
+
+from __future__ import annotations
+
+from octavo.errors import ConfigError, ScanError
+from octavo.format.names import TopicPartition
+from octavo.scanner.findings import Findings
+from octavo.scanner.lookup.lookup import NOT_FOUND, find_timestamp
+from octavo.scanner.partition.snapshot import look_at, retrying
+from octavo.spark.query.limits import EARLIEST_OFFSET, LATEST_OFFSET, AtOffsets, AtTimestamp, AtTimestamps, Limit, Named
+from octavo.spark.query.source_options import OnNoMatch
+from octavo.spark.query.values import Offsets, listed
+from octavo.spark.source.log_view import Partitions, PartitionView
+
+
+def log_ends(partitions: Partitions) -> Offsets:
+    """Where each partition ends now."""
+    return {name: view.end for name, view in partitions.items()}
+
+
+def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets) -> Offsets:
+    """The first offset of each partition; `latest` says what that word means."""
+    if not isinstance(limit, AtTimestamp | AtTimestamps):
+        return _at_offsets(limit, partitions, latest, "start")
+    found = {}
+    for name, (view, timestamp) in _timestamps(limit, partitions, "start").items():
+        offset = _offset_at(view, timestamp)
+        if offset == NOT_FOUND and on_no_match == "error":
+            raise ConfigError(
+                f"No offset matched from request of topic-partition {listed([name])} and timestamp {timestamp}."
+            )
+        found[name] = latest[name] if offset == NOT_FOUND else offset
+    return found
+
+
+def ends(limit: Limit, partitions: Partitions) -> Offsets:
+    """The offset behind the last one of each partition. A time that no record reaches is no limit."""
+    if isinstance(limit, AtTimestamp | AtTimestamps):
+        found = {}
+        for name, (view, timestamp) in _timestamps(limit, partitions, "end").items():
+            offset = _offset_at(view, timestamp)
+            found[name] = view.end if offset == NOT_FOUND else offset
+        return found
+    return _at_offsets(limit, partitions, log_ends(partitions), "end")
+
+
+def _timestamps(
+    limit: AtTimestamp | AtTimestamps, partitions: Partitions, side: str
+) -> dict[TopicPartition, tuple[PartitionView, int]]:
+    if isinstance(limit, AtTimestamp):
+        return {name: (view, limit.timestamp) for name, view in partitions.items()}
+    _check_assigned(limit.timestamps, partitions, f"timestamp based {side}")
+    return {name: (view, limit.timestamps[name]) for name, view in partitions.items()}
+
+
+def _offset_at(view: PartitionView, timestamp: int) -> int:
+    """What a broker would answer; files that went away since are looked for in a new listing."""
+    listed_first = view.snapshot.files
+    found = retrying(
+        listed_first,
+        lambda files: find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end),
+    )
+    Findings("raise").take(found.notes)
+    return found.offset
+
+
+def _at_offsets(limit: Named | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
+    if limit is Named.EARLIEST:
+        return {name: view.start for name, view in partitions.items()}
+    if limit is Named.LATEST:
+        return latest
+    if limit is Named.HIGH_WATERMARK:
+        return {name: _high_watermark(view) for name, view in partitions.items()}
+    assert isinstance(limit, AtOffsets)
+    _check_assigned(limit.offsets, partitions, side)
+    found = {}
+    for name, offset in limit.offsets.items():
+        special = {EARLIEST_OFFSET: partitions[name].start, LATEST_OFFSET: latest[name]}
+        found[name] = special.get(offset, offset)
+    return found
+
+
+def _check_assigned(specified: Offsets, partitions: Partitions, kind: str) -> None:
+    if specified.keys() != partitions.keys():
+        hint = {"start": " Use -1 for latest, -2 for earliest, if you don't care.", "end": " Use -1 for latest."}
+        raise ConfigError(
+            f"Partitions specified for Kafka {kind} offsets don't match what are assigned. Maybe topic partitions are"
+            " created or deleted while the query is running, or you didn't specify all the partitions."
+            f"{hint.get(kind, '')} Specified: {listed(specified)} Assigned: {listed(partitions)}"
+        )
+
+
+def _high_watermark(view: PartitionView) -> int:
+    if view.snapshot.high_watermark is None:
+        place = view.snapshot.files.location
+        raise ScanError(f"{place}: replication-offset-checkpoint does not name this partition")
+    return view.committed_end

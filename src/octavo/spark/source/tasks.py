@@ -1,0 +1,71 @@
+"""Offset ranges to Spark tasks: file ranges of about partitionBytes, and small ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import InputPartition
+
+from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.partition.snapshot import look_at, retrying
+from octavo.scanner.reading.plan import ReadTask, plan_partition
+from octavo.spark.query.source_options import SourceOptions, Splitting
+from octavo.spark.source.log_view import Partitions, PartitionView
+from octavo.spark.source.offset_ranges import PartitionRange, divide
+
+# To start a task takes as long as to read some megabytes. So small ranges share one: up to so many bytes, and up to
+# more where a query would have more than MANY_TASKS.
+SHARED_BYTES = 1 << 20
+MANY_TASKS = 200
+
+
+@dataclass(frozen=True)
+class SourcePartition(InputPartition):
+    """What one Spark task reads, in this order."""
+
+    tasks: tuple[ReadTask, ...]
+
+
+def plan_tasks(
+    ranges: Iterable[PartitionRange], partitions: Partitions, options: SourceOptions
+) -> list[InputPartition]:
+    """The Spark tasks for offset ranges of partitions that are there."""
+    splitting = options.splitting
+    divided = divide(ranges, splitting.min_partitions, splitting.max_records_per_partition)
+    tasks = [task for part in divided for task in _plan_range(part, partitions[part.name], options)]
+    return [SourcePartition(group) for group in grouped(tasks, splitting)]
+
+
+def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOptions) -> list[ReadTask]:
+    listed_first, offsets = view.snapshot.files, OffsetRange(part.start, part.end)
+    return retrying(
+        listed_first,
+        lambda files: plan_partition(
+            view.snapshot if files is listed_first else look_at(files),
+            offsets,
+            view.transactions,
+            options.columns,
+            options.splitting.partition_bytes,
+            options.max_unpacked_bytes,
+        ),
+    )
+
+
+def grouped(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:
+    """Neighbours together while they are small, but no fewer groups than were asked for."""
+    if splitting.max_records_per_partition is not None or len(tasks) <= (splitting.min_partitions or 1):
+        return [(task,) for task in tasks]
+    total = sum(task.size for task in tasks)
+    group_bytes = min(max(SHARED_BYTES, -(-total // MANY_TASKS)), splitting.partition_bytes)
+    if splitting.min_partitions is not None:
+        group_bytes = min(group_bytes, total // splitting.min_partitions)
+    groups: list[list[ReadTask]] = []
+    left = 0
+    for task in tasks:
+        if not groups or task.size > left:
+            groups.append([])
+            left = group_bytes
+        groups[-1].append(task)
+        left -= task.size
+    return [tuple(group) for group in groups]

@@ -1,0 +1,1 @@
+"""An append: its batches checked, given their offsets and written."""

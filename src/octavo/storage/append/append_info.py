@@ -1,0 +1,178 @@
+"""What an append brings, before the log is locked: the checks of whole batches that need neither offsets nor records.
+
+What the records say is `storage.validate`'s business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import (
+    CorruptBatchError,
+    InvalidBatchError,
+    OffsetsOutOfOrderError,
+    RecordTooLargeError,
+    UnforeseenBatchError,
+)
+from octavo.format.batches.batch_row import BatchRow, batch_rows
+from octavo.format.batches.batch_summary import Summary, summarize
+from octavo.format.compression import Codec
+from octavo.kernels import layout
+from octavo.kernels.layout import Flaw
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_UNKNOWN_MAGIC = int(Flaw.UNKNOWN_MAGIC)
+_TOO_SHORT = int(Flaw.TOO_SHORT)
+_DAMAGED = int(Flaw.TOO_SHORT | Flaw.CRC_MISMATCH)
+_REFUSED = _UNKNOWN_MAGIC | _DAMAGED
+_LARGEST_CODEC = int(max(Codec))
+
+
+class AppendInfo(NamedTuple):
+    """A set of batches as it came. Without a batch there is nothing to append, and its numbers are -1."""
+
+    table: NDArray[np.void]  # the batches to append
+    found: Summary
+
+    @classmethod
+    def of(cls, table: NDArray[np.void]) -> Self:
+        return cls(table, summarize(table))
+
+    @property
+    def valid_bytes(self) -> int:
+        """Where the batches end: an incomplete one, or those of a later leader epoch, are left out."""
+        return self.found.end
+
+    @property
+    def first_offset(self) -> int | None:
+        """None: that of a v0/v1 message is not known."""
+        return self.found.first_base_offset if self.found.first_magic >= 2 else None
+
+    @property
+    def first_or_last_offset_of_first_batch(self) -> int:
+        return self.found.first_base_offset if self.found.first_magic >= 2 else self.found.first_last_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.found.last_offset
+
+    @property
+    def max_timestamp(self) -> int:
+        return max(self.found.max_timestamp, layout.NO_TIMESTAMP)
+
+    @property
+    def source_codec(self) -> Codec:
+        """That of the last compressed batch."""
+        if not self.found.max_codec:
+            return Codec.NONE
+        codecs = self.table["attributes"] & layout.CODEC_MASK
+        return Codec(int(codecs[codecs.nonzero()[0][-1]]))
+
+
+def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> AppendInfo:
+    """Check the batches that a walk has found in `data`, from its first byte on and with their CRCs.
+
+    Of trusted ones (`validate.assign_offsets` says what follows from that) base offsets may count on from batch to
+    batch.
+    """
+    info = AppendInfo.of(table)
+    if request.origin is AppendOrigin.REPLICATION and info.found.max_epoch > request.leader_epoch:
+        info = AppendInfo.of(_before_later_epochs(table, request.leader_epoch))
+    if not clearly_sound(info.found, request, max_message_bytes):
+        check_batches(info.table, request, max_message_bytes)
+    end = info.found.end
+    if len(info.table) < len(table):
+        for batch in batch_rows(table[len(info.table) :]):
+            _check_magic(batch)  # all that is looked at of what is left out
+            end = batch.end
+    if memoryview(data).nbytes > end:
+        _check_tail(memoryview(data).cast("B"), end)
+    return info
+
+
+def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:
+    """Raise for the first batch that is refused, with the first reason in Kafka's order."""
+    last_offset = -1
+    for batch in batch_rows(table):
+        _check_magic(batch)
+        _check_origin(batch, request)
+        if request.origin is not AppendOrigin.REPLICATION:
+            check_size(batch, max_message_bytes)
+        _check_soundness(batch)
+        if not request.origin.assigns_offsets and batch.last_offset <= last_offset:
+            found = f"{batch} ends at offset {batch.last_offset}"
+            raise OffsetsOutOfOrderError(f"{found}, expected more than {last_offset}")
+        last_offset = batch.last_offset
+
+
+def clearly_sound(found: Summary, request: AppendRequest, max_message_bytes: int) -> bool:
+    """Whether `check_batches` refuses none of them: the same for all batches at once. False may be wrong."""
+    if found.flaws & _REFUSED or found.max_codec > _LARGEST_CODEC:
+        return False
+    origin = request.origin
+    if origin is AppendOrigin.REPLICATION:
+        return found.ascending
+    if found.max_size > max_message_bytes:
+        return False
+    if origin is AppendOrigin.RAFT_LEADER:
+        return found.ascending and found.min_epoch == found.max_epoch == request.leader_epoch
+    return request.trusted or found.from_zero or origin is AppendOrigin.COORDINATOR
+
+
+def check_size(batch: BatchRow, max_message_bytes: int) -> None:
+    if batch.size > max_message_bytes:
+        expected = f"expected at most max.message.bytes, {max_message_bytes}"
+        raise RecordTooLargeError(f"{batch} has {batch.size} bytes, {expected}")
+
+
+def _before_later_epochs(table: NDArray[np.void], leader_epoch: int) -> NDArray[np.void]:
+    """The batches up to the first one of a later leader epoch than the follower knows.
+
+    A leader that was replaced while it sent an answer may have put batches of its successor into it (KAFKA-18723).
+    """
+    epochs = table["partition_leader_epoch"]
+    later = ((epochs != layout.NO_LEADER_EPOCH) & (epochs > leader_epoch)).nonzero()[0]
+    return table[: later[0]] if len(later) else table
+
+
+def _check_magic(batch: BatchRow) -> None:
+    if batch.flaws & _UNKNOWN_MAGIC:
+        raise CorruptBatchError(f"{batch} has magic {batch.magic}, expected 0, 1 or 2")
+
+
+def _check_origin(batch: BatchRow, request: AppendRequest) -> None:
+    if request.origin is AppendOrigin.RAFT_LEADER and batch.partition_leader_epoch != request.leader_epoch:
+        found = f"{batch} has leader epoch {batch.partition_leader_epoch}"
+        raise InvalidBatchError(f"{found}, expected the raft leader's, {request.leader_epoch}")
+    if request.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not request.trusted:
+        raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, expected a producer's, 0")
+
+
+def _check_soundness(batch: BatchRow) -> None:
+    if batch.flaws & _TOO_SHORT:
+        expected = f"expected at least the {layout.BATCH_OVERHEAD} of its header"
+        raise CorruptBatchError(f"{batch} has {batch.size} bytes, {expected}")
+    if batch.flaws & _DAMAGED:
+        raise CorruptBatchError(f"{batch} has a CRC that is not the stored {batch.crc}")
+    if batch.codec_id > _LARGEST_CODEC:
+        raise UnforeseenBatchError(f"{batch} has codec {batch.codec_id}, expected 0 to {_LARGEST_CODEC}")
+
+
+def _check_tail(view: memoryview, at: int) -> None:
+    """What follows the last whole batch may be the beginning of another one, not anything."""
+    left = len(view) - at
+    if left < layout.LOG_OVERHEAD:
+        return
+    size = layout.ENTRY_PREFIX.unpack_from(view, at)[1]
+    if size < layout.MIN_MESSAGE_SIZE:
+        expected = f"expected at least {layout.MIN_MESSAGE_SIZE}"
+        raise CorruptBatchError(f"the batch at position {at} claims {size} bytes, {expected}")
+    if left >= layout.HEADER_UP_TO_MAGIC and view[at + layout.MAGIC_POSITION] > 2:
+        magic = view[at + layout.MAGIC_POSITION]
+        raise CorruptBatchError(f"the batch at position {at} has magic {magic}, expected 0, 1 or 2")

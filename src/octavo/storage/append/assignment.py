@@ -1,0 +1,44 @@
+"""What a leader gives to the batches that it appends, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.record import TimestampType
+from octavo.storage.log.validation_settings import ValidationSettings
+
+
+class Assignment(NamedTuple):
+    """Offsets from `first_offset` on, the leader epoch and, with LogAppendTime, the time."""
+
+    first_offset: int
+    now_ms: int
+    leader_epoch: int
+    settings: ValidationSettings
+
+    @property
+    def log_append_time(self) -> int | None:
+        """The time of all records, where the topic's timestamps are those of the append."""
+        return self.now_ms if self.settings.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+
+
+class Validated(NamedTuple):
+    """Batches that may be written as they are, and `data` holds nothing else.
+
+    Where all records are gone there is no batch, and the last offset is the one before the first.
+    """
+
+    data: memoryview
+    table: NDArray[np.void]
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    log_append_time: int | None
+    is_rebuilt: bool  # else the records' bytes are the producer's
+
+    @property
+    def record_count(self) -> int:
+        return self.last_offset - self.first_offset + 1

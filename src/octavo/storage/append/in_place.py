@@ -1,0 +1,100 @@
+"""Offsets, leader epoch and time for v2 batches whose records stay as the producer encoded them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.format.batches.batch_row import batch_rows
+from octavo.format.batches.batch_summary import Summary
+from octavo.format.compression import Codec
+from octavo.format.record import TimestampType
+from octavo.kernels import layout
+from octavo.kernels.layout import Column
+from octavo.storage.append.append_info import AppendInfo
+from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.record_checks import Timestamps, check_records
+from octavo.storage.append.record_reader import read_batch
+from octavo.storage.log.validation_settings import ValidationSettings
+
+_NO_LIMIT = 2**63 - 1
+# What must be read of records: by whether their numbers matter, and whether their keys do.
+_COLUMNS = {
+    (False, False): Column.TIMESTAMP,
+    (False, True): Column.TIMESTAMP | Column.KEY,
+    (True, False): Column.TIMESTAMP | Column.OFFSET,
+    (True, True): Column.TIMESTAMP | Column.OFFSET | Column.KEY,
+}
+
+
+def keeps_codec(table: NDArray[np.void], settings: ValidationSettings) -> bool:
+    """Whether all batches have the codec that they are to have. Plain control batches are never compressed."""
+    if settings.codec is None:
+        return True
+    attributes = table["attributes"]
+    codecs = attributes & layout.CODEC_MASK
+    plain_control = attributes & (layout.CODEC_MASK | layout.CONTROL) == layout.CONTROL
+    return bool(((codecs == int(settings.codec)) | plain_control).all())
+
+
+def headers_suffice(found: Summary, assignment: Assignment) -> bool:
+    """Whether headers that tell the truth show that the topic takes all records."""
+    settings = assignment.settings
+    if settings.is_compacted or found.attributes & layout.LOG_APPEND_TIME:
+        return False
+    if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return True
+    in_time = found.max_timestamp - assignment.now_ms <= settings.timestamp_after_max_ms
+    return in_time and settings.timestamp_before_max_ms == _NO_LIMIT
+
+
+def check_in_place(
+    view: memoryview, table: NDArray[np.void], assignment: Assignment, *, trusted: bool
+) -> Timestamps | None:
+    """Each batch's largest timestamp, its records checked; None where records are not numbered 0, 1, 2, …
+
+    Kafka looks at the numbers only where a codec is at play, the batch's or the topic's, and then builds such batches
+    anew; in other batches it leaves any numbers as they are. Those of trusted batches need no look.
+    """
+    settings = assignment.settings
+    max_timestamps = np.empty(len(table), np.int64)
+    for row, batch in enumerate(batch_rows(table)):
+        with_codec = batch.codec_id != Codec.NONE or settings.codec not in (None, Codec.NONE)
+        is_numbered = with_codec and not trusted
+        wanted = _COLUMNS[is_numbered, settings.is_compacted]
+        columns = read_batch(view, table[row], wanted)
+        max_timestamps[row] = check_records(columns, batch.claims_append_time, assignment)
+        if is_numbered and not np.array_equal(columns.offset[: columns.rows], np.arange(columns.rows)):
+            return None
+    return max_timestamps
+
+
+def assign_in_place(
+    view: memoryview, info: AppendInfo, max_timestamps: Timestamps | None, assignment: Assignment
+) -> Validated:
+    """The batches with their headers changed, and the table with them; a read-only buffer is copied first.
+
+    `max_timestamps` has each batch's largest timestamp; None: that of its header.
+    """
+    table = info.table
+    if view.readonly:
+        view = memoryview(bytearray(view))
+        table = np.frombuffer(bytearray(table.tobytes()), layout.BATCH)  # a tenth of the cost of its copy()
+    appended = assignment.log_append_time
+    if appended is not None:
+        max_timestamps, largest = np.full(len(table), appended), appended
+    else:
+        largest = info.found.max_timestamp if max_timestamps is None else int(max_timestamps.max())
+    next_offset = kernels.stamp_batches(
+        view, table, assignment.first_offset, assignment.leader_epoch, appended is not None, max_timestamps
+    )
+    return Validated(
+        view,
+        table,
+        assignment.first_offset,
+        last_offset=next_offset - 1,
+        max_timestamp=largest,
+        log_append_time=appended,
+        is_rebuilt=False,
+    )

@@ -1,0 +1,76 @@
+"""v0 and v1 message sets that are appended: checked, then converted to one v2 batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptBatchError, CorruptionError, EncodingError, InvalidBatchError, UnforeseenBatchError
+from octavo.format.batches.batch_row import BatchRow, batch_row
+from octavo.format.batches.convert import Appending, up_convert
+from octavo.format.compression import Codec
+from octavo.format.legacy.message import read_messages
+from octavo.kernels import layout
+from octavo.kernels.layout import Column
+from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.rebuild import built_set
+from octavo.storage.append.record_checks import Fault, find_faults, null_flags, refusal
+from octavo.storage.append.record_reader import read_records, refusal_of
+
+
+def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> Validated:
+    """One v2 batch of all records: what is in a compressed wrapper, or each message of the set."""
+    first = batch_row(table, 0)
+    others = (table["magic"] != first.magic).nonzero()[0]
+    if first.codec_id != Codec.NONE:
+        _check_wrapper(view, first, assignment)
+    else:
+        _check_messages(view, table[: others[0]] if len(others) else table, assignment)
+    if len(others):
+        other = batch_row(table, others[0])
+        raise InvalidBatchError(f"{other} has magic {other.magic}, expected that of the set's first, {first.magic}")
+    appending = Appending(
+        first_offset=assignment.first_offset,
+        codec=codec,
+        level=assignment.settings.level,
+        log_append_time=assignment.log_append_time,
+        partition_leader_epoch=assignment.leader_epoch,
+    )
+    try:
+        return built_set(up_convert(view, 2, appending), assignment)
+    except CorruptionError as error:
+        raise refusal_of(error) from error
+    except EncodingError as error:
+        raise UnforeseenBatchError(f"a message set that cannot be converted: {error}") from error
+
+
+def _check_messages(view: memoryview, table: NDArray[np.void], assignment: Assignment) -> None:
+    """Plain messages: each is a batch of its own, so that the first with a fault is the one that is named."""
+    claims = (table["magic"] > 0) & (table["attributes"] & layout.LOG_APPEND_TIME != 0)
+    row = 0
+    for columns in read_records(view, table, Column.TIMESTAMP | Column.KEY):
+        timestamps, nulls = columns.timestamp[: columns.rows], null_flags(columns.key, columns.rows)
+        faults = find_faults(timestamps, nulls, claims[row : row + columns.rows], assignment)
+        if faults:
+            raise refusal([faults[0]._replace(row=0)])
+        row += columns.rows
+
+
+def _check_wrapper(view: memoryview, wrapper: BatchRow, assignment: Assignment) -> None:
+    """What a wrapper holds: a loop a message, since only the messages themselves know their magic and CRC."""
+    faults, timestamps, nulls = [], [], []
+    try:
+        for row, message in enumerate(read_messages(view[wrapper.position : wrapper.end])):
+            if message.magic != wrapper.magic:
+                faults.append(Fault(row, f"magic {message.magic}, expected the wrapper's, {wrapper.magic}"))
+            elif not message.is_valid:
+                raise CorruptBatchError(f"inner message {row} has a CRC that is not the stored {message.crc}")
+            timestamps.append(message.timestamp)
+            nulls.append(message.key_size < 0)
+    except CorruptionError as error:
+        raise refusal_of(error) from error
+    of_another_magic = {fault.row for fault in faults}
+    found = find_faults(np.array(timestamps), np.array(nulls), wrapper.claims_append_time, assignment)
+    faults = sorted(faults + [fault for fault in found if fault.row not in of_another_magic])
+    if faults:
+        raise refusal(faults)

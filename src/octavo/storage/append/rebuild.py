@@ -1,0 +1,83 @@
+"""v2 batches that an append encodes anew, since the topic has another codec than the producer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import EncodingError, UnforeseenBatchError
+from octavo.format.batches.batch import BatchTraits, Origin, build_columns
+from octavo.format.batches.batch_row import BatchRow, batch_rows
+from octavo.format.batches.walker import walk
+from octavo.format.compression import Codec
+from octavo.kernels import layout
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Column
+from octavo.storage.append.append_info import check_size
+from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.record_checks import check_records
+from octavo.storage.append.record_reader import read_batch
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> Validated:
+    """Each batch anew from its records, which are checked, numbered and compressed; a batch without any goes."""
+    built, next_offset = [], assignment.first_offset
+    for row, batch in enumerate(batch_rows(table)):
+        columns = read_batch(view, table[row], Column.ALL)
+        check_records(columns, batch.claims_append_time, assignment)
+        columns.offset[: columns.rows] = np.arange(next_offset, next_offset + columns.rows)
+        built.append(_build(columns, batch, codec, assignment))
+        next_offset += columns.rows
+    return built_set(b"".join(built), assignment)
+
+
+def built_set(data: Buffer, assignment: Assignment) -> Validated:
+    """The result for batches that were built anew: now they may be too large."""
+    found = walk(data)
+    batches = list(batch_rows(found.table))
+    for batch in batches:
+        check_size(batch, assignment.settings.max_message_bytes)
+    return Validated(
+        found.data,
+        found.table,
+        assignment.first_offset,
+        last_offset=batches[-1].last_offset if batches else assignment.first_offset - 1,
+        max_timestamp=max((batch.max_timestamp for batch in batches), default=layout.NO_TIMESTAMP),
+        log_append_time=assignment.log_append_time,
+        is_rebuilt=True,
+    )
+
+
+def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: Assignment) -> bytes:
+    origin = Origin(
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        is_transactional=batch.attributes & layout.TRANSACTIONAL != 0,
+    )
+    try:
+        if not columns.rows:
+            return _build_nothing(origin, assignment)
+        traits = BatchTraits(
+            codec=codec,
+            level=assignment.settings.level,
+            log_append_time=assignment.log_append_time,
+            partition_leader_epoch=assignment.leader_epoch,
+            origin=origin,
+        )
+        return build_columns(columns, traits)
+    except EncodingError as error:
+        raise UnforeseenBatchError(f"a batch that cannot be built anew: {error}") from error
+
+
+def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:
+    """Kafka's builder checks the producer all the same, and with LogAppendTime asks for the last offset."""
+    origin.check()
+    if assignment.log_append_time is not None:
+        raise EncodingError("no record, so that nothing has the time of the append")
+    return b""

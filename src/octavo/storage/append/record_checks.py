@@ -1,0 +1,97 @@
+"""The checks of an append that look at records: keys on compacted topics, and timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import InvalidBatchError, InvalidTimestampError, RecordError, RecordsRejected
+from octavo.format.record import TimestampType
+from octavo.kernels.columns import BinaryColumn, RecordColumns
+from octavo.kernels.layout import NO_TIMESTAMP
+from octavo.storage.append.assignment import Assignment
+
+Flags = NDArray[np.bool_]
+Timestamps = NDArray[np.int64]
+
+
+class Fault(NamedTuple):
+    """Why a record is refused."""
+
+    row: int
+    problem: str
+    is_of_time: bool = False
+
+
+def check_records(columns: RecordColumns, claims_append_time: bool, assignment: Assignment) -> int:
+    """The largest timestamp of a batch's records, -1 where none has one; raises where the topic refuses a record."""
+    if not columns.rows:
+        return NO_TIMESTAMP
+    timestamps = columns.timestamp[: columns.rows]
+    latest = int(timestamps.max())
+    nulls = null_flags(columns.key, columns.rows)
+    if claims_append_time or nulls is not None or not _all_in_time(int(timestamps.min()), latest, assignment):
+        faults = find_faults(timestamps, nulls, claims_append_time, assignment)
+        if faults:
+            raise refusal(faults)
+    return max(latest, NO_TIMESTAMP)
+
+
+def find_faults(
+    timestamps: Timestamps, null_keys: Flags | None, claims_append_time: Flags | bool, assignment: Assignment
+) -> list[Fault]:
+    """What the topic finds wrong with records, at most one fault each.
+
+    `null_keys` matter on compacted topics alone; None says that no key is null. `claims_append_time` is what the batch
+    of all records, or of each, says of its timestamps.
+    """
+    settings = assignment.settings
+    is_create_time = settings.timestamp_type is TimestampType.CREATE_TIME
+    keys = null_keys if settings.is_compacted and null_keys is not None else np.zeros(len(timestamps), np.bool_)
+    stamped = (timestamps != NO_TIMESTAMP) & is_create_time
+    ago = assignment.now_ms - timestamps  # wraps around as Java's long does
+    too_far = stamped & ((ago > settings.timestamp_before_max_ms) | (-ago > settings.timestamp_after_max_ms))
+    claims = ~stamped & claims_append_time
+    faults = []
+    for row in (keys | too_far | claims).nonzero()[0].tolist():
+        if keys[row]:
+            faults.append(Fault(row, "no key, which a record of a compacted topic must have"))
+        elif too_far[row]:
+            faults.append(Fault(row, _beyond_limits(int(timestamps[row]), assignment), is_of_time=True))
+        else:
+            problem = "a timestamp of the type LogAppendTime, expected a producer's, CreateTime"
+            faults.append(Fault(row, problem, is_of_time=True))
+    return faults
+
+
+def refusal(faults: Sequence[Fault]) -> RecordsRejected:
+    """The error of a batch whose records have these faults."""
+    kind = InvalidTimestampError if any(fault.is_of_time for fault in faults) else InvalidBatchError
+    errors = tuple(RecordError(fault.row, fault.problem) for fault in faults)
+    first = f"the first is record {errors[0].batch_index}: {errors[0].problem}"
+    return kind(f"{len(errors)} of the batch's records are refused; {first}", errors)
+
+
+def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
+    """A flag for each null of a column; None where nothing is null."""
+    if column is None or not column.nulls or column.validity is None:
+        return None
+    nulls: Flags = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
+    return nulls
+
+
+def _all_in_time(oldest: int, latest: int, assignment: Assignment) -> bool:
+    """Whether the limits hold for all timestamps between these; False may be wrong, where -1 stands for none."""
+    settings, now_ms = assignment.settings, assignment.now_ms
+    if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return True
+    return now_ms - oldest <= settings.timestamp_before_max_ms and latest - now_ms <= settings.timestamp_after_max_ms
+
+
+def _beyond_limits(timestamp: int, assignment: Assignment) -> str:
+    first = assignment.now_ms - assignment.settings.timestamp_before_max_ms
+    last = assignment.now_ms + assignment.settings.timestamp_after_max_ms
+    return f"timestamp {timestamp}, expected {first} to {last}"

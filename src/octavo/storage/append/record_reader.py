@@ -1,0 +1,67 @@
+"""Records of batches that are being appended, decoded into columns that each thread keeps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import (
+    AppendRejected,
+    CorruptBatchError,
+    CorruptionError,
+    CorruptRecordError,
+    DecompressionLimitError,
+    InvalidBatchError,
+    RecordTooLargeError,
+)
+from octavo.format.batches.decoder import Decoder
+from octavo.kernels.columns import RecordColumns
+from octavo.kernels.layout import Column
+
+# A decoder is not kept once it has read a larger batch than this.
+KEPT_BYTES = 16 << 20
+
+
+class _Decoders(threading.local):
+    """A decoder for each set of columns that this thread has asked for."""
+
+    def __init__(self) -> None:
+        self.by_columns: dict[Column, Decoder] = {}
+
+
+_decoders = _Decoders()
+
+
+def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
+    """The records of one batch; they are good until this thread reads again.
+
+    Records that cannot be read are refused as Kafka refuses them; a broken stream of a codec counts as a broken record.
+    """
+    decoder = _decoders.by_columns.pop(columns, None) or Decoder(columns)
+    try:
+        found = decoder.decode_one(view, batch)
+    except CorruptionError as error:
+        raise refusal_of(error) from error
+    if decoder.filled_bytes <= KEPT_BYTES:
+        _decoders.by_columns[columns] = decoder
+    return found
+
+
+def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> Iterator[RecordColumns]:
+    """The records of many batches, in one or more fillings of columns; each is good until the next."""
+    try:
+        yield from Decoder(columns).decode(view, table)
+    except CorruptionError as error:
+        raise refusal_of(error) from error
+
+
+def refusal_of(error: CorruptionError) -> AppendRejected:
+    """What a producer is told of records that cannot be read."""
+    if isinstance(error, DecompressionLimitError):
+        return RecordTooLargeError(str(error))
+    if isinstance(error, CorruptRecordError):
+        return CorruptBatchError(str(error))
+    return InvalidBatchError(str(error))

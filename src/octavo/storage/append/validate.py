@@ -1,0 +1,73 @@
+"""Validation of an append by a leader: which records the topic takes, and what it gives to their batches.
+
+`assign_offsets` runs under the log's lock, behind `append_info.analyze`. It finds out which way the batches go: in
+place (`in_place`), built anew (`rebuild`), or converted from an older format (`old_formats`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.errors import InvalidBatchError, UnforeseenBatchError
+from octavo.format.batches.batch_row import BatchRow, batch_rows
+from octavo.format.compression import Codec
+from octavo.kernels import layout
+from octavo.storage.append.append_info import AppendInfo
+from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.in_place import assign_in_place, check_in_place, headers_suffice, keeps_codec
+from octavo.storage.append.old_formats import convert
+from octavo.storage.append.rebuild import rebuild
+from octavo.storage.append_origin import AppendOrigin, AppendRequest
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> Validated:
+    """The batches of an analysed set (`info`, positions counting from the start of `data`) as they are written.
+
+    Raises a child of AppendRejected, with Kafka's error, where Kafka would refuse the set. Else a writable buffer may
+    be changed in place, and the table with it; a read-only one is copied and left alone.
+
+    A trusted request says that Octavo's own encoder made the v2 batches, so that their headers tell the truth: records
+    of that count, numbered 0, 1, 2, … within each batch, none later than the largest timestamp. Then records are looked
+    at only where headers do not suffice (null keys, the oldest timestamp), and a set may have several batches. The
+    outcome is the same as without it.
+    """
+    table, found = info
+    rows, source = len(table), info.source_codec
+    if not rows:
+        raise InvalidBatchError("a set without a batch, expected one")
+    if rows > 1 and not request.trusted and (source is not Codec.NONE or found.first_magic >= 2):
+        raise InvalidBatchError(f"a set of {rows} batches, expected one")
+    view = memoryview(data).cast("B")[: found.end]
+    codec = assignment.settings.codec
+    target = source if codec is None else codec
+    if found.first_magic < 2:
+        return convert(view, table, target, assignment)
+    if request.origin is AppendOrigin.CLIENT and not found.produced:
+        for batch in batch_rows(table):
+            check_header(batch)
+    if not keeps_codec(table, assignment.settings):
+        return rebuild(view, table, target, assignment)
+    if request.trusted and headers_suffice(found, assignment):
+        return assign_in_place(view, info, None, assignment)
+    max_timestamps = check_in_place(view, table, assignment, trusted=request.trusted)
+    if max_timestamps is not None:
+        return assign_in_place(view, info, max_timestamps, assignment)
+    if source is not Codec.NONE:
+        # Kafka means to rebuild such a batch, but it has skipped the keys and values.
+        raise UnforeseenBatchError("a compressed batch whose records are not numbered 0, 1, 2, …")
+    return rebuild(view, table, target, assignment)
+
+
+def check_header(batch: BatchRow) -> None:
+    """What a producer's v2 batch must say of itself; a coordinator's may say anything."""
+    count, delta = batch.record_count, batch.last_offset_delta
+    if count <= 0 or delta != count - 1:
+        raise InvalidBatchError(f"{batch} has {count} records up to offset delta {delta}, expected as many, 1 or more")
+    if batch.is_control:
+        raise InvalidBatchError(f"{batch} is a control batch, which no producer may write")
+    if batch.producer_id > layout.NO_PRODUCER_ID and batch.base_sequence < 0:
+        found = f"base sequence {batch.base_sequence} of producer id {batch.producer_id}"
+        raise InvalidBatchError(f"{batch} has {found}, expected 0 or more")

@@ -1,0 +1,55 @@
+"""Whose log dirs these are: meta.properties of all of them, read, compared, and made where they are missing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+
+from octavo.errors import LogDirError
+from octavo.format import kafka_uuid
+from octavo.format.small_files.meta_properties import NODE_ID_VERSION, MetaProperties
+from octavo.storage.directory.log_root import LogRoot
+
+DEFAULT_NODE_ID = 1
+
+
+def random_uuid() -> bytes:
+    """A uuid that Kafka would make: not reserved, and without a leading dash, which tools would take for an option."""
+    while True:
+        uuid = secrets.token_bytes(kafka_uuid.UUID_BYTES)
+        if not kafka_uuid.is_reserved(uuid) and not kafka_uuid.to_text(uuid).startswith("-"):
+            return uuid
+
+
+def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
+    """What each directory says; refused if they are not those of one broker."""
+    found: dict[LogRoot, MetaProperties | None] = {}
+    for root in roots:
+        with root.unless_offline():
+            found[root] = root.meta()
+    known = [(root, meta) for root, meta in found.items() if meta is not None]
+    for slot, (root, meta) in enumerate(known):
+        first_root, first = known[0]
+        for what, mine, theirs in (
+            ("cluster.id", meta.cluster_id, first.cluster_id),
+            ("node.id", meta.node_id, first.node_id),
+        ):
+            if mine != theirs:
+                raise LogDirError(f"{root.path}: {what} is {mine}, expected {theirs} as in {first_root.path}")
+        if meta.directory_id is not None and meta.directory_id in {other.directory_id for _, other in known[:slot]}:
+            directory_id = kafka_uuid.to_text(meta.directory_id)
+            raise LogDirError(f"{root.path}: directory.id {directory_id} is that of another directory")
+    return found
+
+
+def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -> None:
+    """Write the meta.properties that are missing: of the same cluster and node as the others."""
+    known = next((meta for meta in found.values() if meta is not None), None)
+    cluster_id = known.cluster_id if known is not None else None
+    node_id = known.node_id if known is not None else None
+    cluster_id = cluster_id or kafka_uuid.to_text(random_uuid())
+    node_id = DEFAULT_NODE_ID if node_id is None else node_id
+    for root, meta in found.items():
+        if meta is None and root.failure is None:
+            with root.unless_offline():
+                root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, node_id, random_uuid()), now_ms)

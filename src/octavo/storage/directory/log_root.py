@@ -1,0 +1,298 @@
+"""One directory of a `LogDir`: its lock, its identity, whether it was stopped cleanly, its checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import takewhile
+from pathlib import Path
+
+from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError
+from octavo.format.java.text import shortened
+from octavo.format.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    META_PROPERTIES,
+    RECOVERY_POINT_CHECKPOINT,
+    REMOTE_LOG_INDEX_CACHE,
+    REPLICATION_OFFSET_CHECKPOINT,
+    FolderState,
+    PartitionFolder,
+    SegmentFile,
+    TopicPartition,
+    is_ignored_folder,
+)
+from octavo.format.small_files import clean_shutdown, meta_properties
+from octavo.format.small_files.meta_properties import MetaProperties
+from octavo.storage.directory.checkpoints import read_offsets, write_offsets
+from octavo.storage.directory.lock import DirectoryLock
+from octavo.storage.directory.selection import Selection
+from octavo.storage.files.small_file import replace_file
+from octavo.storage.partition_log import PartitionLog
+from octavo.system.filesystem import FileSystem, is_disk_failure
+from octavo.system.forks import FORKED
+
+NO_BROKER_EPOCH = -1
+
+Logs = Mapping[TopicPartition, PartitionLog]
+
+_log = logging.getLogger(__name__)
+
+
+class LogRoot:
+    """A directory of partition folders. Until `begin` nothing in it changes but its lock.
+
+    Of partitions outside the selection nothing is opened or changed: their lines in the checkpoints stay, and whether
+    the directory counts as cleanly stopped stays as it was.
+    """
+
+    def __init__(self, path: Path, filesystem: FileSystem, selection: Selection) -> None:
+        self.path = path
+        self.files = filesystem
+        self.selection = selection
+        self.failure: str | None = None  # why the directory is offline
+        self.is_missing = False  # it is made with the first topic
+        self.has_identity = False  # there is a meta.properties; else it is made with the first topic, too
+        self.directory_id: bytes | None = None  # as meta.properties has it
+        self.is_cordoned = False  # it gets no new partitions
+        self.clean = False
+        self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
+        self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
+        self.leaves_some = False  # there are folders that were not opened
+        self._unread: set[TopicPartition] = set()  # to be opened, but not readable
+        self.recovery_points: dict[TopicPartition, int] = {}
+        self.log_start_offsets: dict[TopicPartition, int] = {}
+        self.high_watermarks: dict[TopicPartition, int] = {}
+        self.on_offline: Callable[[], None] = lambda: None
+        self._lock: DirectoryLock | None = None
+        self._made: list[Path] = []  # what `lock` made: the directory, then its parents
+        self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it can be used: it is there, and its disk has not failed."""
+        return self.failure is None and not self.is_missing
+
+    def exists(self) -> bool:
+        return self.files.exists(self.path)
+
+    def make(self) -> None:
+        """Make a directory that is missing, and take its lock."""
+        if self.exists():
+            raise LogDirError(f"{self.path}: another program has made it since it was opened; open it again")
+        self._made = _missing(self.files, self.path)
+        self.files.mkdir(self.path)
+        for made in self._made:
+            self.files.fsync_folder(made.parent)
+        self.lock()
+        self.is_missing = False
+
+    def lock(self) -> None:
+        """Take the directory's lock."""
+        if not self.files.is_folder(self.path):
+            found = "a file, expected a log directory" if self.exists() else "no such directory"
+            raise LogDirError(f"{self.path}: {found}")
+        self._lock = DirectoryLock(self.path, self.files)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Turn an OSError into a KafkaStorageError; one that says that the disk failed takes the directory offline."""
+        if self.failure is not None:
+            raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
+        try:
+            yield
+        except OSError as error:
+            if not is_disk_failure(error):
+                raise KafkaStorageError(f"{self.path}: {error}") from error
+            self.take_offline(error)
+            raise KafkaStorageError(f"{self.path} is offline: {self.failure}") from error
+
+    @contextmanager
+    def unless_offline(self) -> Iterator[None]:
+        """`using`, but if the disk fails the block is left, and that is all: other directories may go on."""
+        try:
+            with self.using():
+                yield
+        except KafkaStorageError:
+            if self.failure is None:
+                raise
+
+    def meta(self) -> MetaProperties | None:
+        """What meta.properties says; None where there is none."""
+        path = self.path / META_PROPERTIES
+        if not self.files.exists(path):
+            return None
+        try:
+            meta = meta_properties.decode(self.files.read_bytes(path))
+        except CorruptionError as error:
+            raise error.at(path=str(path)) from None
+        self.directory_id, self.has_identity = meta.directory_id, True
+        return meta
+
+    def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
+        written = datetime.fromtimestamp(now_ms / 1000, UTC)
+        replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
+        self.directory_id, self.has_identity = meta.directory_id, True
+
+    def folders(self) -> dict[str, PartitionFolder]:
+        """The partitions' folders by name; one that no broker would make is refused, as brokers do."""
+        if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
+            raise LogDirError(f"{self.path}: a partition's folder, expected the log directory around it")
+        found = {}
+        for name in self.files.folders(self.path):
+            if not _is_of_broker(name):
+                problem = f"{shortened(name)} is not a folder that a broker makes: move it out of the log directory"
+                raise LogDirError(f"{self.path}: {problem}")
+            if not is_ignored_folder(name):
+                found[name] = PartitionFolder.parse(name)
+        return found
+
+    def lost_links(self) -> list[PartitionFolder]:
+        """The partitions whose folder is a link that leads to none: the disk that it leads to is not mounted, say."""
+        links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
+        lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
+        folders = [PartitionFolder.parse(name) for name in lost if not is_ignored_folder(name)]
+        return [folder for folder in folders if folder.state is FolderState.CURRENT]
+
+    def to_open(self) -> list[PartitionFolder]:
+        """The folders whose logs are to be opened."""
+        found, lost = list(self.folders().values()), self.lost_links()
+        for folder in lost:
+            _log.warning("%s is not opened: it is a link that leads to no folder", self.path / folder.name)
+            self.leave_unread(folder)
+        current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
+        self.partitions = {folder.topic_partition for folder in current}
+        staying = [folder for folder in found if folder.state is not FolderState.DELETE]
+        if self.selection.is_all:
+            self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
+            return staying
+        opened = [f for f in staying if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
+        self.leaves_some = bool(lost) or len(opened) < len(staying)
+        return opened
+
+    def begin(self) -> None:
+        """Take note of a clean stop, and remove its mark: a crash from here on makes the next start recover."""
+        mark = self.path / CLEAN_SHUTDOWN
+        self.clean = self.files.exists(mark)
+        if self.clean:
+            self.files.unlink(mark)
+            self.files.fsync_folder(self.path)
+        self.recovery_points = read_offsets(self.files, self.path / RECOVERY_POINT_CHECKPOINT)
+        self.log_start_offsets = read_offsets(self.files, self.path / LOG_START_OFFSET_CHECKPOINT)
+        self.high_watermarks = read_offsets(self.files, self.path / REPLICATION_OFFSET_CHECKPOINT)
+
+    def leave_unread(self, folder: PartitionFolder) -> None:
+        """Count a partition that could not be loaded among those that are not opened."""
+        self.leaves_some = True
+        if folder.state is FolderState.CURRENT:
+            self._unread.add(folder.topic_partition)
+
+    def forget(self, name: TopicPartition) -> None:
+        """What the checkpoints say of a partition is of one that was there before."""
+        for offsets in (self.recovery_points, self.log_start_offsets, self.high_watermarks):
+            offsets.pop(name, None)
+
+    def write_checkpoints(self, logs: Logs) -> None:
+        """Write all that says of logs where they begin and end."""
+        self.write_recovery_points(logs)
+        self.write_log_start_offsets(logs)
+        self.write_high_watermarks(logs)
+
+    def write_recovery_points(self, logs: Logs) -> None:
+        """Write where recovery begins."""
+        points = {name: log.recovery_point for name, log in logs.items()}
+        self._write(RECOVERY_POINT_CHECKPOINT, {**self._of_others(self.recovery_points), **points})
+
+    def write_log_start_offsets(self, logs: Logs) -> None:
+        """Write where logs start, of those that start inside a segment."""
+        starts = {name: log.log_start_offset for name, log in logs.items()}
+        starts = {name: start for name, start in starts.items() if start > logs[name].segments.first.base_offset}
+        self._write(LOG_START_OFFSET_CHECKPOINT, {**self._of_others(self.log_start_offsets), **starts})
+
+    def write_high_watermarks(self, logs: Logs) -> None:
+        """Write up to where readers see."""
+        watermarks = {name: log.high_watermark for name, log in logs.items()}
+        self._write(REPLICATION_OFFSET_CHECKPOINT, {**self._of_others(self.high_watermarks), **watermarks})
+
+    def cleaner_offset(self, name: TopicPartition) -> int | None:
+        """Up to where a partition is clean, as far as it was noted."""
+        return self.cleaner_offsets().get(name)
+
+    def cleaner_offsets(self) -> dict[TopicPartition, int]:
+        """Up to where partitions are clean."""
+        return read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
+
+    def write_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
+        """Note up to where a partition is clean; lines of partitions that are gone are dropped."""
+        with self._cleaner_lock:
+            kept = {other: known for other, known in self.cleaner_offsets().items() if other in self.partitions}
+            self._write(CLEANER_OFFSET_CHECKPOINT, {**kept, name: offset})
+
+    def limit_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
+        """Let the cleaner begin no later than at the offset."""
+        with self._cleaner_lock:
+            offsets = self.cleaner_offsets()
+            if offsets.get(name, offset) > offset:
+                self._write(CLEANER_OFFSET_CHECKPOINT, {**offsets, name: offset})
+
+    def forget_cleaner_offsets(self, gone: Iterable[TopicPartition]) -> None:
+        """Drop the cleaner's lines of partitions that were deleted."""
+        with self._cleaner_lock:
+            offsets, names = self.cleaner_offsets(), set(gone)
+            if names & offsets.keys():
+                kept = {name: offset for name, offset in offsets.items() if name not in names}
+                self._write(CLEANER_OFFSET_CHECKPOINT, kept)
+
+    def mark_clean(self) -> None:
+        """Write that all logs were closed, unless there are some that were not opened and that a crash had left."""
+        if self.clean or not self.leaves_some:
+            replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
+
+    def take_offline(self, error: OSError) -> None:
+        """Use the directory no more, since its disk failed."""
+        if self.failure is None:
+            self.failure = str(error)
+            _log.error("%s is offline: %s", self.path, error)
+            self.on_offline()
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def disown(self) -> None:
+        """In a forked child: the lock stays with the parent, and nothing can be written."""
+        self.failure = FORKED
+        if self._lock is not None:
+            self._lock.disown()
+            self._lock = None
+
+    def discard(self) -> None:
+        """Unlock a directory in which nothing was changed; one that `lock` made is removed again."""
+        self.unlock()
+        with suppress(OSError):  # it is not empty: another process was quicker
+            for path in self._made:
+                self.files.rmdir(path)
+
+    def _of_others(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return {name: offset for name, offset in offsets.items() if name not in self.selection or name in self._unread}
+
+    def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        write_offsets(self.files, self.path / name, offsets)
+
+
+def _is_of_broker(name: str) -> bool:
+    """Whether brokers make folders of that name; `t-00` is not written as they do."""
+    try:
+        return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
+    except (CorruptionError, EncodingError):
+        return False
+
+
+def _missing(filesystem: FileSystem, path: Path) -> list[Path]:
+    """A folder that is not there, and those of its parents that are not either."""
+    return list(takewhile(lambda folder: not filesystem.exists(folder), (path, *path.parents)))

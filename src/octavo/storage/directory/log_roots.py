@@ -1,0 +1,130 @@
+"""Opening the directories of a `LogDir`: all locked and checked before the first of them is changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from octavo.errors import ConfigError, KafkaStorageError, LogDirError
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.format.small_files.meta_properties import MetaProperties
+from octavo.storage.directory.identity import check_identity, make_identity
+from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.selection import Selection
+from octavo.storage.environment import Environment
+
+ALL_DIRECTORIES = "*"
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def as_paths(given: Paths) -> list[Path]:
+    """The directories in the order given; one that is named twice is refused."""
+    paths = [Path(given)] if isinstance(given, str | os.PathLike) else [Path(path) for path in given]
+    if not paths:
+        raise LogDirError("no log directory is given, expected at least one")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise LogDirError(f"a log directory is named twice: {', '.join(map(str, paths))}")
+    return paths
+
+
+def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
+    """Refuse a cordoned.log.dirs that names what is none of the directories."""
+    places = {path.resolve() for path in paths}
+    for name in names:
+        if name != ALL_DIRECTORIES and Path(name).resolve() not in places:
+            expected = f"{ALL_DIRECTORIES} or log directories: {', '.join(map(str, paths))}"
+            raise ConfigError(f"cordoned.log.dirs names {name}, expected {expected}")
+
+
+def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
+    """Those of the directories that cordoned.log.dirs names, however it writes them.
+
+    A cluster's metadata may name others: directories are copied, and opened without the rest of their broker's.
+    """
+    if ALL_DIRECTORIES in names:
+        return list(paths)
+    places = {Path(name).resolve() for name in names}
+    return [path for path in paths if path.resolve() in places]
+
+
+def open_roots(
+    paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool | None
+) -> list[LogRoot]:
+    """Lock the directories; nothing changes in those of another broker, or while another process holds one.
+
+    1. Lock those that are there. 2. With `create` make what is missing; with None leave that to `make_missing`, with
+    False refuse it. 3. Compare identities, list folders. 4. With `create` write missing identities. What 2 made goes
+    again, if it does not come to 4. A directory whose disk fails on the way is offline; refused if all are.
+    """
+    roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
+    try:
+        for root in roots:
+            with root.unless_offline():
+                if create is not False and not root.exists():
+                    root.is_missing = True
+                else:
+                    root.lock()
+        if create:
+            _make(roots)
+        identities = _check(roots)
+        if create:
+            make_identity(identities, environment.clock.time_ms())
+        if not any(root.failure is None for root in roots):
+            raise KafkaStorageError(f"{roots[0].path} is offline: {roots[0].failure}")
+    except BaseException:
+        for root in roots:
+            root.discard()
+        raise
+    return roots
+
+
+def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
+    """Make what was not there when the directories were opened, they or their identities: a topic is to be made."""
+    if all(root.has_identity for root in roots if root.failure is None):
+        return
+    missing = [root for root in roots if root.is_missing]
+    try:
+        _make(missing)
+        make_identity(_check(roots), environment.clock.time_ms())
+    except BaseException:
+        for root in missing:
+            root.discard()
+            root.is_missing = True
+        raise
+
+
+def _make(roots: Sequence[LogRoot]) -> None:
+    for root in roots:
+        if root.is_missing:
+            with root.unless_offline():
+                root.make()
+
+
+def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
+    """Refuse directories that do not belong together; returns what each says that it is."""
+    identities = check_identity(live(roots))
+    check_partitions(live(roots))
+    return identities
+
+
+def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
+    """The directories that are there and not offline."""
+    return [root for root in roots if root.is_live]
+
+
+def check_partitions(roots: Sequence[LogRoot]) -> None:
+    """Refuse directories of which two hold the same partition."""
+    homes: dict[TopicPartition, Path] = {}
+    for root in roots:
+        folders: dict[str, PartitionFolder] = {}
+        with root.unless_offline():
+            folders = root.folders()
+        for name, folder in folders.items():
+            if folder.state is not FolderState.CURRENT:
+                continue
+            path = root.path / name
+            other = homes.setdefault(folder.topic_partition, path)
+            if other != path:
+                raise LogDirError(f"{path}: the partition is found again in {other}, expected it once")

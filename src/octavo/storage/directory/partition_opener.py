@@ -1,0 +1,141 @@
+"""Opening the log of one partition in its directory, and all that a `LogDir` is to have, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from octavo.config import BrokerConfig
+from octavo.errors import KafkaStorageError, OctavoError
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.open_logs import OpenLogs
+from octavo.storage.environment import Environment
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.check_ahead import Checkers
+from octavo.storage.recovery.load import LoadRequest
+from octavo.storage.recovery.recover import no_progress
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.system.filesystem import is_disk_failure
+
+# Called with how many more bytes of a partition were read to recover it, from any thread.
+RecoveryProgress = Callable[[TopicPartition, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTerms:
+    """How the logs of a `LogDir` are opened."""
+
+    progress: RecoveryProgress | None = None
+    upkeep: bool = False  # what is marked as deleted is removed
+
+
+class PartitionOpener:
+    """Opens logs with their topic's configs and what their directory's checkpoints say of them."""
+
+    def __init__(
+        self,
+        logs: OpenLogs,
+        environment: Environment,
+        broker_config: BrokerConfig,
+        configs: TopicConfigs,
+        terms: OpenTerms,
+    ) -> None:
+        self._logs = logs
+        self._environment = environment
+        self._broker_config = broker_config
+        self._configs = configs
+        self._terms = terms
+
+    def load_all(self, *, skip_unreadable: bool = False) -> None:
+        """Open every partition that the directories' selection holds.
+
+        One that cannot be loaded is left as it is, if that is wanted; else nothing is opened, and a directory that was
+        stopped cleanly still counts as such.
+        """
+        loading = self._begin_loading()
+        unreadable: list[OctavoError] = []
+        for root, folder, future in loading:
+            try:
+                self._add(root, folder, future.result())
+            except (OctavoError, OSError) as error:
+                if skip_unreadable:
+                    self._logs.unreadable[root.path / folder.name] = error
+                    root.leave_unread(folder)
+                elif isinstance(error, OctavoError):
+                    unreadable.append(error)
+                elif is_disk_failure(error):
+                    root.take_offline(error)
+                else:
+                    unreadable.append(KafkaStorageError(f"{root.path / folder.name}: cannot load it: {error}"))
+        self._logs.abandon_offline()
+        if unreadable:
+            self._close_unchanged()
+            raise unreadable[0]
+        first = self._logs.roots[0]
+        if all(root.failure is not None for root in self._logs.roots):
+            raise KafkaStorageError(f"{first.path}: {first.failure}")
+
+    def _begin_loading(self) -> list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]]:
+        """Load side by side; returns when all are loaded or have failed."""
+        loading: list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]] = []
+        threads = self._broker_config.num_recovery_threads_per_data_dir
+        with ExitStack() as pools:
+            for root in self._logs.live_roots:
+                checks = pools.enter_context(ThreadPoolExecutor(threads, "octavo-check"))
+                pool = pools.enter_context(ThreadPoolExecutor(threads, "octavo-load"))
+                opens = partial(self.open, root, checkers=Checkers(checks, threads) if threads > 1 else None)
+                with root.unless_offline():
+                    root.begin()
+                    loading += [(root, folder, pool.submit(opens, folder)) for folder in root.to_open()]
+        return loading
+
+    def _add(self, root: LogRoot, folder: PartitionFolder, log: PartitionLog) -> None:
+        if folder.state is not FolderState.CURRENT:
+            self._logs.unserved.append((root, log))
+            return
+        stored = self._configs.stored.get(folder.topic)
+        if log.topic_id is None and stored is not None:
+            # A crash came between the folder and its partition.metadata; a broker would take it for a stray.
+            with suppress(KafkaStorageError):
+                log.set_topic_id(stored.topic_id)
+        self._logs.add(folder.topic_partition, root, log)
+
+    def _close_unchanged(self) -> None:
+        """Close what was loaded, of directories that were stopped cleanly, and mark them again."""
+        for root in self._logs.live_roots:
+            if root.clean:
+                with root.unless_offline():
+                    for log in self._logs.all_of(root):
+                        log.close()
+                    root.mark_clean()
+
+    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
+        """Make a partition's folder; returns its log, which nobody sees yet."""
+        with root.using():
+            root.forget(name)
+            log = self.open(root, PartitionFolder(*name), clean=True)
+            log.set_topic_id(topic_id)
+            return log
+
+    def open(
+        self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
+    ) -> PartitionLog:
+        """The log in a folder, which is created where it is missing."""
+        name, progress = folder.topic_partition, self._terms.progress
+        request = LoadRequest(
+            folder=root.path / folder.name,
+            config=self._configs.of(folder.topic),
+            environment=self._environment,
+            clean=root.clean if clean is None else clean,
+            log_start_offset=root.log_start_offsets.get(name, 0),
+            recovery_point=root.recovery_points.get(name, 0),
+            producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
+            progress=no_progress if progress is None else partial(progress, name),
+            upkeep=self._terms.upkeep,
+            checkers=checkers,
+        )
+        return PartitionLog(request, on_failure=root.take_offline)

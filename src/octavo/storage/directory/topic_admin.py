@@ -1,0 +1,176 @@
+"""Creating, changing and deleting the topics of a `LogDir`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from octavo.config import BrokerConfig, Given, LogConfig
+from octavo.errors import (
+    InvalidPartitionsError,
+    InvalidTopicError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
+from octavo.format.names import TopicPartition, collide, topic_problem
+from octavo.format.small_files.commit_store import PendingTopic
+from octavo.storage.directory.identity import random_uuid
+from octavo.storage.directory.open_logs import OpenLogs
+from octavo.storage.directory.partition_opener import PartitionOpener
+from octavo.storage.directory.topic_changes import TopicChanges
+from octavo.storage.environment import Environment
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.storage.topics.topic_store import Change, StoredTopic
+
+# How many, numbered from 0 on, or the numbers themselves: one disk of a cluster has some of a topic's partitions.
+Partitions = int | Collection[int]
+
+_TO_COMPLETE = "open all its log directories together, and all partitions, to complete that"
+
+
+class TopicAdmin:
+    """Changes topics, one change at a time."""
+
+    def __init__(
+        self,
+        logs: OpenLogs,
+        opener: PartitionOpener,
+        environment: Environment,
+        broker_config: BrokerConfig,
+        configs: TopicConfigs,
+    ) -> None:
+        self._logs = logs
+        self._broker_config = broker_config
+        self._configs = configs
+        self._changes = TopicChanges(logs, opener, environment, configs)
+
+    def create(
+        self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
+    ) -> bytes:
+        """Make a topic, each partition in the directory that holds the fewest; returns its id."""
+        with self._logs.usable():
+            new = self.prepare(topic, partitions, configs, topic_id)
+            is_whole = partitions is None or isinstance(partitions, int)
+            self.make(new, len(new.partitions) if is_whole else None)
+            return new.topic_id
+
+    def prepare(
+        self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
+    ) -> PendingTopic:
+        """What is to be made of a topic; refused where it cannot be. What a deleted one had of that name is gone."""
+        with self._logs.usable():
+            self._check_name(topic)
+            wanted = self._broker_config.num_partitions if partitions is None else partitions
+            numbers = range(wanted) if isinstance(wanted, int) else sorted(set(wanted))
+            if not numbers or numbers[0] < 0:
+                raise InvalidPartitionsError(f"{wanted} partitions for topic {topic}, expected at least 1")
+            self._configs.forget(topic)
+            altered = self._configs.altered(topic, configs)
+            return PendingTopic(topic, topic_id or random_uuid(), tuple(numbers), altered)
+
+    def config(self, new: PendingTopic) -> LogConfig:
+        """The configs that a topic will have."""
+        return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
+
+    def make(self, new: PendingTopic, total: int | None) -> None:
+        """Make a topic, or what a crash has left out of it; it has `total` partitions on all disks, if that is known.
+
+        After a crash it has all partitions as soon as its directories are opened again, or it is not there at all.
+        """
+        with self._logs.usable():
+            self._logs.make_missing()
+            there = self._logs.known_partitions
+            missing = [name for name in new.names() if name not in there]
+            self._changes.add(new.topic, missing, StoredTopic(new.topic_id, dict(new.configs), total))
+
+    def grow(self, topic: str, partitions: Partitions) -> None:
+        """Give a topic more partitions, up to a total, or those with the given numbers: all of them, or none."""
+        with self._logs.usable():
+            known = self._logs.partitions(topic)
+            if isinstance(partitions, int):
+                self.check_complete(topic)  # those on a disk that is not there would be made again
+            if isinstance(partitions, int) and partitions <= len(known):
+                found = f"topic {topic} has {len(known)} partitions"
+                raise InvalidPartitionsError(f"{found}, expected a larger total than that, not {partitions}")
+            topic_id = self._logs.log(known[0]).topic_id or random_uuid()
+            numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
+            wanted = [TopicPartition(topic, partition) for partition in numbers]
+            stored = self._configs.stored.get(topic) or StoredTopic(topic_id)
+            total = partitions if isinstance(partitions, int) else stored.partitions
+            grown = replace(stored, topic_id=topic_id, partitions=total, pending=None)
+            self._changes.add(topic, [name for name in wanted if name not in known], grown)
+
+    def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
+        """Change configs of a topic, None being the default; its logs take them at once."""
+        with self._logs.usable():
+            known = [self._logs.log(name) for name in self._logs.partitions(topic)]
+            configs = self._configs.altered(topic, changes)
+            self._changes.store(topic, replace(self._stored(topic, known), configs=configs))
+            config = self._configs.of(topic)
+            for log in known:
+                log.configure(config)
+            return config
+
+    def delete(self, topic: str) -> None:
+        """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms.
+
+        After a crash all folders are renamed as soon as the directories are opened again, or none is.
+        """
+        with self._logs.usable():
+            names = self._logs.partitions(topic)
+            self._changes.remove(topic, names, self._stored(topic, map(self._logs.log, names)))
+
+    def _stored(self, topic: str, logs: Iterable[PartitionLog]) -> StoredTopic:
+        """What is stored for a topic, with the id that its logs have; for one that a broker made, what would be."""
+        stored = self._configs.stored.get(topic)
+        topic_id = next((log.topic_id for log in logs if log.topic_id), None)
+        topic_id = topic_id or (stored.topic_id if stored else random_uuid())
+        return replace(stored or StoredTopic(topic_id), topic_id=topic_id)
+
+    def complete_pending(self) -> None:
+        """End the changes of topics that a crash interrupted, before anybody uses them."""
+        with self._logs.usable():
+            self._changes.complete()
+
+    def is_pending(self, topic: str) -> bool:
+        """Whether a change of a topic was interrupted that could not be ended."""
+        stored = self._configs.stored.get(topic)
+        return stored is not None and stored.pending is not None
+
+    def check_complete(self, topic: str) -> None:
+        """Refuse a topic of which not all partitions are open: keys would go to others than those of Kafka.
+
+        Of a topic that Octavo did not make, only gaps between its partitions can be seen.
+        """
+        stored = self._configs.stored.get(topic)  # before the partitions, which are shown before it is stored
+        known = self._logs.topics().get(topic)
+        if known is None:
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
+        pending = stored.pending if stored else None
+        if pending is not None and pending.change is Change.DELETE:
+            raise InvalidPartitionsError(f"topic {topic} is being deleted: {_TO_COMPLETE}")
+        total = max(known[-1] + 1, (stored and stored.partitions) or 0)
+        missing = next((slot for slot, partition in enumerate(known) if partition != slot), len(known))
+        if missing < total and pending is not None:
+            problem = f"partition {missing} of topic {topic} is not made yet, its creation was interrupted"
+            raise InvalidPartitionsError(f"{problem}: {_TO_COMPLETE}, or delete the topic")
+        if missing < total:
+            problem = f"partition {missing} of topic {topic} is in none of the log directories"
+            raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
+
+    def _check_name(self, topic: str) -> None:
+        check_topic_name(topic)
+        for other in self._logs.known_topics:
+            if other == topic:
+                hint = f", and is being changed: {_TO_COMPLETE}" if self.is_pending(topic) else ""
+                raise TopicExistsError(f"topic {topic} exists already{hint}")
+            if collide(topic, other):
+                raise InvalidTopicError(f"topic name {topic} collides with {other}: '.' and '_' count as the same")
+
+
+def check_topic_name(topic: str) -> None:
+    """Refuse a name that no topic may have."""
+    problem = topic_problem(topic)
+    if problem is not None:
+        raise InvalidTopicError(f"topic name is invalid: {problem}")

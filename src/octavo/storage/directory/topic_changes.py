@@ -1,0 +1,241 @@
+"""Making and deleting the partitions of topics: noted first, so that a crash leaves no half of a topic for long."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from octavo.errors import KafkaStorageError, LogDirError, OctavoError
+from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.open_logs import OpenLogs
+from octavo.storage.directory.partition_opener import PartitionOpener
+from octavo.storage.environment import Environment
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment.delete import remove_folder
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.storage.topics.topic_store import Change, Pending, StoredTopic, write_topics
+
+_log = logging.getLogger(__name__)
+
+Made = dict[TopicPartition, tuple[LogRoot, PartitionLog]]
+
+
+class TopicChanges:
+    """The steps of changes that were checked before, under the lock of `OpenLogs`.
+
+    A change is noted in the octavo-topics.json of every directory in use, with its partitions and the directories that
+    it was begun in. `complete` ends what it finds noted when directories are opened:
+
+    - A creation, once all those directories are open: on one that is absent there may be partitions of the topic, which
+      would be made a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
+    - A deletion, in every directory that is open: folders are known by the topic's id, so that a topic which somebody
+      has made again under the same name is not touched. The note stays until all those directories are open together,
+      since one of them may have been written to last before the deletion was noted there.
+    - Neither, if a selection leaves out some of the partitions.
+    """
+
+    def __init__(
+        self, logs: OpenLogs, opener: PartitionOpener, environment: Environment, configs: TopicConfigs
+    ) -> None:
+        self._logs = logs
+        self._opener = opener
+        self._environment = environment
+        self._files = environment.filesystem
+        self._configs = configs
+
+    def add(self, topic: str, names: Sequence[TopicPartition], wanted: StoredTopic) -> None:
+        """Make partitions of a topic of which `wanted` is stored then.
+
+        1. Store `wanted` with a pending creation. 2. Make the folders. 3. Sync their names. 4. Show the partitions.
+        5. Store `wanted` alone. A crash in 1 leaves the note in some directories or none, one in 2 to 5 in all of them:
+        where there is one, `complete` goes on at 2. After an error in 1 to 3 nothing is left of the change: the folders
+        are renamed to `-delete`, then what was stored before is stored again (or `complete` makes the topic, whole).
+        """
+        before, made = self._configs.stored.get(topic), Made()
+        numbers = tuple(name.partition for name in names)
+        noted = replace(wanted, pending=Pending(Change.CREATE, numbers, self._directories(self._logs.live_roots)))
+        if topic not in self._logs.topics():
+            self._configs.store(topic, wanted)  # the new logs take their configs from there
+        try:
+            self._write({**self._configs.stored, topic: noted})
+            self._make(names, wanted.topic_id, made)
+        except BaseException:
+            self._configs.store(topic, noted)
+            with suppress(OctavoError, OSError):
+                self._undo(names, made)
+                self.store(topic, before)
+            raise
+        self._logs.show(made)
+        self.store(topic, wanted)
+
+    def remove(self, topic: str, names: Sequence[TopicPartition], known: StoredTopic) -> None:
+        """Delete a topic's partitions, of which `known` is stored or would be.
+
+        1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
+        removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1 leaves
+        the note in some directories or none, one in 2 to 4 in all of them: where there is one, `complete` goes on at 2.
+        What an error keeps from being renamed is shown again, and can be deleted again; if that is all of the topic,
+        the note goes, too: whoever goes on using the topic must not lose it at the next open.
+        """
+        logs = {name: (self._logs.home(name), self._logs.log(name)) for name in names}
+        roots = list(dict.fromkeys(root for root, _ in logs.values()))
+        numbers = tuple(name.partition for name in names)
+        before = self._configs.stored.get(topic)
+        try:
+            self.store(topic, replace(known, pending=Pending(Change.DELETE, numbers, self._directories(roots))))
+            self._rename_out(logs, lambda _, log: self._schedule(log.delete))
+        except BaseException:
+            if all(self._files.exists(root.path / str(name)) for name, (root, _) in logs.items()):
+                with suppress(OctavoError, OSError):
+                    self.store(topic, before)
+            raise
+        self.store(topic, None)
+        for root in roots:
+            with root.using():
+                root.forget_cleaner_offsets(names)
+                root.write_checkpoints(self._logs.of(root))
+
+    def store(self, topic: str, stored: StoredTopic | None) -> None:
+        """Store what is known of a topic, or that there is none, in every directory in use."""
+        if stored is None:
+            self._configs.forget(topic)
+        else:
+            self._configs.store(topic, stored)
+        self._write(self._configs.stored)
+
+    def complete(self) -> None:
+        """End the changes that a crash interrupted; one that cannot be ended is a warning, and stays noted."""
+        for (topic, _), stored in sorted(self._configs.interrupted.items()):
+            assert stored.pending is not None
+            complete = self._complete_creation if stored.pending.change is Change.CREATE else self._complete_deletion
+            try:
+                complete(topic, stored, stored.pending)
+            except OctavoError as error:
+                noun = stored.pending.change.noun
+                _log.warning("topic %s: its %s was interrupted and is not completed: %s", topic, noun, error)
+
+    def _complete_creation(self, topic: str, stored: StoredTopic, pending: Pending) -> None:
+        current, names = self._configs.stored.get(topic), [TopicPartition(topic, n) for n in pending.partitions]
+        if not self._is_selected(names):
+            return
+        if any(log.topic_id not in (None, stored.topic_id) for log in self._open(topic).values()):
+            current = None if current is stored else current
+        elif current is stored:
+            if not self._are_open(pending.directories):
+                raise LogDirError("not all log directories that it was begun in are open: open them together")
+            made, there = Made(), self._logs.known_partitions
+            missing = [name for name in names if name not in there]
+            try:
+                self._make(missing, stored.topic_id, made)
+            finally:
+                self._logs.show(made)
+            current = replace(stored, pending=None)
+            _log.warning("topic %s: its creation was interrupted, %d partitions are made now", topic, len(missing))
+        self.store(topic, current)  # which may be what another directory's file says: that it was ended long ago
+
+    def _complete_deletion(self, topic: str, stored: StoredTopic, pending: Pending) -> None:
+        known = [name for name in self._logs.known_partitions if name.topic == topic]
+        if not self._is_selected(known):
+            return
+        own = {name: log for name, log in self._open(topic).items() if log.topic_id in (None, stored.topic_id)}
+        logs = {name: (self._logs.home(name), log) for name, log in own.items()}
+        self._rename_out(logs, lambda _, log: self._schedule(log.delete))
+        if self._are_open(pending.directories) and not self._logs.unreadable:
+            current = self._configs.stored.get(topic)
+            self.store(topic, current if current and current.topic_id != stored.topic_id else None)
+        if own:
+            _log.warning("topic %s: its deletion was interrupted, %d partitions are deleted now", topic, len(own))
+
+    def _make(self, names: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
+        """Make partitions and sync their names; those that are made are noted in `made`."""
+        for name in names:
+            made[name] = self._make_one(name, topic_id)
+        for root in dict.fromkeys(root for root, _ in made.values()):
+            with root.using():
+                self._files.fsync_folder(root.path)
+
+    def _make_one(self, name: TopicPartition, topic_id: bytes) -> tuple[LogRoot, PartitionLog]:
+        """Make it where there are the fewest; where that disk fails, in the next directory."""
+        while True:
+            root = self._logs.emptiest()
+            root.partitions.add(name)
+            try:
+                return root, self._opener.create(name, root, topic_id)
+            except BaseException as error:
+                root.partitions.discard(name)
+                if root.failure is None or not isinstance(error, KafkaStorageError):
+                    raise
+                # A full disk may have taken the folder: it would be found beside the one in the next directory.
+                with suppress(OSError):
+                    if self._files.exists(root.path / str(name)):
+                        self._files.rename(root.path / str(name), root.path / _leaving(name))
+
+    def _undo(self, names: Sequence[TopicPartition], made: Made) -> None:
+        """Rename the folders of partitions that were just made, or half made."""
+        for _, log in made.values():
+            log.abandon("its topic could not be made")
+        for root in self._logs.live_roots:
+            with root.using():
+                for name in names:
+                    folder, target = root.path / str(name), root.path / _leaving(name)
+                    root.partitions.discard(name)
+                    if self._files.exists(folder):
+                        self._files.rename(folder, target)
+                        self._schedule(partial(remove_folder, self._files, target))
+                self._files.fsync_folder(root.path)
+
+    def _rename_out(self, logs: Made, then: Callable[[LogRoot, PartitionLog], None]) -> None:
+        """Hide partitions and rename their folders, as many as can be; raises the first error then."""
+        self._logs.hide(logs)
+        staying, failures = dict(logs), list[KafkaStorageError]()
+        try:
+            for name, (root, log) in logs.items():
+                try:
+                    log.leave(_leaving(name))
+                except KafkaStorageError as error:
+                    failures.append(error)
+                    continue
+                del staying[name]
+                self._logs.remove(name, log)
+                then(root, log)
+        finally:
+            there = {name: found for name, found in staying.items() if self._files.exists(found[0].path / str(name))}
+            self._logs.show(there)  # the rename of one may have been interrupted just after it
+        if failures:
+            raise failures[0]
+
+    def _schedule(self, run: Callable[[], None]) -> None:
+        delay_ms = self._configs.defaults.file_delete_delay_ms
+        self._environment.scheduler.schedule("delete-log", run, delay_ms=delay_ms)
+
+    def _open(self, topic: str) -> dict[TopicPartition, PartitionLog]:
+        return {name: log for name, log in self._logs.logs.items() if name.topic == topic}
+
+    def _is_selected(self, names: Sequence[TopicPartition]) -> bool:
+        return all(name in root.selection for root in self._logs.roots for name in names)
+
+    def _are_open(self, directories: Sequence[bytes | None]) -> bool:
+        return Counter(directories) <= Counter(self._directories(self._logs.live_roots))
+
+    def _directories(self, roots: Sequence[LogRoot]) -> tuple[bytes | None, ...]:
+        return tuple(root.directory_id for root in roots)
+
+    def _write(self, topics: Mapping[str, StoredTopic]) -> None:
+        """Write the file of every directory; one that is offline catches up when it is opened with the others."""
+        written = 0
+        for root in self._logs.live_roots:
+            with root.unless_offline():
+                write_topics(self._files, root.path, topics)
+                written += 1
+        if not written:
+            raise KafkaStorageError("all log directories are offline: what is known of topics cannot be stored")
+
+
+def _leaving(name: TopicPartition) -> str:
+    return PartitionFolder(*name, FolderState.DELETE, secrets.token_hex(16)).name

@@ -1,0 +1,168 @@
+"""A filesystem for dry runs: it shows this machine's files, and keeps every change to itself."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from octavo.storage.files.overlay_file import Content, OverlayFile, OverlayMapping
+from octavo.system.filesystem import File, LocalFileSystem, Lock, Mapping, not_regular
+
+
+@dataclass(slots=True)
+class _Folder:
+    """What differs from a folder of the machine. None stands for a file that was removed."""
+
+    files: dict[str, Content | None] = field(default_factory=dict)
+    exists: bool | None = None  # None: as on the machine
+
+
+class _NoLock:
+    def release(self) -> None:
+        """There is none."""
+
+    def disown(self) -> None:
+        """Nor has a child one."""
+
+
+class OverlayFileSystem:
+    """Files of the machine are opened to be read alone; what is written lands in files of the `scratch` folder.
+
+    A log that is cut is not copied, it only ends earlier; an index is copied when it is first written to. Thread-safe.
+    A folder is renamed with the files in it; folders in it stay where they are, as partitions have none.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._machine = LocalFileSystem()
+        self._folders: dict[Path, _Folder] = {}
+        self._copies = 0
+        self._lock = threading.RLock()
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        with self._lock:
+            if create and not self.exists(path):
+                self._put(path, Content.empty(self._new_scratch()))
+            return OverlayFile(self._content(path), self._new_scratch)
+
+    def map(self, path: Path, size: int) -> Mapping:
+        return OverlayMapping(self._content(path), size, self._new_scratch)
+
+    def truncate(self, path: Path, size: int) -> None:
+        self.open(path, create=True).truncate(size)
+
+    def names(self, folder: Path) -> list[str]:
+        with self._lock:
+            changes = self._changes(folder).files
+            untouched = {name for name in self._listed(folder, folders=False) if name not in changes}
+            return sorted(untouched | {name for name, content in changes.items() if content is not None})
+
+    def others(self, folder: Path) -> list[str]:
+        with self._lock:
+            changes = self._changes(folder).files
+            there = self._machine.others(folder) if folder.is_dir() else []
+            return [name for name in there if name not in changes]
+
+    def link_target(self, path: Path) -> Path | None:
+        return self._machine.link_target(path) if path.name in self.others(path.parent) else None
+
+    def folders(self, folder: Path) -> list[str]:
+        with self._lock:
+            names = set(self._listed(folder, folders=True))
+            for path, changes in self._folders.items():
+                if path.parent == folder and changes.exists is not None:
+                    (names.add if changes.exists else names.discard)(path.name)
+            return sorted(names)
+
+    def exists(self, path: Path) -> bool:
+        with self._lock:
+            known = self._folders.get(path)
+            if known is not None and known.exists is not None:
+                return known.exists
+            changes = self._changes(path.parent).files
+            return changes[path.name] is not None if path.name in changes else path.exists()
+
+    def is_folder(self, path: Path) -> bool:
+        with self._lock:
+            known = self._folders.get(path)
+            return known.exists if known is not None and known.exists is not None else path.is_dir()
+
+    def size(self, path: Path) -> int:
+        return self._content(path).size()
+
+    def mtime_ms(self, path: Path) -> int:
+        return self._content(path).mtime_ms()
+
+    def set_mtime_ms(self, path: Path, mtime_ms: int) -> None:
+        self._content(path).given_mtime_ms = mtime_ms
+
+    def read_bytes(self, path: Path) -> bytes:
+        if path.name not in self._changes(path.parent).files:
+            return self._machine.read_bytes(path)
+        file = self.open(path)
+        return file.pread(file.size(), 0)
+
+    def rename(self, path: Path, target: Path) -> None:
+        with self._lock:
+            if self.is_folder(path):
+                for name in self.names(path):
+                    self.rename(path / name, target / name)
+                self._changes(path).exists, self._changes(target).exists = False, True
+                return
+            content = self._content(path)
+            self._put(target, content)
+            self._put(path, None)
+
+    def unlink(self, path: Path) -> bool:
+        with self._lock:
+            existed = self.exists(path)
+            self._put(path, None)
+            return existed
+
+    def mkdir(self, path: Path) -> None:
+        with self._lock:
+            if not self.exists(path):
+                self._changes(path).exists = True
+
+    def rmdir(self, path: Path) -> None:
+        with self._lock:
+            self._changes(path).exists = False
+
+    def fsync_folder(self, path: Path) -> None:
+        """Nothing outlives a dry run."""
+
+    def lock(self, path: Path) -> Lock:
+        """Nobody needs to be kept out: nothing changes for others."""
+        return _NoLock()
+
+    def _content(self, path: Path) -> Content:
+        """What a file holds; it is remembered, so that all who use the path see the same changes."""
+        with self._lock:
+            changes = self._changes(path.parent).files
+            if path.name not in changes:
+                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError where there is nothing
+                    raise not_regular(path)
+                changes[path.name] = Content(path)
+            content = changes[path.name]
+            if content is None:
+                raise FileNotFoundError(2, os.strerror(2), str(path))
+            return content
+
+    def _put(self, path: Path, content: Content | None) -> None:
+        self._changes(path.parent).files[path.name] = content
+
+    def _changes(self, folder: Path) -> _Folder:
+        return self._folders.setdefault(folder, _Folder())
+
+    def _listed(self, folder: Path, *, folders: bool) -> list[str]:
+        if not folder.is_dir():
+            return []
+        return self._machine.folders(folder) if folders else self._machine.names(folder)
+
+    def _new_scratch(self) -> Path:
+        with self._lock:
+            self._copies += 1
+            return self._scratch / str(self._copies)

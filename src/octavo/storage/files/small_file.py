@@ -1,0 +1,24 @@
+"""Small files that are replaced as a whole: checkpoints, partition.metadata and the like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.format.names import TEMPORARY_SUFFIX
+from octavo.system.filesystem import FileSystem
+
+
+def replace_file(filesystem: FileSystem, path: Path, data: bytes) -> None:
+    """Give a file new content, so that after a crash it has the old or the new one, whole.
+
+    1. Write the content to `<name>.tmp`. 2. Sync it. 3. Rename it into place. 4. Sync the folder. A crash before 3
+    leaves the old file and perhaps a `.tmp`, which the next write replaces, whatever it is: a link is not followed.
+    After 3 either name may be found.
+    """
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    filesystem.unlink(temporary)
+    file = filesystem.open(temporary, create=True)
+    file.pwrite(data, 0)
+    file.fsync()
+    filesystem.rename(temporary, path)
+    filesystem.fsync_folder(path.parent)

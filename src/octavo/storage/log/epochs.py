@@ -1,0 +1,142 @@
+"""A partition's leader epochs: which leader wrote from which offset on, kept in leader-epoch-checkpoint."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError
+from octavo.format.batches.batch_summary import Summary, summarize
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT
+from octavo.format.small_files import leader_epochs
+from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.storage.files.small_file import replace_file
+from octavo.system.filesystem import FileSystem
+
+
+class EpochEnd(NamedTuple):
+    """The largest epoch up to the one asked for, and where it ended: the answer to OffsetForLeaderEpoch."""
+
+    epoch: int
+    end_offset: int
+
+
+class LeaderEpochs:
+    """Entries of ascending epochs and start offsets; a change is on the disk when its method returns. Thread-safe.
+
+    `leader_epoch` is that of our own appends: the last one, also once its entry was cut since it began at the log's
+    end. Epochs never go backwards.
+    """
+
+    def __init__(self, filesystem: FileSystem, folder: Path) -> None:
+        self.path = folder / LEADER_EPOCH_CHECKPOINT
+        self._filesystem = filesystem
+        self._lock = threading.Lock()
+        self._entries: tuple[EpochEntry, ...] = ()
+        if filesystem.exists(self.path):
+            try:
+                self._entries = tuple(leader_epochs.decode(filesystem.read_bytes(self.path)))
+            except CorruptionError as error:
+                raise error.at(path=str(self.path)) from None
+        self.leader_epoch = self.latest_epoch or 0
+
+    @property
+    def entries(self) -> tuple[EpochEntry, ...]:
+        return self._entries
+
+    @property
+    def latest_epoch(self) -> int | None:
+        entries = self._entries
+        return entries[-1].epoch if entries else None
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Note that an epoch began: entries that contradict it go."""
+        if self._entries and self._entries[-1].epoch == epoch and self._entries[-1].start_offset <= start_offset:
+            return
+        with self._lock:
+            self._write(_assigned(self._entries, epoch, start_offset))
+
+    def is_continued(self, batches: Summary) -> bool:
+        """Whether all batches are of the latest epoch, as they nearly always are: there is nothing to note."""
+        epoch, entries = batches.max_epoch, self._entries
+        is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch
+        return is_latest and batches.min_magic >= 2
+
+    def assign_batches(self, table: NDArray[np.void], *, only_greater: bool = False) -> None:
+        """Note the epochs of appended batches, which end with a batch of an old format: that has none.
+
+        With `only_greater`, as recovery does it, batches that do not raise the epoch are passed over.
+        """
+        with self._lock:
+            if self.is_continued(summarize(table)):
+                return
+            entries = self._entries
+            for magic, epoch, base_offset in _changes(table):
+                if magic < 2:
+                    entries = entries if only_greater else ()
+                elif epoch >= 0 and not (only_greater and entries and epoch <= entries[-1].epoch):
+                    entries = _assigned(entries, epoch, base_offset)
+            self._write(entries)
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Drop the epochs that began at the offset or behind it."""
+        with self._lock:
+            self._write(tuple(entry for entry in self._entries if entry.start_offset < end_offset))
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Drop the epochs that ended before the offset; the one that it lies in begins there now."""
+        with self._lock:
+            before = [entry for entry in self._entries if entry.start_offset <= start_offset]
+            if before:
+                first = EpochEntry(before[-1].epoch, start_offset)
+                self._write((first, *self._entries[len(before) :]))
+
+    def clear(self) -> None:
+        with self._lock:
+            self._write(())
+
+    def epoch_for_offset(self, offset: int) -> int | None:
+        """The epoch in which the offset was written, None for one before the first entry."""
+        return leader_epochs.epoch_for_offset(self._entries, offset)
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
+        """Where an epoch ended, None when that is not known."""
+        entries = self._entries
+        if not entries or epoch > entries[-1].epoch:
+            return None
+        if epoch == entries[-1].epoch:
+            return EpochEnd(epoch, log_end_offset)
+        following = next(entry for entry in entries if entry.epoch > epoch)
+        floor = [entry.epoch for entry in entries if entry.epoch <= epoch]
+        return EpochEnd(floor[-1] if floor else epoch, following.start_offset)
+
+    def _write(self, entries: tuple[EpochEntry, ...]) -> None:
+        if entries != self._entries:
+            replace_file(self._filesystem, self.path, leader_epochs.encode(entries))
+            self._entries = entries
+            self.leader_epoch = max(self.leader_epoch, self.latest_epoch or 0)
+
+
+def _assigned(entries: tuple[EpochEntry, ...], epoch: int, start_offset: int) -> tuple[EpochEntry, ...]:
+    if entries and entries[-1].epoch == epoch and entries[-1].start_offset <= start_offset:
+        return entries
+    kept = len(entries)
+    while kept and (entries[kept - 1].epoch >= epoch or entries[kept - 1].start_offset >= start_offset):
+        kept -= 1
+    return (*entries[:kept], EpochEntry(epoch, start_offset))
+
+
+def _changes(table: NDArray[np.void]) -> Iterable[tuple[int, int, int]]:
+    """Magic, epoch and base offset of each batch that differs in magic or epoch from the one before it."""
+    if not len(table):
+        return []
+    magic, epoch = table["magic"], table["partition_leader_epoch"]
+    first = np.flatnonzero((magic[1:] != magic[:-1]) | (epoch[1:] != epoch[:-1])) + 1
+    rows = table[["magic", "partition_leader_epoch", "base_offset"]][np.concatenate(([0], first))]
+    changes: list[tuple[int, int, int]] = rows.tolist()
+    return changes

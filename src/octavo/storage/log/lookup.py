@@ -1,0 +1,137 @@
+"""Offsets for timestamps (Kafka's ListOffsets): through the time index, the offset index and the batches behind."""
+
+from __future__ import annotations
+
+import threading
+from enum import IntEnum
+from typing import NamedTuple
+
+from octavo import kernels
+from octavo.format.batches.decoder import Decoder
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.kernels.layout import MAGIC_POSITION, NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
+from octavo.storage.segment.log_file import LogFile, Sought
+from octavo.storage.segment.segment import Segment
+from octavo.storage.segment.segments import Segments
+
+# Two batches of a producer's default batch.size: the one that the index leads to, and the one behind it.
+_READ_BYTES = 32 << 10
+
+_Place = tuple[int, int, int, int]  # timestamp, offset, leader epoch, position of the batch
+
+
+class SpecialTimestamp(IntEnum):
+    """Timestamps that ask for something else than a time."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+    EARLIEST_PENDING_UPLOAD = -6
+
+
+class FoundOffset(NamedTuple):
+    """The answer: offset -1 where no record fits."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int = NO_LEADER_EPOCH
+
+
+NOT_FOUND = FoundOffset(NO_TIMESTAMP, -1)
+
+
+class Found(NamedTuple):
+    """A record by its time, and the way to it."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+    segment_base_offset: int
+    time_index_entry: TimestampOffset
+    offset_index_entry: OffsetPosition
+    batch_position: int
+
+
+def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> Found | None:
+    """The first record from the log's start on whose timestamp is not smaller, None when there is none.
+
+    Only one segment is looked at, the first whose largest timestamp is not smaller, as in Kafka.
+    """
+    segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
+    return None if segment is None else in_segment(segment, timestamp, log_start_offset)
+
+
+def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | None:
+    """The segment's first record from the offset on whose timestamp is not smaller."""
+    time_entry = segment.files.time_index.lookup(timestamp)
+    offset_entry = segment.index_entry(max(time_entry.offset, start_offset))
+    return _scan(segment, time_entry, offset_entry, timestamp, start_offset)
+
+
+def of_max_timestamp(segments: Segments) -> Found | None:
+    """The first record that has the log's largest timestamp, which may be -1; None where batches have no timestamps."""
+    segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
+    if segment is None:
+        return None
+    largest = segment.max_so_far
+    entry = segment.index_entry(largest.offset)
+    found = _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
+    if found is not None and segment.files.log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
+        return None  # a message of magic 0 has no timestamp: -1 is not to be taken for one
+    return found
+
+
+def _scan(
+    segment: Segment, time_entry: TimestampOffset, offset_entry: OffsetPosition, timestamp: int, start_offset: int
+) -> Found | None:
+    place = _seek(segment.files.log, offset_entry.position, timestamp, start_offset)
+    if place is None:
+        return None
+    found, offset, leader_epoch, position = place
+    return Found(found, offset, leader_epoch, segment.base_offset, time_entry, offset_entry, position)
+
+
+def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
+    """The first record behind a position that fits. Little is read at once, and of most batches only the header."""
+    file, end, wanted = log.file, log.size, _READ_BYTES
+    while position < end:
+        data = file.pread(min(wanted, end - position), position)
+        code, at, size, found, offset, leader_epoch = kernels.find_timestamp(data, timestamp, start_offset)
+        position += at
+        if position + size > end:
+            return None
+        if code == Seek.FOUND:
+            return found, offset, leader_epoch, position
+        if code == Seek.DECODE or at == size == 0:  # or what is left is too short for a batch of today
+            return _seek_decoded(log, position, timestamp, start_offset)
+        wanted = max(size, _READ_BYTES)
+    return None
+
+
+def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
+    """The same for compressed batches and those of old formats, which are decoded."""
+    while (place := log.find(Sought.MAX_TIMESTAMP, timestamp, position)) is not None:
+        data, table = log.read_batch(place)
+        if not len(table):
+            return None
+        for columns in _decoders.decoder.decode(data, table):
+            timestamps, offsets = columns.timestamp[: columns.rows], columns.offset[: columns.rows]
+            fits = (timestamps >= timestamp) & (offsets >= start_offset)
+            if columns.rows and fits[first := int(fits.argmax())]:
+                leader_epoch: int = table["partition_leader_epoch"].item(0)
+                return timestamps.item(first), offsets.item(first), leader_epoch, place.position
+        position = place.position + place.size
+    return None
+
+
+class _Decoders(threading.local):
+    """A decoder a thread: its buffers are reused, so it cannot be shared."""
+
+    def __init__(self) -> None:
+        self.decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
+
+
+_decoders = _Decoders()

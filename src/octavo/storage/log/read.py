@@ -1,0 +1,167 @@
+"""Reading: whole batches as ranges of a segment's file, up to what the reader's isolation lets it see."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from octavo.errors import OffsetOutOfRangeError
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.storage.segment.segment import Segment
+from octavo.storage.segment.segments import Segments
+from octavo.system.filesystem import File
+
+
+class Isolation(Enum):
+    """Up to where a reader sees."""
+
+    LOG_END = "log end"  # a replica
+    READ_UNCOMMITTED = "read_uncommitted"  # up to the high watermark
+    READ_COMMITTED = "read_committed"  # up to the last stable offset, with the aborted transactions named
+
+
+class OffsetMetadata(NamedTuple):
+    """An offset, and where in the log it lies."""
+
+    offset: int
+    segment_base_offset: int
+    position: int
+
+
+class FileRange(NamedTuple):
+    """Bytes of a log file: they begin with a batch and may end in the middle of one. Valid as long as it is held."""
+
+    file: File
+    position: int
+    size: int
+
+    def read(self) -> bytes:
+        return self.file.pread(self.size, self.position)
+
+    def send_to(self, target: socket.socket) -> int:
+        """Send the bytes over a blocking socket without bringing them into this process; returns how many went."""
+        sent = 0
+        while sent < self.size:
+            count = os.sendfile(target.fileno(), self.file.fileno(), self.position + sent, self.size - sent)
+            if count == 0:
+                break
+            sent += count
+        return sent
+
+
+class AbortedTransaction(NamedTuple):
+    """From its first offset on, a reader of committed data drops the producer's batches up to its ABORT marker."""
+
+    producer_id: int
+    first_offset: int
+
+
+class Fetched(NamedTuple):
+    """What a read found. Its first batch may begin before the offset that was asked for."""
+
+    start: OffsetMetadata
+    records: FileRange | None  # None: nothing to read there yet
+    first_batch_incomplete: bool = False
+    aborted: tuple[AbortedTransaction, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return 0 if self.records is None else self.records.size
+
+    def read(self) -> bytes:
+        return b"" if self.records is None else self.records.read()
+
+
+class Limits(NamedTuple):
+    """What of the log may be read, taken once for a read."""
+
+    log_start_offset: int
+    log_end: OffsetMetadata
+    upper_bound: OffsetMetadata  # by the reader's isolation
+
+
+class Request(NamedTuple):
+    """What a reader asks for."""
+
+    start_offset: int
+    max_bytes: int
+    min_one_batch: bool = True  # the first batch comes whole, even if it has more than max_bytes
+
+
+def read(segments: Segments, limits: Limits, request: Request, *, with_aborted: bool = False) -> Fetched:
+    """The batches from the one that holds the start offset on, out of one segment.
+
+    Where the start lies in a gap that compaction left, the next batch is found, in the next segment if need be.
+    """
+    start = request.start_offset
+    segment = segments.floor(start)
+    if not limits.log_start_offset <= start <= limits.log_end.offset or segment is None:
+        raise OffsetOutOfRangeError(start, limits.log_start_offset, limits.log_end.offset)
+    if start == limits.upper_bound.offset:
+        return Fetched(limits.upper_bound, None)
+    if start > limits.upper_bound.offset:
+        return Fetched(locate(segments, start, limits.log_end), None)
+    while segment is not None:
+        found = _read_segment(segment, _max_position(segment, limits.upper_bound), request)
+        if found is not None:
+            aborted = _aborted(segments, segment, found, start, limits.log_end.offset) if with_aborted else ()
+            return found._replace(aborted=aborted)
+        segment = segments.after(segment)
+    return Fetched(limits.log_end, None)
+
+
+def locate(segments: Segments, offset: int, log_end: OffsetMetadata) -> OffsetMetadata:
+    """Where an offset up to the log's end lies: at the batch that holds it, whose base offset stands for it then."""
+    segment = segments.floor(offset)
+    while segment is not None and offset < log_end.offset:
+        place = segment.find_batch(offset)
+        if place is not None:
+            return OffsetMetadata(place.base_offset, segment.base_offset, place.position)
+        segment = segments.after(segment)
+    return log_end
+
+
+def _max_position(segment: Segment, upper_bound: OffsetMetadata) -> int | None:
+    if segment.base_offset < upper_bound.segment_base_offset:
+        return segment.size
+    return upper_bound.position if segment.base_offset == upper_bound.segment_base_offset else None
+
+
+def _read_segment(segment: Segment, max_position: int | None, request: Request) -> Fetched | None:
+    place = segment.find_batch(request.start_offset)
+    if place is None:
+        return None
+    start = OffsetMetadata(place.base_offset, segment.base_offset, place.position)
+    limit = max(request.max_bytes, place.size) if request.min_one_batch else request.max_bytes
+    if limit == 0 or max_position is None or max_position <= place.position:
+        return Fetched(start, None)
+    size = min(max_position - place.position, limit)
+    return Fetched(start, FileRange(segment.files.log.file, place.position, size), limit < place.size)
+
+
+def _aborted(
+    segments: Segments, segment: Segment, found: Fetched, start_offset: int, log_end_offset: int
+) -> tuple[AbortedTransaction, ...]:
+    """The aborted transactions that overlap what was read."""
+    behind = segment.index_entry_from(found.start.position + found.size)
+    following = segments.after(segment)
+    segment_end = log_end_offset if following is None else following.base_offset
+    upper = segment_end if behind is None else behind.offset
+    return tuple(
+        AbortedTransaction(txn.producer_id, txn.first_offset)
+        for txn in aborted_transactions(segments, start_offset, upper)
+    )
+
+
+def aborted_transactions(segments: Segments, start_offset: int, upper_bound_offset: int) -> Sequence[AbortedTxn]:
+    """The aborted transactions that overlap the offsets from the start up to, not including, the upper bound."""
+    found: list[AbortedTxn] = []
+    for segment in segments.overlapping(start_offset):
+        search = segment.files.txn_index.search(start_offset, upper_bound_offset)
+        found += search.aborted
+        if search.complete:
+            break
+    return found

@@ -1,0 +1,43 @@
+"""A partition's `partition.metadata`: the id of the topic that it is of, written once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.errors import CorruptionError, InconsistentTopicIdError
+from octavo.format import kafka_uuid
+from octavo.format.names import PARTITION_METADATA
+from octavo.format.small_files import partition_metadata
+from octavo.format.small_files.partition_metadata import PartitionMetadata
+from octavo.storage.files.small_file import replace_file
+from octavo.system.filesystem import FileSystem
+
+
+class TopicIdFile:
+    """The id that the file holds; None where there is none, as in directories of brokers before 2.8."""
+
+    def __init__(self, filesystem: FileSystem, folder: Path) -> None:
+        self._filesystem = filesystem
+        self._path = folder / PARTITION_METADATA
+        self.topic_id = self._read()
+
+    def check(self, topic_id: bytes) -> None:
+        """Refuse the id of another topic."""
+        if self.topic_id is not None and self.topic_id != topic_id:
+            found, expected = kafka_uuid.to_text(self.topic_id), kafka_uuid.to_text(topic_id)
+            raise InconsistentTopicIdError(f"{self._path.parent}: its topic id is {found}, expected {expected}")
+
+    def write(self, topic_id: bytes) -> None:
+        """Write the id, unless it is there; another one is refused."""
+        self.check(topic_id)
+        if self.topic_id is None:
+            replace_file(self._filesystem, self._path, partition_metadata.encode(PartitionMetadata(topic_id)))
+            self.topic_id = topic_id
+
+    def _read(self) -> bytes | None:
+        try:
+            return partition_metadata.decode(self._filesystem.read_bytes(self._path)).topic_id
+        except FileNotFoundError:
+            return None
+        except CorruptionError as error:
+            raise error.at(path=str(self._path)) from None

@@ -1,0 +1,151 @@
+"""The rules for one producer's batches within one append: epoch, sequence, transaction.
+
+Kafka's ProducerAppendInfo. It begins with the producer's entry as the log has it and follows each batch; the entry
+itself changes only when the append was written (`ProducerStateManager.apply`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from octavo.errors import (
+    InvalidProducerEpochError,
+    InvalidTxnStateError,
+    OutOfOrderSequenceError,
+    TransactionCoordinatorFencedError,
+)
+from octavo.format import sequence
+from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.producers.entry import CachedBatch, ProducerStateEntry
+from octavo.storage.producers.transactions import CompletedTxn
+
+MAX_EPOCH = 2**15 - 1
+
+
+class DataBatch(NamedTuple):
+    """What of a batch's header the rules look at."""
+
+    is_transactional: bool
+    epoch: int
+    base_offset: int
+    last_offset_delta: int
+    base_sequence: int
+    max_timestamp: int
+
+    @property
+    def last_sequence(self) -> int:
+        return sequence.last_sequence(self.base_sequence, self.last_offset_delta)
+
+
+class TxnMarker(NamedTuple):
+    """A marker, with the transaction version that its coordinator sent along; the record does not hold it.
+
+    Up to version 1 a marker has the epoch of its transaction's batches, from version 2 on the next one.
+    """
+
+    offset: int
+    timestamp: int
+    coordinator_epoch: int
+    is_abort: bool
+    transaction_version: int
+
+
+class ProducerUpdate(NamedTuple):
+    """What an append makes of a producer: its entry as the log has it, the entry's changes, the transactions begun."""
+
+    current: ProducerStateEntry
+    updated: ProducerStateEntry  # with no batches but those of the append
+    started: list[int]  # first offsets
+
+
+class ProducerAppendInfo:
+    """What one append makes of a producer; raises a child of `AppendRejected` for a batch that must not be written."""
+
+    def __init__(self, current: ProducerStateEntry, origin: AppendOrigin) -> None:
+        self.current = current
+        self.updated = current.without_batches()
+        self.started: list[int] = []
+        self._origin = origin
+
+    def update(self) -> ProducerUpdate:
+        return ProducerUpdate(self.current, self.updated, self.started)
+
+    def check_transaction(self, batch: DataBatch) -> None:
+        """Refuse a transactional batch, data or marker, of an epoch that was left before this append."""
+        if batch.is_transactional and batch.epoch < self.current.epoch:
+            raise self._invalid_epoch(batch.epoch, batch.base_offset, self.current.epoch)
+
+    def add_batch(self, batch: DataBatch) -> None:
+        self._check_epoch(batch.epoch, batch.base_offset)
+        if self._origin is AppendOrigin.CLIENT:
+            self._check_sequence(batch)
+        delta, updated = batch.last_offset_delta, self.updated
+        cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
+        updated.add_batch(batch.epoch, cached)
+        if updated.current_txn_first_offset is not None and not batch.is_transactional:
+            raise InvalidTxnStateError(
+                f"{self._at(batch.base_offset)} a batch outside any transaction, but one is ongoing since offset "
+                f"{updated.current_txn_first_offset}"
+            )
+        if updated.current_txn_first_offset is None and batch.is_transactional:
+            updated.current_txn_first_offset = batch.base_offset
+            self.started.append(batch.base_offset)
+
+    def follow(self, batch: DataBatch) -> None:
+        """Remember a batch that is known to follow those before it, in their epoch and transaction."""
+        delta = batch.last_offset_delta
+        cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
+        self.updated.add_batch(batch.epoch, cached)
+
+    def end_transaction(self, epoch: int, marker: TxnMarker) -> CompletedTxn | None:
+        """The transaction that the marker completes; None where the producer wrote nothing since the last marker."""
+        self._check_epoch(epoch, marker.offset, marker.transaction_version)
+        updated = self.updated
+        if marker.coordinator_epoch < updated.coordinator_epoch:
+            raise TransactionCoordinatorFencedError(
+                f"{self._at(marker.offset)} a marker of coordinator epoch {marker.coordinator_epoch}, expected "
+                f"{updated.coordinator_epoch} or more"
+            )
+        first_offset = updated.current_txn_first_offset
+        updated.end_transaction(epoch, marker.coordinator_epoch, marker.timestamp)
+        if first_offset is None:
+            return None
+        return CompletedTxn(updated.producer_id, first_offset, marker.offset, marker.is_abort)
+
+    def _check_epoch(self, epoch: int, offset: int, transaction_version: int = 0) -> None:
+        current = self.updated.epoch
+        lowest = current + 1 if transaction_version >= 2 else current
+        if epoch >= lowest:
+            return
+        # A marker that was written, but whose answer was lost, is written once more (KAFKA-19999). Epochs end at the
+        # largest: a transaction that was begun with it must end with it.
+        is_retry = self.updated.current_txn_first_offset is None or epoch == MAX_EPOCH
+        if not (transaction_version >= 2 and epoch == current and is_retry):
+            raise self._invalid_epoch(epoch, offset, lowest)
+
+    def _check_sequence(self, batch: DataBatch) -> None:
+        expected = self._next_sequence(batch.epoch)
+        if expected is not None and batch.base_sequence != expected:
+            found = f"sequence {batch.base_sequence} of epoch {batch.epoch}"
+            raise OutOfOrderSequenceError(f"{self._at(batch.base_offset)} {found}, expected {expected}")
+
+    def _next_sequence(self, epoch: int) -> int | None:
+        """The one sequence that may come next; None where any may.
+
+        Nothing may be known of a producer because retention took all that it wrote: it can begin anywhere.
+        """
+        if epoch != self.updated.epoch:
+            return None if self.updated.epoch == NO_PRODUCER_EPOCH else 0
+        if self.current.epoch == NO_PRODUCER_EPOCH:
+            return None
+        if self.updated.batches:
+            return sequence.increment(self.updated.last_sequence, 1)
+        last_sequence = self.current.last_sequence if epoch == self.current.epoch else NO_SEQUENCE
+        return sequence.increment(last_sequence, 1)
+
+    def _invalid_epoch(self, epoch: int, offset: int, lowest: int) -> InvalidProducerEpochError:
+        return InvalidProducerEpochError(f"{self._at(offset)} epoch {epoch}, expected {lowest} or more")
+
+    def _at(self, offset: int) -> str:
+        return f"producer {self.updated.producer_id}, offset {offset}:"

@@ -1,0 +1,102 @@
+"""The `.snapshot` files of a partition: the state of its producers before certain offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.format.small_files import producer_snapshot
+from octavo.system.filesystem import FileSystem
+
+
+class SnapshotFiles:
+    """The snapshots by offset. What is in them is `producer_state`'s business. Used under the log's lock."""
+
+    def __init__(self, filesystem: FileSystem, folder: Path) -> None:
+        self._filesystem = filesystem
+        self.folder = folder
+        self._unsynced: set[int] = set()
+        files = map(SegmentFile.parse, filesystem.names(folder))
+        self._offsets = sorted(
+            file.base_offset
+            for file in files
+            if file is not None and file.kind is FileKind.PRODUCER_SNAPSHOT and file.transient is Transient.NONE
+        )
+
+    @property
+    def offsets(self) -> list[int]:
+        """Ascending."""
+        return list(self._offsets)
+
+    @property
+    def latest_offset(self) -> int | None:
+        return self._offsets[-1] if self._offsets else None
+
+    def read(self, offset: int) -> bytes:
+        return self._filesystem.read_bytes(self.path(offset))
+
+    def write(self, offset: int, data: bytes, *, sync: bool = True) -> None:
+        """Write a snapshot. A crash may leave a part of it: its CRC tells, and an older one is used."""
+        self._filesystem.truncate(self.path(offset), 0)
+        file = self._filesystem.open(self.path(offset))
+        file.pwrite(data, 0)
+        if sync:
+            file.fsync()
+        else:
+            self._unsynced.add(offset)
+        if offset not in self._offsets:
+            self._offsets = sorted([*self._offsets, offset])
+
+    def sync_up_to(self, offset: int) -> None:
+        """Sync the snapshots up to an offset that were not, before the recovery point passes them. Needs no lock."""
+        for unsynced in [each for each in list(self._unsynced) if each <= offset]:
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                self._filesystem.open(self.path(unsynced)).fsync()
+            self._unsynced.discard(unsynced)
+
+    def delete_torn(self, from_offset: int) -> list[int]:
+        """Delete the snapshots from an offset on of which a crash left only a part; returns their offsets."""
+        torn = []
+        for offset in [each for each in self._offsets if each >= from_offset]:
+            try:
+                producer_snapshot.decode_table(self.read(offset))
+            except CorruptionError:
+                self.delete(offset)
+                torn.append(offset)
+        return torn
+
+    def delete(self, offset: int) -> None:
+        self._filesystem.unlink(self.path(offset))
+        self._offsets = [kept for kept in self._offsets if kept != offset]
+
+    def delete_outside(self, log_start_offset: int, end_offset: int) -> None:
+        """Delete the snapshots behind the end, and those up to the log's start."""
+        for offset in self.offsets:
+            if offset > end_offset or offset <= log_start_offset:
+                self.delete(offset)
+
+    def delete_stray(self, base_offsets: Collection[int]) -> None:
+        """Delete what belongs to no segment, but for the largest if it lies behind the last segment's base offset.
+
+        That one is of a clean stop, at the log's end.
+        """
+        stray = [offset for offset in self._offsets if offset not in base_offsets]
+        kept = stray[-1:] if stray and stray[-1] >= max(base_offsets, default=0) else []
+        for offset in stray:
+            if offset not in kept:
+                self.delete(offset)
+
+    def mark_deleted(self, offset: int) -> Path | None:
+        """Rename a snapshot to `.deleted`; returns where it is now, None where there was none."""
+        if offset not in self._offsets:
+            return None
+        target = self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT, Transient.DELETED).name
+        self._filesystem.rename(self.path(offset), target)
+        self._offsets.remove(offset)
+        return target
+
+    def path(self, offset: int) -> Path:
+        return self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name

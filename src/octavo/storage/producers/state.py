@@ -1,0 +1,159 @@
+"""The state of a partition's producers: idempotence, epochs, transactions, as Kafka's ProducerStateManager keeps them.
+
+Pure state: files, the clock and the log belong to whoever calls. An append is two steps, `check` before its bytes are
+written and `apply` after; `replay` takes in batches that the log holds already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.errors import CorruptionError
+from octavo.format.batches.batch_summary import Summary
+from octavo.format.batches.control import ControlType
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.small_files import producer_snapshot
+from octavo.kernels import layout
+from octavo.storage.append_origin import AppendOrigin
+from octavo.storage.producers.check import NO_PRODUCERS, ProducerAppend, check_producers
+from octavo.storage.producers.replicate import replicate_producers
+from octavo.storage.producers.table import ProducerTable
+from octavo.storage.producers.transactions import Transactions
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+PRODUCER_ID_EXPIRATION_MS = 86_400_000
+_ABORTED = ["producer_id", "first_offset", "offset", "last_stable_offset"]
+
+
+class Replay(NamedTuple):
+    """What a replay found: how many rows it took in, the aborted transactions among them, why it went no further."""
+
+    rows: int
+    aborted: list[AbortedTxn]
+    damage: CorruptionError | None
+
+
+class ProducerStateManager:
+    """All producers and transactions of a partition, as they are before `map_end_offset`.
+
+    Not thread-safe: the log's lock guards it.
+    """
+
+    def __init__(self, *, expiration_ms: int = PRODUCER_ID_EXPIRATION_MS, start_offset: int = 0) -> None:
+        self.expiration_ms = expiration_ms
+        self.map_end_offset = start_offset
+        self.last_snapshot_offset = 0
+        self.transactions = Transactions()
+        self.producers = ProducerTable()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no producer is known and every transaction is stable."""
+        return not len(self.producers) and not self.transactions.unreplicated
+
+    def check(
+        self, data: Buffer, table: NDArray[np.void], origin: AppendOrigin, transaction_version: int | None = None
+    ) -> ProducerAppend:
+        """What appending the batches of `table` would change; raises a child of `AppendRejected` if they must not be.
+
+        Offsets and timestamps of the table are those that the log will hold. A marker from a client or a coordinator
+        needs the transaction version that the coordinator sent along.
+        """
+        if self.producers.are_continued(table):
+            return ProducerAppend(continued=table)
+        if not (table["producer_id"] > layout.NO_PRODUCER_ID).any():
+            return NO_PRODUCERS
+        if origin is AppendOrigin.REPLICATION:
+            return replicate_producers(self.producers, data, table)
+        return check_producers(self.producers, data, table, origin, transaction_version)
+
+    def apply(self, append: ProducerAppend) -> None:
+        """The batches were written. What they completed goes into the transaction index next:
+
+        for each of `append.completed`, write `transactions.index_entry`, then call `transactions.complete`.
+        """
+        if append.continued is not None:
+            self.producers.go_on(append.continued)
+        for current, updated, started in append.producers:
+            current.update(updated)
+            self.producers.put(current)
+            for first_offset in started:
+                self.transactions.begin(current.producer_id, first_offset)
+
+    def replay(self, data: Buffer, table: NDArray[np.void], found: Summary | None = None) -> Replay:
+        """Take in batches that the log holds already, one after the other; they are not checked again.
+
+        `map_end_offset` moves behind the last of them. The aborted transactions are as the transaction index must have
+        them. A control record that is damaged ends the replay before its batch. Where it is known, `found` is the
+        table's summary.
+        """
+        if found is not None and not found.with_producers and found.min_magic >= 2:
+            self.map_end_offset = found.last_offset + 1
+            return Replay(len(table), [], None)
+        rows, ended, damage = self.producers.replay(data, table)
+        completed = zip(ended["first_offset"].tolist(), ended["offset"].tolist(), strict=True)
+        self.transactions.replace(self.producers.ongoing(), completed)
+        batches = table[:rows]
+        if rows and batches[-1]["magic"] < 2:
+            batches = batches[batches["magic"] >= 2]  # for older ones Kafka does not move the end
+        if len(batches):
+            self.map_end_offset = int(batches[-1]["base_offset"]) + int(batches[-1]["last_offset_delta"]) + 1
+        aborted = ended[_ABORTED][ended["type"] == ControlType.ABORT]
+        return Replay(rows, [AbortedTxn(*fields) for fields in aborted.tolist()], damage)
+
+    def load(self, snapshot: bytes, offset: int, now_ms: int) -> None:
+        """Begin with the state of a snapshot taken at `offset`, without the producers that have expired since.
+
+        Raises `CorruptionError` for a snapshot that is damaged, and changes nothing then.
+        """
+        producers = producer_snapshot.decode_table(snapshot)
+        self.start_at(offset)
+        self.last_snapshot_offset = offset
+        self.producers.load(producers)
+        self.remove_expired(now_ms)
+        self.transactions.replace(self.producers.ongoing(), ())
+
+    def load_newest(
+        self, offsets: Iterable[int], read: Callable[[int], bytes], log_start_offset: int, now_ms: int
+    ) -> list[int]:
+        """Begin with the newest sound snapshot, or with nothing at the log's start; returns the damaged ones."""
+        damaged = []
+        for offset in sorted(offsets, reverse=True):
+            try:
+                self.load(read(offset), offset, now_ms)
+            except CorruptionError:
+                damaged.append(offset)
+            else:
+                return damaged
+        self.start_at(log_start_offset)
+        self.last_snapshot_offset = log_start_offset
+        return damaged
+
+    def start_at(self, offset: int) -> None:
+        """Forget everything: the log begins anew at `offset`, or its state is to be replayed from there."""
+        self.producers.clear()
+        self.transactions.clear()
+        self.map_end_offset, self.last_snapshot_offset = offset, 0
+
+    def take_snapshot(self) -> bytes | None:
+        """The state at `map_end_offset` as the bytes of a snapshot; None where one was taken there already."""
+        if self.map_end_offset <= self.last_snapshot_offset:
+            return None
+        self.last_snapshot_offset = self.map_end_offset
+        return producer_snapshot.encode_table(self.producers.snapshot())
+
+    def remove_expired(self, now_ms: int) -> None:
+        """Drop the producers that have been idle for too long, unless they have a transaction ongoing."""
+        self.producers.remove_expired(now_ms - self.expiration_ms)
+
+    def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
+        """The log begins at `log_start_offset` now; of its snapshots the latest is at `latest_snapshot_offset`."""
+        self.transactions.forget_before(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+        self.last_snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset

@@ -1,0 +1,98 @@
+"""The transactions of a partition, from the first batch until no replica can lose the marker: what is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from octavo.errors import IllegalStateError
+from octavo.format.indexes.txn_index import AbortedTxn
+
+
+class CompletedTxn(NamedTuple):
+    """A transaction with its marker: `last_offset` is the marker's."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
+
+
+class Transactions:
+    """Ongoing transactions, and completed ones whose marker the high watermark has not passed ("unreplicated").
+
+    Not thread-safe: the log's lock guards it.
+    """
+
+    def __init__(self) -> None:
+        self._ongoing: dict[int, int] = {}  # first offset to producer id, in the order of the offsets
+        self._unreplicated: dict[int, int] = {}  # first offset to that of the marker
+
+    @property
+    def ongoing(self) -> dict[int, int]:
+        """First offsets, in order, with the producers' ids."""
+        return dict(self._ongoing)
+
+    @property
+    def unreplicated(self) -> dict[int, int]:
+        """First offsets with the offsets of the markers."""
+        return dict(self._unreplicated)
+
+    @property
+    def has_unreplicated(self) -> bool:
+        return bool(self._unreplicated)
+
+    def clear(self) -> None:
+        self._ongoing.clear()
+        self._unreplicated.clear()
+
+    def begin(self, producer_id: int, first_offset: int) -> None:
+        is_last = not self._ongoing or first_offset > next(reversed(self._ongoing))
+        self._ongoing[first_offset] = producer_id
+        if not is_last:
+            self._ongoing = dict(sorted(self._ongoing.items()))
+
+    def index_entry(self, completed: CompletedTxn) -> AbortedTxn | None:
+        """What the transaction index must hold before the transaction is marked complete; nothing of a committed one.
+
+        Its last stable offset is where the earliest transaction of another producer begins: behind it no reader goes.
+        """
+        if not completed.is_aborted:
+            return None
+        others = (first for first, producer_id in self._ongoing.items() if producer_id != completed.producer_id)
+        last_stable_offset = next(others, completed.last_offset + 1)
+        return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
+
+    def complete(self, completed: CompletedTxn) -> None:
+        """The transaction has its marker, and its entry in the index; it stays unstable until the marker is safe."""
+        if self._ongoing.pop(completed.first_offset, None) is None:
+            raise IllegalStateError(f"{completed} is complete, but no transaction began there")
+        self._unreplicated[completed.first_offset] = completed.last_offset
+
+    def replace(self, ongoing: Iterable[tuple[int, int]], completed: Iterable[tuple[int, int]]) -> None:
+        """After a replay: all ongoing transactions, first offset and producer id in order, and the newly completed."""
+        self._ongoing = dict(ongoing)
+        self._unreplicated.update(completed)
+
+    def forget_before(self, offset: int) -> None:
+        """The high watermark or the log start is at `offset` now: what was completed before it is stable."""
+        if self._unreplicated:
+            kept = {first: last for first, last in self._unreplicated.items() if last >= offset}
+            self._unreplicated = kept
+
+    def first_undecided_offset(self) -> int | None:
+        """The earliest offset whose transaction has no marker."""
+        return next(iter(self._ongoing), None)
+
+    def first_unstable_offset(self, log_start_offset: int = 0) -> int | None:
+        """The earliest offset that is undecided or could become so again; not before the log's start."""
+        undecided = self.first_undecided_offset()
+        if undecided is None and not self._unreplicated:
+            return None
+        unstable = [first for first in (undecided, min(self._unreplicated, default=None)) if first is not None]
+        return max(min(unstable), log_start_offset)
+
+    def last_stable_offset(self, high_watermark: int, log_start_offset: int = 0) -> int:
+        """Where a reader of committed records must stop."""
+        unstable = self.first_unstable_offset(log_start_offset)
+        return high_watermark if unstable is None else min(unstable, high_watermark)

@@ -1,0 +1,83 @@
+"""Opening the directories for one commit: the lock, the commit, the sweep, the close."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from octavo.errors import LogDirLockedError
+from octavo.storage.directory.selection import Only
+from octavo.storage.environment import Environment
+from octavo.storage.log_dir import LogDir
+from octavo.storage.staging.commit import CommitRequest, OnStep, commit
+from octavo.storage.staging.ledger import CommitLedger
+from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_old, sweep_writer
+from octavo.system.filesystem import LocalFileSystem
+
+LOCK_RETRY_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publisher:
+    """How commits reach their directories. Picklable."""
+
+    roots: tuple[Path, ...]
+    lock_timeout_seconds: float = 60.0
+    pause: Callable[[float], None] = time.sleep
+    environment: Callable[[], Environment] | None = None  # of the directories; None: this machine's
+
+    def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
+        """Commit a batch; False where it was there already. Only the partitions that it touches are opened.
+
+        After a crash all are, once: a directory counts as cleanly stopped when every log of it was recovered.
+        """
+        touched = {part.topic_partition for part in request.staged}
+        to_be_made = {part.topic for part in request.staged if part.partitions is not None}
+        with self._open([*touched, *to_be_made]) as log_dir:
+            if all(root.clean for root in log_dir.roots):
+                return self._publish(log_dir, request, on_step)
+        with self._open(None) as log_dir:
+            return self._publish(log_dir, request, on_step)
+
+    def discard(self, writer: str) -> None:
+        """Remove what a writer staged, in vain, but for the files of a commit that was decided before it failed.
+
+        Needs no lock: nobody else knows the files.
+        """
+        filesystem = LocalFileSystem()
+        roots = [root for root in self.roots if filesystem.exists(root)]
+        kept = CommitLedger(filesystem, roots).pending_files()
+        sweep_writer(filesystem, all_folders(filesystem, roots), writer, keep=kept)
+
+    def _open(self, only: Only | None) -> LogDir:
+        """Open the directories once nobody else has them: other writers hold them for a commit at a time."""
+        for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
+            try:
+                return self._log_dir(only)
+            except LogDirLockedError:
+                self.pause(LOCK_RETRY_SECONDS)
+        return self._log_dir(only)
+
+    def _log_dir(self, only: Only | None) -> LogDir:
+        environment = None if self.environment is None else self.environment()
+        return LogDir(self.roots, only=only, create=True, background=False, environment=environment)
+
+    def _publish(self, log_dir: LogDir, request: CommitRequest, on_step: OnStep | None) -> bool:
+        on_steps = [] if on_step is None else [on_step]
+        is_new = commit(log_dir.commits, request, *on_steps)
+        self._sweep(log_dir, request)
+        return is_new
+
+    def _sweep(self, log_dir: LogDir, request: CommitRequest) -> None:
+        filesystem, now_ms = log_dir.environment.filesystem, log_dir.environment.clock.time_ms()
+        if now_ms - log_dir.commits.ledger.swept_ms >= SWEEP_INTERVAL_MS:
+            everywhere = all_folders(filesystem, self.roots)
+            sweep_writer(filesystem, everywhere, request.writer)
+            sweep_old(filesystem, everywhere, now_ms)
+            log_dir.commits.ledger.note_sweep(now_ms)
+        else:
+            touched = sorted({part.topic_partition for part in request.staged} & log_dir.logs.keys())
+            folders = [*self.roots, *(log_dir.logs[name].folder for name in touched)]
+            sweep_writer(filesystem, folders, request.writer)

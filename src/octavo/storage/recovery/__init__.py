@@ -1,0 +1,1 @@
+"""Loading a log: what a crash left is completed, checked and cut."""

@@ -1,0 +1,44 @@
+"""Checking the segments of one log side by side, ahead of the thread that rebuilds them one after the other.
+
+Producers are known only at a segment's start once all before it are read, but that is little work beside the CRCs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Executor, Future
+from typing import NamedTuple
+
+from octavo.storage.recovery.recover import Checked, Progress, check_segment, no_progress
+from octavo.storage.segment.segment import Segment
+
+
+class Checkers(NamedTuple):
+    """Threads that check segments for all logs of a directory."""
+
+    executor: Executor
+    threads: int
+
+
+def check_ahead(
+    segments: Sequence[Segment], checkers: Checkers | None, progress: Progress = no_progress
+) -> Generator[Checked | None, None, None]:
+    """What a check says of each segment, in order; None: whoever rebuilds it is to check it on the way.
+
+    No more segments are begun than there are threads, so that little is in vain when one turns out to be damaged.
+    """
+    if checkers is None or len(segments) < 2:
+        yield from (None for _ in segments)
+        return
+    begun: deque[Future[Checked]] = deque()
+    try:
+        for segment in segments:
+            begun.append(checkers.executor.submit(check_segment, segment, progress))
+            if len(begun) > checkers.threads:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        for check in begun:
+            check.cancel()

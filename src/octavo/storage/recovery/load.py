@@ -1,0 +1,287 @@
+"""Loading a partition's log from its folder: what a stop or a crash left becomes segments, epochs and producers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from octavo.config import LogConfig
+from octavo.errors import CorruptionError
+from octavo.format.entry_layout import INT64_MAX
+from octavo.format.indexes import txn_index
+from octavo.format.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    FileKind,
+    FolderState,
+    PartitionFolder,
+    SegmentFile,
+    Transient,
+)
+from octavo.storage.environment import Environment
+from octavo.storage.log.epochs import LeaderEpochs
+from octavo.storage.log.local_log import LocalLog
+from octavo.storage.log.log_state import LogParts
+from octavo.storage.producers.files import Producers
+from octavo.storage.producers.snapshots import SnapshotFiles
+from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS
+from octavo.storage.recovery.check_ahead import Checkers, check_ahead
+from octavo.storage.recovery.recover import Checked, Progress, Recovered, no_progress, recover_segment
+from octavo.storage.recovery.transient_files import settle_transient_files
+from octavo.storage.segment.delete import Deleter
+from octavo.storage.segment.segment import Segment, SegmentOffsetOverflowError, Tail
+from octavo.storage.segment.segments import Segments
+from octavo.storage.segment.split import split
+from octavo.storage.segment.swap import Swap
+from octavo.system.filesystem import not_regular
+
+Result = TypeVar("Result")
+
+_LARGE_TXN_INDEX_BYTES = 64 << 20
+_INDEXES = FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadRequest:
+    """A folder, and what its directory's checkpoints say of it (0 where they say nothing)."""
+
+    folder: Path
+    config: LogConfig
+    environment: Environment
+    clean: bool  # the directory was stopped cleanly: no batch needs to be checked
+    log_start_offset: int = 0
+    recovery_point: int = 0
+    producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
+    progress: Progress = no_progress  # of what recovery reads
+    checkers: Checkers | None = None  # who checks segments ahead, where there are several
+    upkeep: bool = False  # `.deleted` files are removed, those of segments that recovery drops too
+
+
+class DroppedSegment(NamedTuple):
+    """A segment that recovery took out of the log as a whole."""
+
+    base_offset: int
+    size: int
+    reason: str
+
+
+class Loaded(NamedTuple):
+    """A log's parts, ready for use, and what had to be done for it."""
+
+    parts: LogParts
+    deleted_files: list[str]
+    recovered: list[Recovered]
+    dropped: list[DroppedSegment]
+
+
+def load(request: LoadRequest) -> Loaded:
+    """Load the log in a folder, which is created where it is missing."""
+    return _Loader(request).load()
+
+
+class _Loader:
+    """Kafka's LogLoader. Its order is what makes a crash while loading harmless: each step can be run again."""
+
+    def __init__(self, request: LoadRequest) -> None:
+        self._request = request
+        self._world = request.environment
+        self._files = request.environment.filesystem
+        self._files.mkdir(request.folder)
+        self._deleter = Deleter(self._files, self._world.scheduler)
+        self._is_going = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
+        self._deleted: list[str] = []
+        self._found_snapshots: set[int] = set()  # their offsets
+        self._recovered: list[Recovered] = []
+        self._dropped: list[DroppedSegment] = []
+
+    def load(self) -> Loaded:
+        """1. Settle files of unfinished work. 2. Open the segments, rebuilding those without an index. 3. After an
+        unclean stop, recover the segments from the recovery point on; what follows a damaged one is deleted.
+        4. Bring epochs and producers to the log's end.
+        """
+        request = self._request
+        self._refuse_what_is_no_file()
+        folder, upkeep = request.folder, request.upkeep
+        self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
+        self._epochs = LeaderEpochs(self._files, request.folder)
+        self._segments = Segments()
+        if not request.clean:
+            torn = SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
+            self._found_snapshots.update(torn)
+        self._retry_on_overflow(self._open_segments)
+        log = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
+        self._epochs.truncate_from_end(log.log_end_offset)
+        self._epochs.truncate_from_start(request.log_start_offset)
+        log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
+        log.recovery_point = max(log.recovery_point, log_start_offset)
+        producers = self._producers()
+        producers.snapshots.delete_stray(self._segments.base_offsets)
+        producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)
+        self._note_deleted_snapshots(producers.snapshots.offsets)
+        log.release()
+        log.is_changed = log.is_changed or bool(self._deleted or self._recovered)
+        parts = LogParts(log, self._epochs, producers, log_start_offset)
+        return Loaded(parts, self._deleted, self._recovered, self._dropped)
+
+    def _refuse_what_is_no_file(self) -> None:
+        """Where a link or a FIFO bears the name of one of the log's files, not even an orphaned index is removed."""
+        folder = self._request.folder
+        for name in self._files.others(folder):
+            if SegmentFile.parse(name) or name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
+                raise not_regular(folder / name)
+
+    def _producers(self) -> Producers:
+        snapshots = SnapshotFiles(self._files, self._request.folder)
+        return Producers(snapshots, self._world.clock, expiration_ms=self._request.producer_expiration_ms)
+
+    def _segment(self, base_offset: int, *, transient: Transient = Transient.NONE, create: bool = False) -> Segment:
+        request, files, clock = self._request, self._files, self._world.clock
+        return Segment(request.folder, base_offset, request.config, files, clock, transient=transient, create=create)
+
+    def _swap_end(self, base_offset: int) -> int:
+        return self._segment(base_offset, transient=Transient.SWAP).tail().next_offset
+
+    def _open_segments(self) -> None:
+        self._segments = Segments()
+        names = set(self._files.names(self._request.folder))
+        parsed = sorted(file for file in map(SegmentFile.parse, names) if file is not None and not file.transient)
+        logs = [file.base_offset for file in parsed if file.kind is FileKind.LOG]
+        self._found_snapshots |= {file.base_offset for file in parsed if file.kind is FileKind.PRODUCER_SNAPSHOT}
+        for file in parsed:
+            if file.kind in _INDEXES and file.base_offset not in logs:
+                self._files.unlink(self._request.folder / file.name)
+                self._deleted.append(file.name)
+        unflushed_from = self._unflushed_from(logs)
+        for base_offset in logs:
+            segment = self._segment(base_offset)
+            if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
+                segment.files.time_index.reset()
+            has_index = SegmentFile(base_offset, FileKind.OFFSET_INDEX).name in names
+            # What is to be recovered anyway must wait for its turn: before it there may be torn batches, and their
+            # producers could not be replayed.
+            if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
+                self._recover_segment(segment)
+            self._segments.add(segment)
+
+    def _note_deleted_snapshots(self, kept: Sequence[int]) -> None:
+        """Those of segments that were dropped go with these, after a delay."""
+        gone = self._found_snapshots.difference(kept, (dropped.base_offset for dropped in self._dropped))
+        self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in sorted(gone)]
+
+    def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
+        """The base offset of the first segment that is recovered in any case."""
+        request = self._request
+        if request.clean or self._is_going:
+            return INT64_MAX
+        return max((base for base in base_offsets if base <= request.recovery_point), default=0)
+
+    def _recover_segment(
+        self, segment: Segment, checked: Checked | None = None, progress: Progress = no_progress
+    ) -> Recovered:
+        """Rebuild a segment, with producers as they were at its base offset; a snapshot saves doing that again."""
+        producers = self._producers()
+        start = self._request.log_start_offset
+        producers.rebuild(self._segments, start, segment.base_offset, clean=False)
+        recovered = recover_segment(segment, producers.state, self._epochs, checked, progress)
+        producers.take_snapshot()
+        self._recovered.append(recovered)
+        return recovered
+
+    def _recover(self) -> LocalLog:
+        request = self._request
+        if not request.clean:  # before the end is looked for: no index is to be trusted yet
+            self._recover_unflushed(self._segments.overlapping(request.recovery_point))
+        tail = self._tail()
+        if request.clean and tail is not None and tail.end_position < self._segments.active.size:
+            # Kafka trusts a clean stop, and would append behind a torn batch, where no reader gets to.
+            self._recover_unflushed([self._segments.active])
+            tail = self._tail()
+        if tail is not None and tail.next_offset < request.log_start_offset:
+            # Someone removed segment files: what is left lies before the log's start.
+            self._drop(list(self._segments), f"the log starts at offset {request.log_start_offset}, behind it")
+            self._epochs.clear()
+            self._producers().start_at(request.log_start_offset)
+            tail = None
+        if tail is None:
+            self._segments.add(self._segment(request.log_start_offset, create=True))
+        log = self._log(request.log_start_offset if tail is None else tail.next_offset)
+        if not request.clean or tail is None:
+            log.recovery_point = min(request.recovery_point, log.log_end_offset)
+            log.is_changed = True
+        return log
+
+    def _tail(self) -> Tail | None:
+        """The log's end; None of a log without segments."""
+        return self._segments.active.tail() if len(self._segments) else None
+
+    def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
+        progress = self._request.progress
+        with closing(check_ahead(unflushed, self._request.checkers, progress)) as checks:
+            for number, (segment, checked) in enumerate(zip(unflushed, checks, strict=True), 1):
+                recovered = self._recover_segment(segment, checked, progress)
+                if recovered.rising_size < recovered.size and segment is unflushed[-1]:
+                    recovered = self._cut_what_goes_back(segment, recovered)
+                if recovered.bytes_cut:
+                    self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
+                    return
+
+    def _cut_what_goes_back(self, segment: Segment, recovered: Recovered) -> Recovered:
+        """Cut batches at the log's end whose offsets lie before those of others: the log would end there.
+
+        No CRC covers the offset, so that it may be torn in a batch that is sound else. In the middle of a log such
+        batches stay (`decisions/0013-crashes.md`): what follows them is worth more.
+        """
+        cut = segment.files.log.truncate_to(recovered.rising_size)
+        again = self._recover_segment(segment)
+        reason = "the offsets of its last batches go back"
+        self._recovered[-2:] = [again._replace(bytes_cut=recovered.bytes_cut + cut, problem=reason)]
+        return self._recovered[-1]
+
+    def _unrecovered(self) -> LocalLog:
+        """Of a folder that is on its way out nothing is checked or kept."""
+        if not len(self._segments):
+            self._segments.add(self._segment(0, create=True))
+        return self._log(0)
+
+    def _log(self, log_end_offset: int) -> LocalLog:
+        request = self._request
+        return LocalLog(request.folder, request.config, self._world, self._segments, log_end_offset)
+
+    def _drop(self, segments: Sequence[Segment], reason: str) -> None:
+        self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]
+        delay_ms = self._request.config.file_delete_delay_ms if self._request.upkeep else None
+        self._segments.remove(segments)
+        self._deleter.delete_segments(segments, delay_ms)
+        snapshots = SnapshotFiles(self._files, self._request.folder)
+        renamed = [snapshots.mark_deleted(segment.base_offset) for segment in segments]
+        self._deleter.delete_paths([path for path in renamed if path is not None], delay_ms)
+
+    def _retry_on_overflow(self, step: Callable[[], Result]) -> Result:
+        while True:
+            try:
+                return step()
+            except SegmentOffsetOverflowError as error:
+                self._split(error.base_offset)
+
+    def _split(self, base_offset: int) -> None:
+        request, segment = self._request, self._segments.floor(base_offset)
+        if segment is None or segment.base_offset != base_offset:
+            segment = self._segment(base_offset)
+        new = split(segment, request.folder, request.config, self._world)
+        swap = Swap(self._files, request.folder, self._segments, self._deleter)
+        swap.replace([segment], new, request.config.file_delete_delay_ms)
+
+
+def _has_sound_txn_index(segment: Segment) -> bool:
+    """Whether the transactions end behind the segment's start; an entry of a newer version raises CorruptionError."""
+    if segment.files.txn_index.size > max(segment.size, _LARGE_TXN_INDEX_BYTES):
+        return False  # a marker takes more room in the log than its entry here
+    aborted = segment.files.txn_index.aborted()
+    try:
+        txn_index.sanity_check(aborted, segment.base_offset)
+    except CorruptionError:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""The first steps of loading a log: files on their way in or out are brought to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.format.names import FileKind, KRaftSnapshot, SegmentFile, Transient, base_offset_of
+from octavo.system.filesystem import FileSystem
+
+# The next offset of the segment in a `.log.swap` file, by its base offset.
+NextOffset = Callable[[int], int]
+
+
+def settle_transient_files(
+    filesystem: FileSystem, folder: Path, next_offset: NextOffset, *, remove_deleted: bool
+) -> list[str]:
+    """Delete what was not finished, finish swaps; returns the names of the deleted files.
+
+    1. Delete `.deleted` files, if that is wanted: somebody may still miss what is in them. 2. Delete `.swap` files from
+    the smallest `.cleaned` one on: their swap was not yet decided. 3. Delete all `.cleaned` files. 4. Delete the
+    segments that the remaining `.swap` files replace. 5. Rename those into place. A crash in between leaves the rest
+    of the work to the next run.
+    """
+    gone: list[str] = []
+
+    def delete(name: str) -> None:
+        filesystem.unlink(folder / name)
+        gone.append(name)
+
+    names = filesystem.names(folder)
+    for name in names:
+        # KRaft's snapshots bear the suffix too; they are the metadata log's business.
+        if remove_deleted and name.endswith(Transient.DELETED) and KRaftSnapshot.parse(name) is None:
+            delete(name)
+    cleaned = [name for name in names if name.endswith(Transient.CLEANED)]
+    undecided_from = min(map(base_offset_of, cleaned), default=None)
+    swapped = []
+    for name in names:
+        if name.endswith(Transient.SWAP):
+            if undecided_from is not None and base_offset_of(name) >= undecided_from:
+                delete(name)
+            else:
+                swapped.append(name)
+    for name in cleaned:
+        delete(name)
+    for name in _replaced(filesystem.names(folder), swapped, next_offset):
+        delete(name)
+    for name in swapped:
+        filesystem.rename(folder / name, folder / name.removesuffix(Transient.SWAP))
+    return gone
+
+
+def _replaced(names: list[str], swapped: list[str], next_offset: NextOffset) -> list[str]:
+    """The files whose offset lies in the range that the logs of a swap cover, whatever their kind."""
+    files = map(SegmentFile.parse, swapped)
+    bases = [file.base_offset for file in files if file is not None and file.kind is FileKind.LOG]
+    if not bases:
+        return []
+    low, high = min(bases), max(next_offset(base) for base in bases)
+    return [name for name in names if not name.endswith(Transient.SWAP) and low <= _offset_in(name) < high]
+
+
+def _offset_in(name: str) -> int:
+    try:
+        return base_offset_of(name)
+    except CorruptionError:
+        return -1

@@ -1,0 +1,1 @@
+"""Segments written again beside the old ones, and what the cleaner and upgrades share of it."""

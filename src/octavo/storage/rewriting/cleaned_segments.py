@@ -1,0 +1,62 @@
+"""Segments written beside a log as `.cleaned` files, by compaction or an upgrade, and how they get into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from octavo.config import LogConfig
+from octavo.errors import CleaningAborted
+from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.rewriting.source import SourceSegment
+from octavo.storage.segment.segment import Segment
+from octavo.storage.segment.segment_files import KINDS
+from octavo.system.clock import SystemClock
+from octavo.system.filesystem import FileSystem
+
+
+def open_cleaned(
+    filesystem: FileSystem, folder: Path, base_offset: int, config: LogConfig, *, create: bool = False
+) -> Segment:
+    """A segment with the suffix `.cleaned`."""
+    transient = Transient.CLEANED
+    return Segment(folder, base_offset, config, filesystem, SystemClock(), transient=transient, create=create)
+
+
+def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> None:
+    """Write the closing time index entry, trim and sync, then give the files the age of what they replace."""
+    segment.close_out()
+    segment.files.flush()
+    for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+        filesystem.set_mtime_ms(segment.files.path(kind), mtime_ms)
+
+
+def remove_cleaned(filesystem: FileSystem, folder: Path, base_offsets: Iterable[int]) -> None:
+    """Remove the `.cleaned` files of these base offsets, where there are any."""
+    for base_offset in base_offsets:
+        for kind in KINDS:
+            filesystem.unlink(folder / SegmentFile(base_offset, kind, Transient.CLEANED).name)
+
+
+def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Sequence[int], config: LogConfig) -> None:
+    """Put the `.cleaned` segments into the place of the old ones, all or none (the steps are `Swap`'s).
+
+    Under the log's lock. Where an old segment is not as it was when it was read, the new ones are removed.
+    """
+    filesystem = log.state.environment.filesystem
+    with log.state.lock:
+        log.state.check_open()
+        known = {segment.base_offset: segment for segment in log.segments}
+        replaced: list[Segment] = []
+        for source in old:
+            segment = known.get(source.base_offset)
+            if segment is None or segment.size != source.size or segment is log.segments.active:
+                remove_cleaned(filesystem, log.folder, base_offsets)
+                raise CleaningAborted(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
+            replaced.append(segment)
+        try:
+            new = [open_cleaned(filesystem, log.folder, base_offset, config) for base_offset in base_offsets]
+        except FileNotFoundError:
+            raise CleaningAborted(f"{log.folder}: the log was loaded again meanwhile") from None
+        log.replace_segments(replaced, new)

@@ -1,0 +1,114 @@
+"""A segment written anew with the same records at the same offsets, in v2 or with another codec, beside the old one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from octavo.config import LogConfig
+from octavo.format.batches.recode import Recoder
+from octavo.format.batches.walker import walk
+from octavo.format.compression import Codec
+from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.storage.rewriting.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
+from octavo.storage.rewriting.source import SourceSegment, located, read_chunks
+from octavo.storage.segment.segment import Segment
+from octavo.system.filesystem import FileSystem, LocalFileSystem
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteTask:
+    """One segment. Picklable."""
+
+    folder: Path
+    config: LogConfig
+    segment: SourceSegment
+    aborted: tuple[AbortedTxn, ...]
+    codec: Codec | None  # None: batches keep theirs
+
+    @property
+    def size(self) -> int:
+        return self.segment.size
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What became of a segment: the `.cleaned` files of these base offsets, none if it stays as it is."""
+
+    segment: SourceSegment
+    base_offsets: tuple[int, ...]
+    size: int
+    changed_batches: int
+
+
+def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> Rewritten:
+    """Write the segment anew, if there is something to change.
+
+    1. Remove what an earlier run left. 2. Append batch by batch to `.cleaned` files; where they would grow beyond
+    segment.bytes, to further ones. 3. Write transaction indexes and closing entries, trim, sync. 4. Give them the old
+    segment's age. Whatever goes wrong, the files are removed again.
+    """
+    filesystem, recoder = filesystem or LocalFileSystem(), Recoder(task.codec)
+    path = task.segment.path(task.folder)
+    changed = sum(
+        int(recoder.changes(chunk.table).sum()) for chunk in read_chunks(filesystem, path, task.size, check_crc=True)
+    )
+    if not changed:
+        return Rewritten(task.segment, (), task.size, 0)
+    writer = _Writer(task, filesystem)
+    try:
+        for chunk in read_chunks(filesystem, path, task.size):
+            with located(path, chunk):
+                writer.append(b"".join(recoder.recode(chunk.data, chunk.table)))
+        writer.finish()
+    except BaseException:
+        for segment in writer.segments:
+            segment.files.release()
+        remove_cleaned(filesystem, task.folder, [segment.base_offset for segment in writer.segments])
+        raise
+    bases = tuple(segment.base_offset for segment in writer.segments)
+    return Rewritten(task.segment, bases, sum(segment.size for segment in writer.segments), changed)
+
+
+class _Writer:
+    """Appends to one new segment after the other."""
+
+    def __init__(self, task: RewriteTask, filesystem: FileSystem) -> None:
+        self._task = task
+        self._filesystem = filesystem
+        self.segments: list[Segment] = []
+        self._begin(task.segment.base_offset)
+
+    def append(self, data: bytes) -> None:
+        """Take batches, all that fit into a segment with one write."""
+        table, first = walk(data, check_crc=False).table, 0
+        ends = table["position"].astype(np.int64) + table["size"]
+        while first < len(table):
+            active, start = self.segments[-1], int(table[first]["position"])
+            room = self._task.config.segment_bytes - active.size
+            end = int(np.searchsorted(ends, start + room, side="right"))
+            if end <= first and active.size:
+                self._begin(int(table[first]["base_offset"]))
+                continue
+            end = max(end, first + 1)  # a batch that is larger than a segment has one of its own
+            rows = table[first:end].copy()
+            rows["position"] -= start
+            last_offset = int(rows[-1]["base_offset"]) + int(rows[-1]["last_offset_delta"])
+            active.append(last_offset, memoryview(data)[start : int(ends[end - 1])], rows)
+            first = end
+
+    def finish(self) -> None:
+        ends = [*(segment.base_offset for segment in self.segments[1:]), None]
+        for segment, end in zip(self.segments, ends, strict=True):
+            for aborted in self._task.aborted:
+                if aborted.last_offset >= segment.base_offset and (end is None or aborted.last_offset < end):
+                    segment.files.txn_index.append(aborted)
+            finish_cleaned(segment, self._filesystem, self._task.segment.mtime_ms)
+            segment.files.release()
+
+    def _begin(self, base_offset: int) -> None:
+        folder, config = self._task.folder, self._task.config
+        remove_cleaned(self._filesystem, folder, [base_offset])
+        self.segments.append(open_cleaned(self._filesystem, folder, base_offset, config, create=True))

@@ -1,0 +1,115 @@
+"""A segment as a cleaning run reads it: its batches in chunks, damage as an error that names the place."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from octavo import kernels
+from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.problems import crc_mismatch
+from octavo.format.batches.sound import flaw_of, unreadable
+from octavo.format.batches.walker import Chunk
+from octavo.format.names import FileKind, SegmentFile
+from octavo.kernels.layout import BATCH, Flaw, Stop
+from octavo.storage.segment.log_file import LogFile
+from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.regular_file import open_regular
+
+_WINDOW_BYTES = 32 << 20
+_WINDOW_ROWS = 1 << 13
+_MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # Linux has it
+
+# Told of bytes that were read or written, before the run goes on; it may wait, or raise to end the run.
+OnBytes = Callable[[int], None]
+
+
+class SourceSegment(NamedTuple):
+    """A segment that is to be cleaned, as it was when the run was planned."""
+
+    base_offset: int
+    size: int
+    offset_index_bytes: int
+    time_index_bytes: int
+    mtime_ms: int
+    end_offset: int  # where the next segment begins, or what cannot be cleaned
+
+    def path(self, folder: Path) -> Path:
+        return folder / SegmentFile(self.base_offset, FileKind.LOG).name
+
+
+def read_chunks(
+    filesystem: FileSystem, path: Path, size: int, position: int = 0, *, check_crc: bool = False
+) -> Iterator[Chunk]:
+    """The batches of a segment's log from a position on; CorruptRecordError where they cannot be followed."""
+    return _checked(LogFile(filesystem, path).chunks(position, size, check_crc=check_crc), path, size)
+
+
+def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0) -> Iterator[Chunk]:
+    """`read_chunks` without a copy, for a pass that looks at little of each record; CRCs are not checked.
+
+    A fifth less work than with one (measured on records of 100 B). A file that shrinks under a mapping would be a
+    fault, so this is for closed segments of a directory that this process owns: those are replaced, never cut.
+    """
+    if not isinstance(filesystem, LocalFileSystem):
+        return read_chunks(filesystem, path, size, position)
+    return _checked(_windows(path, size, position), path, size)
+
+
+def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
+    """Whole batches of one window of the file after the other."""
+    table, length = np.empty(_WINDOW_ROWS, BATCH), _WINDOW_BYTES
+    with open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
+        while position < size:
+            start = position - position % mmap.ALLOCATIONGRANULARITY
+            window, stop = min(length, size - start), Stop.TABLE_FULL
+            # Populated at once: a fault for each page costs more than all of them together.
+            view = memoryview(mmap.mmap(file.fileno(), window, flags=_MAP_FLAGS, prot=mmap.PROT_READ, offset=start))
+            first = position
+            while stop == Stop.TABLE_FULL:
+                rows, end, code = kernels.walk(view, position - start, window, table, False)
+                stop, position = Stop(code), start + end
+                is_last = stop == Stop.SIZE_TOO_SMALL or (start + window == size and stop != Stop.TABLE_FULL)
+                if rows or is_last:
+                    yield Chunk(view, table[:rows], start, stop if is_last else None, position)
+                if is_last:
+                    return
+            length = _WINDOW_BYTES if position > first else 2 * length  # a batch larger than the window
+
+
+def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
+    for chunk in chunks:
+        flawed = np.flatnonzero(unreadable(chunk.table))
+        if len(flawed):
+            raise _problem(chunk, int(flawed[0])).at(path=str(path))
+        if len(chunk.table):
+            yield chunk
+        if chunk.stop not in (None, Stop.END):
+            sentence = f"{size - chunk.stop_position} bytes that are no whole batch"
+            raise CorruptRecordError(sentence, position=chunk.stop_position, path=str(path))
+
+
+@contextmanager
+def located(path: Path, chunk: Chunk) -> Iterator[None]:
+    """Let errors about a chunk's bytes name the file and the position in it."""
+    try:
+        yield
+    except CorruptionError as error:
+        position = None if error.position is None else chunk.file_position + error.position
+        raise error.at(position=position, path=str(path)) from None
+
+
+def _problem(chunk: Chunk, row: int) -> CorruptionError:
+    """A batch with a flaw: cleaning it would give it a new CRC, and hide the damage."""
+    header = BatchHeader.from_row(chunk.table[row])
+    if header.flaws & Flaw.CRC_MISMATCH:
+        error: CorruptionError = crc_mismatch(chunk.data, header)
+    else:
+        error = flaw_of(chunk.table[row])
+    return error.at(position=chunk.file_position + header.position)

@@ -1,0 +1,1 @@
+"""A segment and its files."""

@@ -1,0 +1,232 @@
+"""The two indexes of a segment as files: pre-sized and mapped while written, trimmed when done.
+
+Entry layouts and search are those of `format.offset_index` and `format.time_index`; this module owns the files.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.indexes.index import SparseIndex
+from octavo.storage.files.open_files import OPEN_FILES
+from octavo.system.filesystem import FileSystem, Mapping
+
+Index = TypeVar("Index", bound=SparseIndex[Any])
+
+# The entries that a segment's log gives, for an index that cannot be trusted.
+Repair = Callable[[], bytes]
+
+_log = logging.getLogger(__name__)
+
+
+class IndexFile(Generic[Index]):
+    """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
+
+    A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
+    until recovery rebuilds the file.) Entries that are out of order are never believed: the file is rebuilt from the
+    log when it is first opened.
+    """
+
+    INDEX: ClassVar[type[SparseIndex[Any]]]
+    KEPT_SLOTS: ClassVar[int] = 0  # for entries that no append may take
+
+    def __init__(
+        self, filesystem: FileSystem, path: Path, base_offset: int, max_bytes: int, repair: Repair | None = None
+    ) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.problem: str | None = None  # why the file was rebuilt
+        self._repair = repair
+        self._filesystem = filesystem
+        self.entry_bytes = self.INDEX.LAYOUT.size
+        self._full_bytes = max_bytes // self.entry_bytes * self.entry_bytes
+        self._most = max_bytes // self.entry_bytes - self.KEPT_SLOTS
+        self._lock = threading.RLock()
+        self._mapping: Mapping | None = None
+        self._mapped_bytes = 0
+        self._count: int | None = None
+        self._entries: Index | None = None  # over the mapping, for lookups
+        self._is_retired = False
+
+    def __len__(self) -> int:
+        """The number of entries."""
+        if (count := self._count) is not None:
+            return count
+        with self._lock:
+            if self._count is None:
+                self._open()
+            return self._count or 0
+
+    @property
+    def room(self) -> int:
+        """How many entries can still be appended: with none the segment must be rolled first."""
+        count = self._count
+        return max(self._most - (len(self) if count is None else count), 0)
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries with this offset or a larger one."""
+        with self._lock:
+            self._drop_from(self._index().slots_below(offset))
+
+    def reset(self) -> None:
+        """Drop all entries."""
+        with self._lock:
+            self._unmap()
+            self._filesystem.truncate(self.path, 0)
+            self._set_count(0)
+
+    def trim(self) -> None:
+        """Cut the file to its entries; a file that is missing is created empty."""
+        with self._lock:
+            used = len(self) * self.entry_bytes
+            if not self._filesystem.exists(self.path) or self._filesystem.size(self.path) != used:
+                self._unmap()
+                self._filesystem.truncate(self.path, used)
+
+    def flush(self) -> None:
+        """Sync the entries to the disk."""
+        with self._lock:
+            if self._mapping is not None:
+                self._mapping.flush()
+            elif self._filesystem.exists(self.path):
+                self._filesystem.open(self.path).fsync()
+
+    def release(self) -> None:
+        """Give the mapping back; the next use maps the file again."""
+        with self._lock:
+            self._unmap()
+
+    def release_if_idle(self) -> bool:
+        """Without waiting: who opens another index may hold that one's lock."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._drop_mapping()
+        finally:
+            self._lock.release()
+        return True
+
+    def retire(self) -> None:
+        """Give the mapping back for good: another object owns the file now, and may cut it.
+
+        A reader that still comes here is told that the file is gone, and looks again under the log's lock.
+        """
+        with self._lock:
+            self._is_retired = True
+            self._unmap()
+
+    def rebuild(self, problem: str) -> bool:
+        """Write the entries again from the log, once; says whether it did."""
+        with self._lock:
+            self._check_own()
+            if self._repair is None or self.problem is not None:
+                return False
+            _log.warning("%s: %s; rebuilt from the log", self.path, problem)
+            entries = self._repair()
+            self._unmap()
+            self._filesystem.truncate(self.path, 0)
+            file = self._filesystem.open(self.path)
+            file.pwrite(entries, 0)
+            file.fsync()
+            self._set_count(len(entries) // self.entry_bytes)
+            self.problem = problem
+            return True
+
+    def rename(self, path: Path) -> None:
+        """Move the file, if there is one."""
+        with self._lock:
+            self._unmap()
+            if self._filesystem.exists(self.path):
+                self._filesystem.rename(self.path, path)
+            self.path = path
+
+    def unlink(self) -> None:
+        """Remove the file, if there is one."""
+        with self._lock:
+            self._unmap()
+            self._filesystem.unlink(self.path)
+
+    def append(self, entries: bytes) -> None:
+        """Append whole entries behind the last one; there is room for them."""
+        with self._lock:
+            position = len(self) * self.entry_bytes
+            end = position + len(entries)
+            self._writable(end).write(entries, position)
+            self._set_count(end // self.entry_bytes)
+
+    def _index(self) -> Index:
+        """The entries; to be used under the lock and not kept, since it holds the mapping."""
+        if self._entries is None:
+            count = len(self)
+            self._entries = self._decode(self._readable().view()[: count * self.entry_bytes] if count else b"")
+        return self._entries
+
+    def _decode(self, data: bytes | memoryview) -> Index:
+        index: Index = self.INDEX.decode(data, self.base_offset)  # type: ignore[assignment]
+        return index
+
+    def _open(self) -> None:
+        count, problem = self._look()
+        if problem is None or not self.rebuild(problem):
+            self._set_count(count)  # only now: it is read without the lock
+
+    def _look(self) -> tuple[int, str | None]:
+        """How many entries the file has, and what is wrong with them."""
+        size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
+        if size > INT32_MAX:
+            return 0, f"{size} bytes, more than any index has"
+        count = size // self.entry_bytes
+        if not count:
+            return 0, None
+        entries = self._decode(self._map(count * self.entry_bytes).view()[: count * self.entry_bytes]).used()
+        return len(entries), None if entries.is_ascending() else "its entries are not in order"
+
+    def _set_count(self, count: int) -> None:
+        self._count, self._entries = count, None
+
+    def _readable(self) -> Mapping:
+        return self._mapping or self._map(len(self) * self.entry_bytes)
+
+    def _writable(self, needed_bytes: int) -> Mapping:
+        """A mapping of the file at its full size: entries are written without a system call."""
+        full_bytes = max(self._full_bytes, needed_bytes)
+        if self._mapping is None or self._mapped_bytes < full_bytes:
+            self._unmap()
+            self._filesystem.truncate(self.path, full_bytes)
+            return self._map(full_bytes)
+        return self._mapping
+
+    def _map(self, size: int) -> Mapping:
+        self._check_own()
+        self._mapping = mapping = self._filesystem.map(self.path, size)
+        self._mapped_bytes = size
+        OPEN_FILES.opened(self)
+        return mapping
+
+    def _check_own(self) -> None:
+        if self._is_retired:
+            raise FileNotFoundError(errno.ENOENT, "the log was loaded again", str(self.path))
+
+    def _unmap(self) -> None:
+        if self._mapping is not None:
+            OPEN_FILES.released(self)
+        self._drop_mapping()
+
+    def _drop_mapping(self) -> None:
+        self._entries = None  # it would keep the mapping from being closed
+        if (mapping := self._mapping) is not None:
+            self._mapping, self._mapped_bytes = None, 0  # first: nobody may find a mapping that is closed
+            mapping.close()
+
+    def _drop_from(self, kept: int) -> None:
+        # Zeros, so that a file left by a crash does not show the dropped entries again.
+        dropped = len(self) - kept
+        if dropped > 0:
+            self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
+            self._set_count(kept)

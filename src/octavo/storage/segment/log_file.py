@@ -1,0 +1,237 @@
+"""A segment's `.log`: its bytes, its used length, and the walks over its batches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.format.batches.walker import CHUNK_BYTES, Chunk, walk_chunks
+from octavo.format.batches.zeros import zeros_end
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.kernels.layout import (
+    BATCH,
+    BATCH_FIELDS,
+    BATCH_HEADER,
+    BATCH_OVERHEAD,
+    ENTRY_PREFIX,
+    LOG_OVERHEAD,
+    MAGIC_POSITION,
+    MESSAGE_V1,
+    MIN_MESSAGE_SIZE,
+    NO_TIMESTAMP,
+    Stop,
+)
+from octavo.storage.files.open_files import OPEN_FILES
+from octavo.system.filesystem import File, FileSystem
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+# What is read at once to find a batch near an index entry: by default those are some 4096 bytes of batches apart.
+_HEADERS_BYTES = 8 << 10
+_HEADERS_ROWS = 128
+
+
+_LAST_OFFSET_DELTA = list(BATCH_FIELDS).index("lastOffsetDelta")
+_MAX_TIMESTAMP = list(BATCH_FIELDS).index("maxTimestamp")
+
+
+class BatchPlace(NamedTuple):
+    """A batch in a segment's log file."""
+
+    base_offset: int
+    position: int
+    size: int
+
+
+class Sought(Enum):
+    """By what a batch is looked for."""
+
+    LAST_OFFSET = "last offset"
+    MAX_TIMESTAMP = "max timestamp"
+
+
+class LogFile:
+    """Appended to by one thread under the log's lock, read by many.
+
+    `size` is the used length: a preallocated file is longer. It grows only once the bytes are written, so a reader
+    that stops there sees whole appends.
+    """
+
+    def __init__(self, filesystem: FileSystem, path: Path) -> None:
+        self.path = path
+        self._filesystem = filesystem
+        self._file: File | None = None
+        self.size = filesystem.size(path)
+
+    @classmethod
+    def create(cls, filesystem: FileSystem, path: Path, preallocated_bytes: int = 0) -> LogFile:
+        """An empty file, which takes its room on the disk at once if a size is given."""
+        filesystem.truncate(path, preallocated_bytes)
+        log = cls(filesystem, path)
+        log.size = 0
+        return log
+
+    @property
+    def file(self) -> File:
+        """The open file; whoever holds it can read on, even when the segment is deleted."""
+        if (file := self._file) is None:
+            file = self._file = self._filesystem.open(self.path)
+            OPEN_FILES.opened(self)
+        return file
+
+    def append(self, data: Buffer) -> None:
+        """Write behind what is there, with one write."""
+        self.file.pwrite(data, self.size)
+        self.size += memoryview(data).nbytes
+
+    def chunks(
+        self, position: int = 0, end: int | None = None, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = False
+    ) -> Iterator[Chunk]:
+        """The batches between two positions, no chunk if nothing lies there; a chunk's positions are the file's."""
+        end, at = self.size if end is None else end, position
+        if position >= end:
+            return
+        file, chunk_bytes = self.file, min(chunk_bytes, max(end - position, _HEADERS_BYTES))
+
+        def read_into(buffer: memoryview) -> int:
+            nonlocal at
+            got = file.pread_into(buffer[: max(end - at, 0)], at)
+            at += got
+            return got
+
+        for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - position, check_crc=check_crc):
+            yield chunk._replace(
+                file_position=position + chunk.file_position, stop_position=position + chunk.stop_position
+            )
+
+    def find(self, sought: Sought, target: int, position: int) -> BatchPlace | None:
+        """The first batch from a position on in which what is sought is not below the target, None when there is none.
+
+        Little is read at once, and of a large batch only its header.
+        """
+        file, end, table = self.file, self.size, _tables.table
+        while position < end:
+            data = file.pread(min(_HEADERS_BYTES, end - position), position)
+            rows, length, stop = kernels.walk(data, 0, len(data), table, False)
+            if rows:
+                found = table[:rows]
+                reached = _values(found, sought) >= target
+                first = int(reached.argmax())
+                if reached[first]:
+                    return BatchPlace(
+                        found["base_offset"].item(first),
+                        position + found["position"].item(first),
+                        found["size"].item(first),
+                    )
+            elif stop == Stop.INCOMPLETE_BATCH:
+                place, value = _header_alone(data, position, sought)
+                length = place.size
+                if position + length > end:
+                    return None
+                if value >= target:
+                    return place
+            else:
+                return None
+            position += length
+        return None
+
+    def begins_batch(self, entry: OffsetPosition) -> bool:
+        """Whether a batch begins where an index entry says, at or before the offset that it names.
+
+        Only the header is looked at. A compressed message of an old format has its last offset there, which entries
+        of old brokers do not name.
+        """
+        head = self.file.pread(MAGIC_POSITION + 1, entry.position) if 0 <= entry.position < self.size else b""
+        if len(head) <= MAGIC_POSITION:
+            return False
+        base_offset, size = ENTRY_PREFIX.unpack_from(head)
+        is_whole = MIN_MESSAGE_SIZE <= size <= self.size - entry.position - LOG_OVERHEAD
+        return is_whole and (head[MAGIC_POSITION] < 2 or base_offset <= entry.offset)
+
+    def read_batch(self, place: BatchPlace) -> tuple[bytes, NDArray[np.void]]:
+        """A batch's bytes, and a table of it alone that is valid until the next call in this thread."""
+        data, table = self.file.pread(place.size, place.position), _tables.table
+        rows, _, _ = kernels.walk(data, 0, len(data), table[:1], False)
+        return data, table[:rows]
+
+    def is_zero_from(self, position: int) -> bool:
+        """Whether nothing but zeros lies behind a position."""
+        file = self.file
+        return zeros_end(file.pread_into, position, self.size, file.skip_hole) >= self.size
+
+    def truncate_to(self, size: int) -> int:
+        """Cut the file; returns how many bytes of it went."""
+        cut = self.size - size
+        self.file.truncate(size)
+        self.size = size
+        return cut
+
+    def trim(self) -> None:
+        """Give back what was preallocated and not used."""
+        if self._filesystem.size(self.path) != self.size:
+            self.file.truncate(self.size)
+
+    def fsync(self) -> None:
+        self.file.fsync()
+
+    @property
+    def mtime_ms(self) -> int:
+        return self._filesystem.mtime_ms(self.path)
+
+    def release(self) -> None:
+        """Give the descriptor back; the next use opens the file again."""
+        if self._file is not None:
+            self._file = None
+            OPEN_FILES.released(self)
+
+    def release_if_idle(self) -> bool:
+        self._file = None  # who is about to use the open file holds it
+        return True
+
+    def rename(self, path: Path) -> None:
+        self._filesystem.rename(self.path, path)
+        self.path = path
+
+    def unlink(self) -> None:
+        self.release()
+        self._filesystem.unlink(self.path)
+
+
+def _values(table: NDArray[np.void], sought: Sought) -> NDArray[np.int64]:
+    if sought is Sought.MAX_TIMESTAMP:
+        timestamps: NDArray[np.int64] = table["max_timestamp"]
+        return timestamps
+    last_offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
+    return last_offsets
+
+
+def _header_alone(data: bytes, position: int, sought: Sought) -> tuple[BatchPlace, int]:
+    """Where a batch lies of which little more than the header was read, and what is sought of it."""
+    base_offset, size = ENTRY_PREFIX.unpack_from(data)
+    magic, by_time = data[MAGIC_POSITION], sought is Sought.MAX_TIMESTAMP
+    if magic >= 2 and len(data) >= BATCH_OVERHEAD:
+        fields = BATCH_HEADER.unpack_from(data)
+        value = fields[_MAX_TIMESTAMP] if by_time else base_offset + fields[_LAST_OFFSET_DELTA]
+    elif by_time:
+        value = MESSAGE_V1.unpack_from(data)[-1] if magic == 1 and len(data) >= MESSAGE_V1.size else NO_TIMESTAMP
+    else:
+        value = base_offset
+    return BatchPlace(base_offset, position, size + LOG_OVERHEAD), value
+
+
+class _Tables(threading.local):
+    """A small table a thread, made once."""
+
+    def __init__(self) -> None:
+        self.table = np.empty(_HEADERS_ROWS, BATCH)
+
+
+_tables = _Tables()

@@ -1,0 +1,259 @@
+"""A segment: appends that keep its indexes, what a roll asks of it, its truncation and its end as the active one.
+
+Lookup and reads over it are in `lookup` and `read`, rebuilding it in `recover`.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo import kernels
+from octavo.config import LogConfig
+from octavo.errors import OctavoError
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.indexes.offset_index import OffsetPosition
+from octavo.format.indexes.time_index import TimestampOffset
+from octavo.format.names import Transient
+from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
+from octavo.storage.segment.log_file import BatchPlace, Sought
+from octavo.storage.segment.offset_index_file import OffsetIndexFile
+from octavo.storage.segment.segment_files import SegmentFiles
+from octavo.system.clock import Clock
+from octavo.system.filesystem import FileSystem
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Entry = TypeVar("Entry", OffsetPosition, OffsetPosition | None)
+
+_BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
+# What is read at once of a segment's end: by default the last index entry is some 4096 bytes and a batch away.
+_TAIL_BYTES = 64 << 10
+
+_MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
+_MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
+
+
+class SegmentOffsetOverflowError(OctavoError):
+    """An offset that lies too far behind the segment's base offset for an index entry."""
+
+    def __init__(self, base_offset: int, offset: int) -> None:
+        super().__init__(f"offset {offset} does not fit into the segment with base offset {base_offset}")
+        self.base_offset = base_offset
+        self.offset = offset
+
+
+class Tail(NamedTuple):
+    """The end of a segment's whole batches."""
+
+    next_offset: int  # the base offset, where there is none
+    end_position: int
+
+
+class Segment:
+    """One segment. Writes come from one thread at a time (the log's lock sees to that); reads from any."""
+
+    def __init__(
+        self,
+        folder: Path,
+        base_offset: int,
+        config: LogConfig,
+        filesystem: FileSystem,
+        clock: Clock,
+        *,
+        transient: Transient = Transient.NONE,
+        create: bool = False,
+    ) -> None:
+        self.base_offset = base_offset
+        self.files = SegmentFiles(filesystem, folder, base_offset, config, transient=transient, create=create)
+        self.jitter_ms = _jitter_ms(config)
+        self._interval_bytes = config.index_interval_bytes
+        self._clock = clock
+        self.created_ms = clock.time_ms()
+        self._first_timestamp: int | None = None
+        self._counters: array[int] | None = None  # layout.INDEX_COUNTERS; None: to be read from the indexes
+        self._counters_lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes of batches."""
+        return self.files.log.size
+
+    def append(self, largest_offset: int, data: Buffer, table: NDArray[np.void]) -> None:
+        """Write whole batches with one write, then add the index entries that they give."""
+        if not len(table):
+            return
+        self.check_offset(largest_offset)
+        log = self.files.log
+        position = log.size
+        log.append(data)
+        self.index(table, position)
+
+    def index(self, table: NDArray[np.void], position: int) -> None:
+        """Count batches that lie at the position, and add the entries that they give.
+
+        A batch gets entries when more than index.interval.bytes came since the last one that got some, itself not
+        counted: the same batches give the same indexes, however many calls append them, as long as the segment stays
+        open. A set of many batches may give more entries than an index has room for: it is full then, and the segment
+        is rolled before the next append. (Kafka fails in the middle of such an append.)
+        """
+        offset_index, time_index, counters = self.files.offset_index, self.files.time_index, self._read_counters()[:]
+        offsets, times = kernels.index_batches(
+            table, position, self._interval_bytes, counters, offset_index.room, time_index.room
+        )
+        if offsets:
+            offset_index.append(offsets)
+        if times:
+            time_index.append(times)
+        self._counters = counters
+
+    def resume_index(self) -> None:
+        """Count the bytes since the last entry, as if the segment had stayed open.
+
+        Like Kafka a segment just opened counts from 0. One that is opened for each few batches would get no entry.
+        """
+        counters = self._read_counters()[:]
+        counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.last_index_entry().position
+        self._counters = counters
+
+    def check_offset(self, offset: int) -> None:
+        """Refuse an offset that index entries could not name."""
+        if not self.holds_offset(offset):
+            raise SegmentOffsetOverflowError(self.base_offset, offset)
+
+    def holds_offset(self, offset: int) -> bool:
+        return 0 <= offset - self.base_offset <= INT32_MAX
+
+    @property
+    def max_so_far(self) -> TimestampOffset:
+        """The largest timestamp, -1 for none, and the last offset of the first batch that has it."""
+        counters = self._read_counters()
+        return TimestampOffset(counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET])
+
+    @property
+    def largest_timestamp(self) -> int:
+        """By which retention judges the segment's age: that of its records or, where they have none, its file's."""
+        timestamp = self.max_so_far.timestamp
+        return timestamp if timestamp >= 0 else self.files.log.mtime_ms
+
+    @property
+    def first_timestamp(self) -> int:
+        """The max timestamp of the first batch, -1 for none: from it a roll by time counts."""
+        if self._first_timestamp is None:
+            first = self.files.log.find(Sought.LAST_OFFSET, 0, 0)
+            if first is None:
+                return NO_TIMESTAMP
+            self._first_timestamp = int(self.files.log.read_batch(first)[1]["max_timestamp"][0])
+        return self._first_timestamp
+
+    @property
+    def is_index_full(self) -> bool:
+        return not (self.files.offset_index.room and self.files.time_index.room)
+
+    def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
+        """The first batch whose last offset is not below this offset, None when there is none."""
+        position = max(self.index_entry(offset).position, start_position)
+        return self.files.log.find(Sought.LAST_OFFSET, offset, position)
+
+    def index_entry(self, offset: int) -> OffsetPosition:
+        """The entry of the offset index with the largest offset up to this one."""
+        return self._trusted(lambda index: index.lookup(offset))
+
+    def last_index_entry(self) -> OffsetPosition:
+        """The last entry of the offset index; of an empty one the segment's start."""
+        return self._trusted(OffsetIndexFile.last)
+
+    def index_entry_from(self, position: int) -> OffsetPosition | None:
+        """The first entry of the offset index at or after a position."""
+        return self._trusted(lambda index: index.upper_bound(position))
+
+    def _trusted(self, look: Callable[[OffsetIndexFile], Entry]) -> Entry:
+        """An entry at whose position a batch begins; an index that names another place is rebuilt from the log."""
+        index = self.files.offset_index
+        entry = look(index)
+        if entry is not None and entry.position and not self.files.log.begins_batch(entry):
+            index.rebuild(f"the entry of offset {entry.offset} names position {entry.position}, where no such batch is")
+            entry = look(index)
+        return entry
+
+    def tail(self) -> Tail:
+        """Where the whole batches end, found from the last index entry on; their CRCs are not looked at."""
+        tail = Tail(self.base_offset, 0)
+        for chunk in self.files.log.chunks(self.last_index_entry().position, chunk_bytes=_TAIL_BYTES):
+            tail = tail._replace(end_position=chunk.stop_position)
+            if len(chunk.table):
+                last = chunk.table[-1]
+                tail = tail._replace(next_offset=int(last["base_offset"]) + int(last["last_offset_delta"]) + 1)
+        return tail
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop all batches from the first that reaches the offset on, and their entries; returns the bytes cut.
+
+        1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash between
+        them leaves a log that is longer than its indexes say: recovery, due after a crash, rebuilds those.
+        """
+        place = self.find_batch(offset)
+        self.files.offset_index.truncate_to(offset)
+        self.files.time_index.truncate_to(offset)
+        self.files.txn_index.truncate_to(offset)
+        cut = 0 if place is None else self.files.log.truncate_to(place.position)
+        if self.size == 0:
+            self.created_ms = self._clock.time_ms()
+            self._first_timestamp = None
+        self._counters = None
+        largest = self._read_max_timestamp()
+        counters = self._read_counters()[:]
+        counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET] = largest
+        self._counters = counters
+        return cut
+
+    def reset_index(self) -> None:
+        """Forget all entries and counts, before the batches are counted anew."""
+        for index in (self.files.offset_index, self.files.time_index, self.files.txn_index):
+            index.reset()
+        self._counters = None
+
+    def close_out(self) -> None:
+        """End as the active segment: write the closing time index entry, cut indexes and log to what is used."""
+        self.files.time_index.maybe_append(self.max_so_far)
+        self.files.offset_index.trim()
+        self.files.time_index.trim()
+        self.files.log.trim()
+        self._counters = None
+
+    def _read_counters(self) -> array[int]:
+        """The counters of a segment just opened begin at its indexes' last entries, with no byte counted."""
+        if (counters := self._counters) is not None:
+            return counters
+        with self._counters_lock:
+            if (counters := self._counters) is None:
+                offset_index, largest = self.files.offset_index, self.files.time_index.last()
+                last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
+                counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
+                self._counters = counters
+            return counters
+
+    def _read_max_timestamp(self) -> TimestampOffset:
+        """The time index's last entry, or what the batches behind it have."""
+        found = self.files.time_index.last()
+        for chunk in self.files.log.chunks(self.index_entry(found.offset).position):
+            if len(chunk.table):
+                row = chunk.table[int(np.argmax(chunk.table["max_timestamp"]))]
+                if int(row["max_timestamp"]) > found.timestamp:
+                    last_offset = int(row["base_offset"]) + int(row["last_offset_delta"])
+                    found = TimestampOffset(int(row["max_timestamp"]), last_offset)
+        return found
+
+
+def _jitter_ms(config: LogConfig) -> int:
+    """What this segment takes off segment.ms, so that segments of many partitions do not roll all at once."""
+    limit = min(config.segment_jitter_ms, config.segment_ms)
+    return random.randrange(limit) if limit else 0

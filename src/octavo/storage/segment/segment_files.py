@@ -1,0 +1,97 @@
+"""The four files of a segment under one base offset: made, opened, renamed, synced and removed together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.config import LogConfig
+from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.storage.segment.build_index import BuiltIndexes, IndexLimits, build_indexes
+from octavo.storage.segment.log_file import LogFile
+from octavo.storage.segment.offset_index_file import OffsetIndexFile
+from octavo.storage.segment.time_index_file import TimeIndexFile
+from octavo.storage.segment.txn_index_file import TxnIndexFile
+from octavo.system.filesystem import FileSystem
+
+KINDS = FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
+
+
+class SegmentFiles:
+    """Owns the handles. The log file must exist (`create` makes it); indexes come into being when first written."""
+
+    def __init__(
+        self,
+        filesystem: FileSystem,
+        folder: Path,
+        base_offset: int,
+        config: LogConfig,
+        *,
+        transient: Transient = Transient.NONE,
+        create: bool = False,
+    ) -> None:
+        self.filesystem = filesystem
+        self.folder = folder
+        self.base_offset = base_offset
+        self.transient = transient
+        path = self.path(FileKind.LOG)
+        preallocated = config.segment_bytes if config.preallocate else 0
+        self.log = LogFile.create(filesystem, path, preallocated) if create else LogFile(filesystem, path)
+        self._limits = limits = IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
+        self.offset_index = OffsetIndexFile(
+            filesystem,
+            self.path(FileKind.OFFSET_INDEX),
+            base_offset,
+            limits.segment_index_bytes,
+            lambda: self._built().offset_index,
+        )
+        self.time_index = TimeIndexFile(
+            filesystem,
+            self.path(FileKind.TIME_INDEX),
+            base_offset,
+            limits.segment_index_bytes,
+            lambda: self._built().time_index,
+        )
+        self.txn_index = TxnIndexFile(filesystem, self.path(FileKind.TXN_INDEX), base_offset)
+        self._all: tuple[LogFile | OffsetIndexFile | TimeIndexFile | TxnIndexFile, ...] = (
+            self.log,
+            self.offset_index,
+            self.time_index,
+            self.txn_index,
+        )  # in the order of KINDS
+
+    def path(self, kind: FileKind, transient: Transient | None = None) -> Path:
+        """Where the file of this kind is, or would be with another transient suffix."""
+        suffix = self.transient if transient is None else transient
+        return self.folder / SegmentFile(self.base_offset, kind, suffix).name
+
+    def _built(self) -> BuiltIndexes:
+        return build_indexes(self.filesystem, self.log.path, self.base_offset, self._limits)
+
+    def rename(self, transient: Transient) -> None:
+        """Give all files another suffix, the log first; index files that are missing are passed over."""
+        for file, kind in zip(self._all, KINDS, strict=True):
+            file.rename(self.path(kind, transient))
+        self.transient = transient
+
+    def flush(self) -> None:
+        """Sync all files to the disk."""
+        self.log.fsync()
+        self.offset_index.flush()
+        self.time_index.flush()
+        self.txn_index.flush()
+
+    def release(self) -> None:
+        """Give descriptors and mappings back; the next use opens them again."""
+        for file in self._all:
+            file.release()
+
+    def retire(self) -> None:
+        """Let go of the files, since other objects own them now."""
+        self.release()
+        self.offset_index.retire()
+        self.time_index.retire()
+
+    def unlink(self) -> None:
+        """Remove all files."""
+        for file in self._all:
+            file.unlink()

@@ -1,0 +1,78 @@
+"""The segments of a log in the order of their base offsets, found by search, not by scanning."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from octavo.storage.segment.segment import Segment
+
+
+class _Ordered(NamedTuple):
+    base_offsets: tuple[int, ...]
+    segments: tuple[Segment, ...]
+
+
+class Segments:
+    """An ordered map. Changes come under the log's lock and replace the whole; readers see the one before or after."""
+
+    def __init__(self, segments: Sequence[Segment] = ()) -> None:
+        ordered = sorted(segments, key=lambda segment: segment.base_offset)
+        self._ordered = _Ordered(tuple(segment.base_offset for segment in ordered), tuple(ordered))
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._ordered.segments)
+
+    def __len__(self) -> int:
+        return len(self._ordered.segments)
+
+    def __contains__(self, base_offset: object) -> bool:
+        return base_offset in self._ordered.base_offsets
+
+    @property
+    def base_offsets(self) -> tuple[int, ...]:
+        return self._ordered.base_offsets
+
+    @property
+    def first(self) -> Segment:
+        return self._ordered.segments[0]
+
+    @property
+    def active(self) -> Segment:
+        """The last one: only it is appended to."""
+        return self._ordered.segments[-1]
+
+    def add(self, segment: Segment) -> None:
+        """Add a segment, or put it in the place of the one with its base offset."""
+        self._replace({segment.base_offset}, [segment])
+
+    def remove(self, segments: Sequence[Segment]) -> None:
+        self._replace({segment.base_offset for segment in segments}, [])
+
+    def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
+        """Take segments out and others in, in one step for readers."""
+        self._replace({segment.base_offset for segment in old}, new)
+
+    def floor(self, offset: int) -> Segment | None:
+        """The segment that holds the offset, if it is in the log: the last that begins up to it."""
+        ordered = self._ordered
+        slot = bisect_right(ordered.base_offsets, offset) - 1
+        return ordered.segments[slot] if slot >= 0 else None
+
+    def after(self, segment: Segment) -> Segment | None:
+        """The next segment."""
+        ordered = self._ordered
+        slot = bisect_right(ordered.base_offsets, segment.base_offset)
+        return ordered.segments[slot] if slot < len(ordered.segments) else None
+
+    def overlapping(self, start_offset: int, end_offset: int | None = None) -> tuple[Segment, ...]:
+        """From the segment that holds the start on, those that begin before the end."""
+        bases, segments = self._ordered
+        first = max(bisect_right(bases, start_offset) - 1, 0)
+        return segments[first : len(bases) if end_offset is None else max(bisect_left(bases, end_offset), first)]
+
+    def _replace(self, gone: set[int], new: Sequence[Segment]) -> None:
+        kept = [segment for segment in self._ordered.segments if segment.base_offset not in gone]
+        ordered = sorted([*kept, *new], key=lambda segment: segment.base_offset)
+        self._ordered = _Ordered(tuple(segment.base_offset for segment in ordered), tuple(ordered))

@@ -1,0 +1,82 @@
+"""Splitting a segment whose offsets reach further than an index entry can name.
+
+Brokers before 1.1 could write such segments when compaction joined them; none does today.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.config import LogConfig
+from octavo.errors import CorruptionError, OctavoError
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.walker import Chunk
+from octavo.format.entry_layout import INT32_MAX
+from octavo.format.names import Transient
+from octavo.kernels.layout import CODEC_MASK, Column
+from octavo.storage.environment import Environment
+from octavo.storage.segment.segment import Segment
+
+_CHUNK_BYTES = 1 << 20
+
+
+def split(segment: Segment, folder: Path, config: LogConfig, environment: Environment) -> list[Segment]:
+    """Copy the batches into `.cleaned` segments in which all offsets fit, closed out and synced, ready for a swap.
+
+    A failure removes them again.
+    """
+    made: list[Segment] = []
+    try:
+        for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES):
+            table, first = chunk.table, 0
+            while first < len(table):
+                if not made or not made[-1].holds_offset(_last_offset(table, first)):
+                    base_offset = _base_offset(chunk, first)
+                    if made and base_offset <= made[-1].base_offset:
+                        sentence = f"offset {base_offset} in a batch behind offset {made[-1].base_offset}"
+                        position = chunk.file_position + int(table[first]["position"])
+                        raise CorruptionError(sentence, position=position, path=str(segment.files.log.path))
+                    made.append(_new_segment(base_offset, folder, config, environment))
+                end = _end_of_run(made[-1], table, first)
+                start, stop = int(table[first]["position"]), int(table[end - 1]["position"] + table[end - 1]["size"])
+                made[-1].append(_last_offset(table, end - 1), chunk.data[start:stop], table[first:end])
+                first = end
+        for new in made:
+            new.close_out()
+            new.files.flush()
+            environment.filesystem.set_mtime_ms(new.files.log.path, segment.files.log.mtime_ms)
+        size = sum(new.size for new in made)
+        if size != segment.size:
+            raise OctavoError(f"split of {segment.files.log.path}: {size} bytes copied, expected {segment.size}")
+    except BaseException:
+        for new in made:
+            new.files.unlink()
+        raise
+    return made
+
+
+def _new_segment(base_offset: int, folder: Path, config: LogConfig, environment: Environment) -> Segment:
+    world, transient = environment, Transient.CLEANED
+    return Segment(folder, base_offset, config, world.filesystem, world.clock, transient=transient, create=True)
+
+
+def _end_of_run(segment: Segment, table: NDArray[np.void], first: int) -> int:
+    last_offsets = table["base_offset"][first:] + table["last_offset_delta"][first:]
+    relative = last_offsets - segment.base_offset
+    beyond = np.flatnonzero((relative < 0) | (relative > INT32_MAX))
+    return first + int(beyond[0]) if len(beyond) else len(table)
+
+
+def _base_offset(chunk: Chunk, row: int) -> int:
+    """The first offset of a batch; a compressed message names its last one, and must be opened."""
+    batch = chunk.table[row]
+    if batch["magic"] < 2 and batch["attributes"] & CODEC_MASK:
+        return int(Decoder(Column.OFFSET).decode_one(chunk.data, batch).offset[0])
+    return int(batch["base_offset"])
+
+
+def _last_offset(table: NDArray[np.void], row: int) -> int:
+    return int(table[row]["base_offset"]) + int(table[row]["last_offset_delta"])

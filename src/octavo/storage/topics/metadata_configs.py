@@ -1,0 +1,124 @@
+"""The configs of topics and brokers in a KRaft node's own metadata log, `__cluster_metadata-0`: read, never changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from octavo.config import BROKER_CONFIGS, SYNONYMS
+from octavo.errors import CorruptionError
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.row_columns import to_records
+from octavo.format.batches.walker import walk
+from octavo.format.names import (
+    CLUSTER_METADATA_TOPIC,
+    META_PROPERTIES,
+    FileKind,
+    KRaftSnapshot,
+    SegmentFile,
+    TopicPartition,
+    Transient,
+)
+from octavo.format.small_files import meta_properties
+from octavo.kernels.layout import CONTROL, Column
+from octavo.system.filesystem import FileSystem
+
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
+
+_log = logging.getLogger(__name__)
+
+METADATA_FOLDER = str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
+
+_TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
+_TOPIC_RESOURCE, _BROKER_RESOURCE = 2, 4
+_CLUSTER_DEFAULT = ""  # the name under which all brokers find theirs
+
+
+class MetadataConfigs(NamedTuple):
+    """What was set while the cluster ran: the configs of each topic that has some, and those of this broker."""
+
+    topics: dict[str, dict[str, str]]
+    broker: dict[str, str]  # the node's own over the cluster's default; only those that this version knows
+
+
+def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
+    """The configs after the latest snapshot and all that the log says behind it."""
+    folder = root / METADATA_FOLDER
+    if not filesystem.exists(folder) or not filesystem.is_folder(folder):
+        return MetadataConfigs({}, {})
+    topics: dict[str, dict[str, str]] = {}
+    brokers: dict[str, dict[str, str]] = {}
+    of_kind = {_TOPIC_RESOURCE: topics, _BROKER_RESOURCE: brokers}
+    names: dict[object, str] = {}
+    for record in _records(filesystem, folder):
+        data = record.data
+        if record.type.id == _TOPIC_RECORD:
+            names[data["topicId"]] = data["name"]
+        elif record.type.id == _REMOVE_TOPIC_RECORD:
+            topics.pop(names.pop(data["topicId"], ""), None)
+        elif record.type.id == _CONFIG_RECORD and data["resourceType"] in of_kind:
+            configs = of_kind[data["resourceType"]].setdefault(data["resourceName"], {})
+            if data["value"] is None:
+                configs.pop(data["name"], None)
+            else:
+                configs[data["name"]] = data["value"]
+    in_force = {**brokers.get(_CLUSTER_DEFAULT, {}), **brokers.get(_node_id(filesystem, root), {})}
+    known = {name: value for name, value in in_force.items() if name in BROKER_CONFIGS or name in SYNONYMS}
+    return MetadataConfigs(topics, known)
+
+
+def _node_id(filesystem: FileSystem, root: Path) -> str:
+    """By which name the metadata knows the broker that the directory is of."""
+    try:
+        return str(meta_properties.decode(filesystem.read_bytes(root / META_PROPERTIES)).node_id)
+    except (FileNotFoundError, CorruptionError):
+        return str(None)
+
+
+def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:
+    snapshots, segments = [], []
+    for name in filesystem.names(folder):
+        snapshot, segment = KRaftSnapshot.parse(name), SegmentFile.parse(name)
+        if snapshot is not None and not snapshot.deleted and not snapshot.partial:
+            snapshots.append((snapshot.end_offset, name))
+        elif segment is not None and segment.kind is FileKind.LOG and segment.transient is Transient.NONE:
+            segments.append(name)
+    start = 0
+    if snapshots:
+        start, name = max(snapshots)
+        yield from _records_of(filesystem, folder / name, 0)
+    for name in segments:
+        yield from _records_of(filesystem, folder / name, start)
+
+
+def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[MetadataRecord]:
+    """The records of a file from an offset on, up to the first batch that is broken."""
+    # Few directories have such a log, and the schemas of all its records take longer to load than all the rest.
+    from octavo.format.messages.cluster_metadata import decode_metadata_record
+    from octavo.format.messages.records import UnknownRecordTypeError
+
+    walked = walk(filesystem.read_bytes(path))
+    decoder = Decoder(Column.ALL)
+    for row in walked.table:
+        if row["flaws"]:
+            _log.warning("%s, position %d: a damaged batch; what follows is not read", path, row["position"])
+            return
+        if row["attributes"] & CONTROL:
+            continue
+        try:
+            records = to_records(decoder.decode_one(walked.data, row))
+        except CorruptionError as error:
+            _log.warning("%s; what follows is not read", error.at(path=str(path)))
+            return
+        for record in records:
+            if record.offset < start or record.value is None:
+                continue
+            try:
+                yield decode_metadata_record(record.value)
+            except UnknownRecordTypeError:
+                continue  # of a newer broker
+            except CorruptionError as error:
+                _log.warning("%s, offset %d: %s", path, record.offset, error)

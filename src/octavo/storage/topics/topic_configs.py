@@ -1,0 +1,136 @@
+"""The configs in force for each topic: Octavo's own file over the cluster's metadata over the broker's defaults.
+
+A broker's are those that its owner gives, over those that were set while the cluster ran: the node's own, then the
+cluster's defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from octavo.config import TOPIC_CONFIGS, Given, LogConfig, as_text
+from octavo.config.table import unknown
+from octavo.errors import ConfigError, CorruptionError
+from octavo.format.names import TOPIC_STORE
+from octavo.storage.topics.metadata_configs import METADATA_FOLDER, read_metadata_configs
+from octavo.storage.topics.topic_store import StoredTopic, read_topics
+from octavo.system.filesystem import FileSystem
+
+
+class TopicConfigs:
+    """What the directories' files say of their topics. `stored` is what Octavo's own file holds.
+
+    `interrupted` are the changes that the files note as begun, by topic and id: one file may say that a topic is being
+    deleted, and another one know a topic that was made under its name since.
+    Explicit configs, by topic, stand over all others as long as this object lives.
+    """
+
+    def __init__(
+        self,
+        filesystem: FileSystem,
+        roots: Sequence[Path],
+        broker: Mapping[str, Given],
+        explicit: Mapping[str, Mapping[str, Given]] | None = None,
+    ) -> None:
+        self.defaults = LogConfig.of({}, broker)
+        self.stored: dict[str, StoredTopic] = {}
+        self.interrupted: dict[tuple[str, bytes], StoredTopic] = {}
+        self.dynamic: dict[str, str] = {}  # of the broker, from the cluster's metadata
+        self._metadata: dict[str, dict[str, str]] = {}
+        self._given = broker
+        self._explicit = explicit or {}
+        self._known: dict[str, LogConfig] = {}  # made once a topic, since directories may have thousands of logs
+        for root in roots:
+            self.read(filesystem, root)
+
+    def read(self, filesystem: FileSystem, root: Path) -> None:
+        """Take what a directory's files say. If two differ, the first one stands, but for a change only begun there."""
+        stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
+        for topic, found in stored.items():
+            _check(found.configs, topic, root / TOPIC_STORE)
+            known = self.stored.get(topic)
+            if known is None or (known.pending is not None and found.pending is None):
+                self.stored[topic] = found
+            if found.pending is not None:
+                self.interrupted.setdefault((topic, found.topic_id), found)
+        for topic, configs in metadata.topics.items():
+            _check(configs, topic, root / METADATA_FOLDER)
+        self._metadata = {**metadata.topics, **self._metadata}
+        self.dynamic = {**metadata.broker, **self.dynamic}
+        self.defaults = LogConfig.of({}, self.broker)
+        self._known.clear()
+
+    @property
+    def broker(self) -> dict[str, Given]:
+        """The broker's configs in force."""
+        return {**self.dynamic, **self._given}
+
+    def check_explicit(self) -> None:
+        """Raise ConfigError on explicit configs that are not valid."""
+        for topic in self._explicit:
+            self.of(topic)
+
+    def overrides(self, topic: str) -> dict[str, Given]:
+        """The topic's own configs; those that this version does not know are left out, as brokers do."""
+        stored = self.stored[topic].configs if topic in self.stored else {}
+        merged = {**self._metadata.get(topic, {}), **stored}
+        return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
+
+    def inherited(self, topic: str) -> dict[str, Given]:
+        """What a replica elsewhere takes over: the topic's own configs over those that the cluster's brokers have."""
+        of_brokers, usual = LogConfig.of({}, self.dynamic), LogConfig.of()
+        values = {
+            key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))
+            for key in TOPIC_CONFIGS.values()
+        }
+        changed: dict[str, Given] = {
+            name: as_text(value) for name, (value, default) in values.items() if value != default
+        }
+        return {**changed, **self.overrides(topic)}
+
+    def of(self, topic: str, changes: Mapping[str, Given] | None = None) -> LogConfig:
+        """The topic's configs in force, or with changes to them."""
+        if changes:
+            return LogConfig.of({**self.overrides(topic), **self._explicit.get(topic, {}), **changes}, self.broker)
+        if (config := self._known.get(topic)) is None:
+            own = {**self.overrides(topic), **self._explicit.get(topic, {})}
+            config = self._known[topic] = LogConfig.of(own, self.broker) if own else self.defaults
+        return config
+
+    def store(self, topic: str, stored: StoredTopic) -> None:
+        """Take what Octavo's own file is to hold for a topic."""
+        self.stored[topic] = stored
+        self._known.pop(topic, None)
+
+    def forget(self, topic: str) -> None:
+        """Take a topic out of what Octavo's own file is to hold."""
+        self.stored.pop(topic, None)
+        self._known.pop(topic, None)
+
+    def altered(self, topic: str, changes: Mapping[str, Given | None]) -> dict[str, str | None]:
+        """What is to be stored for a topic after changes, None being the default; refused if a value is not valid."""
+        stored = dict(self.stored[topic].configs) if topic in self.stored else {}
+        effective = self.overrides(topic)
+        for name, value in changes.items():
+            if name not in TOPIC_CONFIGS:
+                raise unknown("topic config", name, TOPIC_CONFIGS)
+            if value is not None:
+                stored[name] = as_text(TOPIC_CONFIGS[name].parse(value))
+                effective[name] = value
+                continue
+            effective.pop(name, None)
+            stored.pop(name, None)
+            if name in self._metadata.get(topic, {}):
+                stored[name] = None
+        LogConfig.of(effective, self.broker)
+        return stored
+
+
+def _check(configs: Mapping[str, str | None], topic: str, path: Path) -> None:
+    """Refuse values that no topic can have, and say in which file they are."""
+    known = {name: value for name, value in configs.items() if value is not None and name in TOPIC_CONFIGS}
+    try:
+        LogConfig.of(known)
+    except ConfigError as error:
+        raise CorruptionError(f"topic {topic}: {error}", path=str(path)) from None

@@ -1,0 +1,142 @@
+"""Octavo's own file in a log dir's root: what brokers keep in their metadata of topics.
+
+Ids, configs, how many partitions a topic has in all directories together, and the change of it that is under way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from octavo.errors import CorruptionError
+from octavo.format import kafka_uuid
+from octavo.format.names import TOPIC_STORE, topic_problem
+from octavo.kernels.integers import INT32_MAX
+from octavo.storage.files.small_file import replace_file
+from octavo.system.filesystem import FileSystem
+
+VERSION = 0
+
+
+class Change(StrEnum):
+    """What happens to a topic's partitions."""
+
+    CREATE = "create"
+    DELETE = "delete"
+
+    @property
+    def noun(self) -> str:
+        return "creation" if self is Change.CREATE else "deletion"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A change that was begun: the partitions that it makes or deletes, and the directories that it was begun in.
+
+    Those go by their directory.id, which directories of brokers before 3.7 do not have: they are None.
+    """
+
+    change: Change
+    partitions: tuple[int, ...]
+    directories: tuple[bytes | None, ...]
+
+
+@dataclass(slots=True)
+class StoredTopic:
+    """What is known of a topic. A config of None is one that was set back to its default.
+
+    `partitions` is None where nobody said how many there are: another broker's disks may have the others.
+    """
+
+    topic_id: bytes
+    configs: dict[str, str | None] = field(default_factory=dict)
+    partitions: int | None = None
+    pending: Pending | None = None
+
+
+def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
+    """The topics that the file names; none where it is absent. A file that cannot be understood is an error."""
+    path = root / TOPIC_STORE
+    if not filesystem.exists(path):
+        return {}
+    try:
+        return decode(filesystem.read_bytes(path))
+    except CorruptionError as error:
+        raise error.at(path=str(path)) from None
+
+
+def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, StoredTopic]) -> None:
+    """Write the file anew; after a crash it is the old one or the new one."""
+    replace_file(filesystem, root / TOPIC_STORE, encode(topics))
+
+
+def decode(data: bytes) -> dict[str, StoredTopic]:
+    """The topics of the file's bytes."""
+    try:
+        content = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CorruptionError(f"expected a JSON object, found what is not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("version") != VERSION:
+        raise CorruptionError(f"expected a JSON object of version {VERSION}")
+    topics = content.get("topics")
+    if not isinstance(topics, dict):
+        raise CorruptionError('expected an object under "topics"')
+    return {name: _topic(name, fields) for name, fields in topics.items()}
+
+
+def encode(topics: Mapping[str, StoredTopic]) -> bytes:
+    """The file's bytes, topics in order."""
+    rows = {name: _fields(topic) for name, topic in sorted(topics.items())}
+    return (json.dumps({"version": VERSION, "topics": rows}, indent=1) + "\n").encode("utf-8")
+
+
+def _fields(topic: StoredTopic) -> dict[str, object]:
+    total = {} if topic.partitions is None else {"partitions": topic.partitions}
+    return {
+        "topicId": kafka_uuid.to_text(topic.topic_id),
+        **total,
+        "configs": dict(sorted(topic.configs.items())),
+        **({} if topic.pending is None else _pending_fields(topic.pending)),
+    }
+
+
+def _pending_fields(pending: Pending) -> dict[str, object]:
+    return {
+        "pending": pending.change,
+        "pendingPartitions": list(pending.partitions),
+        "pendingDirectories": [None if uuid is None else kafka_uuid.to_text(uuid) for uuid in pending.directories],
+    }
+
+
+def _topic(name: str, fields: object) -> StoredTopic:
+    if (problem := topic_problem(name)) is not None:
+        raise CorruptionError(f"topic name is invalid: {problem}")
+    if not isinstance(fields, dict):
+        raise CorruptionError(f"topic {name}: expected an object")
+    topic_id, configs = fields.get("topicId"), fields.get("configs")
+    if not isinstance(topic_id, str) or not isinstance(configs, dict):
+        raise CorruptionError(f'topic {name}: expected a text under "topicId" and an object under "configs"')
+    if not all(value is None or isinstance(value, str) for value in configs.values()):
+        raise CorruptionError(f"topic {name}: expected configs that are text or null")
+    partitions = fields.get("partitions")
+    if partitions is not None and (type(partitions) is not int or not 1 <= partitions <= INT32_MAX):
+        raise CorruptionError(f'topic {name}: expected a number of at least 1 under "partitions"')
+    return StoredTopic(kafka_uuid.from_text(topic_id), configs, partitions, _pending(name, fields))
+
+
+def _pending(name: str, fields: Mapping[str, object]) -> Pending | None:
+    change = fields.get("pending")
+    if change is None:
+        return None
+    if not isinstance(change, str) or change not in list(Change):
+        raise CorruptionError(f'topic {name}: expected "create" or "delete" under "pending"')
+    partitions, directories = fields.get("pendingPartitions", []), fields.get("pendingDirectories", [])
+    if not isinstance(partitions, list) or not all(type(n) is int and 0 <= n <= INT32_MAX for n in partitions):
+        raise CorruptionError(f'topic {name}: expected a list of partitions under "pendingPartitions"')
+    if not isinstance(directories, list) or not all(uuid is None or isinstance(uuid, str) for uuid in directories):
+        raise CorruptionError(f'topic {name}: expected a list of directory ids under "pendingDirectories"')
+    ids = tuple(None if uuid is None else kafka_uuid.from_text(uuid) for uuid in directories)
+    return Pending(Change(change), tuple(sorted(partitions)), ids)
