@@ -202,6 +202,8 @@ def test_a_torn_end_behind_what_was_not_flushed_is_info(folder: Path, tail: byte
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
     points.unlink()
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
+    (folder.parent / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=abcdefghijklmnopqrstuv\n")
+    assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]  # a crash before the first flush
 
 
 @pytest.mark.parametrize("trimmed", [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from octavo.errors import ScanError
-from octavo.format.names import CLEAN_SHUTDOWN, CLUSTER_METADATA_TOPIC, FolderState
+from octavo.format.names import CLEAN_SHUTDOWN, CLUSTER_METADATA_TOPIC, META_PROPERTIES, FolderState
 from octavo.jobs.verify.finding import Findings, Problem
 from octavo.jobs.verify.folder import FolderTask
 from octavo.jobs.verify.formatted import has_an_entry_a_batch
@@ -68,6 +68,9 @@ def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     entry_a_batch = has_an_entry_a_batch(directory.root.location)
     recovery_points = directory.root.recovery_points()
+    # What the file does not name has never been flushed. Where there is neither the file nor the one that an owner
+    # makes first, these are folders without their root, and nobody can tell.
+    is_root = bool(recovery_points) or _is_there(directory.root.location.child(META_PROPERTIES))
     root = None
     findings = Findings()
     if not directory.single:
@@ -79,8 +82,7 @@ def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
         try:
             # A node recovers its metadata log at each start: the mark does not speak of it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
-            # Of a partition that the file does not name yet nothing has been flushed; without the file nobody can tell.
-            recovery_point = recovery_points.get(files.topic_partition, 0 if recovery_points else None)
+            recovery_point = recovery_points.get(files.topic_partition, 0 if is_root else None)
             marks = _Marks(is_marked, entry_a_batch, directory.single, recovery_point)
             partitions.append(_partition(files, patience, marks))
         except ScanError:
