@@ -21,11 +21,11 @@ from octavo.format.arrow import from_arrow, to_arrow
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.walker import walk, walk_chunks
 from octavo.format.compression import CODECS, Codec
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.kernels.layout import BATCH_OVERHEAD, Code, Column
+from octavo.system.runner import ThreadRunner
 
 
 @dataclass(frozen=True)

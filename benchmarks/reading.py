@@ -26,7 +26,7 @@ from benchmarks.measure import Contender, measure
 from benchmarks.reading_peers import Peers, nothing, tool
 from octavo.jobs import export
 from octavo.jobs.export import ExportRequest
-from octavo.jobs.runner import ThreadRunner
+from octavo.system.runner import ThreadRunner
 
 OCTAVO = str(Path(sys.executable).with_name("octavo"))
 FIRST_BATCH_BYTES = 16188  # of d1

@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import random
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from octavo.format.names import PartitionFolder
-from octavo.jobs.runner import Outcome, Progress, Task
 from octavo.jobs.verify.finding import Finding
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
+from octavo.system.runner import InlineRunner
 from tests.golden.archives import GOLDEN, entry
-
-TaskType = TypeVar("TaskType", bound=Task)
-Result = TypeVar("Result")
 
 # So much of an index's end is flipped, too: of 10 MB of zeros the first ones are as good as the rest.
 _ZEROS = 64
@@ -35,16 +32,6 @@ class Flip(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path.parent.name}/{self.path.name} at {self.position}: {self.old:#04x} to {self.new:#04x}"
-
-
-class InlineRunner:
-    """Runs tasks one by one in the caller's thread: a thread pool for each of thousands of runs would cost more."""
-
-    def run(
-        self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
-    ) -> Iterator[Outcome[TaskType, Result]]:
-        for task in tasks:
-            yield Outcome(task, function(task))
 
 
 @dataclass(slots=True)

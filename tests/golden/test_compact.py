@@ -13,13 +13,13 @@ from octavo.format.batches.batch import decode_batch
 from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
 from octavo.jobs.compact import Candidate, compact
-from octavo.jobs.runner import ThreadRunner
 from octavo.kernels.layout import CODEC_MASK, DELETE_HORIZON
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import plan_cleaning, range_of
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.system.clock import ManualClock, SystemClock
+from octavo.system.runner import ThreadRunner
 from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import entry, unpack
 

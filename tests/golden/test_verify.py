@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.finding import Problem, Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
+from octavo.system.runner import ThreadRunner
 from tests.corruption.nearness import is_near
 from tests.golden.archives import archives, entry, unpack
 

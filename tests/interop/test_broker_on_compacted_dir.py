@@ -13,12 +13,12 @@ import pytest
 from octavo.format.names import TopicPartition
 from octavo.jobs.choose_compaction import judge
 from octavo.jobs.compact import compact
-from octavo.jobs.runner import ThreadRunner
 from octavo.scanner.api import scan
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.directory.checkpoints import read_offsets
 from octavo.storage.log_dir import LogDir
 from octavo.system.filesystem import LocalFileSystem
+from octavo.system.runner import ThreadRunner
 from tests.golden.archives import unpack
 from tests.interop.broker import Broker
 from tests.interop.clients import Admin, Consumer, Producer

@@ -15,9 +15,9 @@ from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.jobs import count as job
 from octavo.jobs.count import PartitionCount
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.tally import Tally
 from octavo.scanner.log_dirs import Place, open_log_dirs
+from octavo.system.runner import ThreadRunner
 from tests.golden.archives import archives, entry, records, unpack
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch

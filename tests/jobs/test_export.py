@@ -14,10 +14,10 @@ import octavo
 from octavo.errors import OctavoError
 from octavo.jobs import export
 from octavo.jobs.export import ExportRequest, ExportResult, ExportTask, Form
-from octavo.jobs.runner import ThreadRunner
 from octavo.scanner.api import Scan
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.read_ahead import read_ahead
+from octavo.system.runner import ThreadRunner
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 

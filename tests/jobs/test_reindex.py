@@ -13,13 +13,13 @@ from octavo.errors import InvalidRecordError
 from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind, TopicPartition
 from octavo.jobs import reindex
 from octavo.jobs.reindex import ReindexTask
-from octavo.jobs.runner import Outcome, ThreadRunner
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import locate
 from octavo.storage.segment.build_index import IndexLimits, build_indexes
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import LocalFileSystem
+from octavo.system.runner import Outcome, ThreadRunner
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.format.crafted import crafted
 from tests.golden.archives import unpack

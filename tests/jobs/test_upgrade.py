@@ -14,7 +14,6 @@ import pytest
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC
 from octavo.jobs import count
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.upgrade import Upgraded, plan, upgrade
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
@@ -23,6 +22,7 @@ from octavo.scanner.api import IsolationLevel, scan
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_dir import LogDir
+from octavo.system.runner import ThreadRunner
 from tests.golden.archives import unpack
 
 OLD = ["v0821", "v0901", "v01022", "v01103", "upgrade-mixed", "v282"]

@@ -18,7 +18,6 @@ from octavo.format.compression import Codec
 from octavo.jobs import compact, count, upgrade
 from octavo.jobs.choose_compaction import judge
 from octavo.jobs.compact_request import CompactRequest
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.scanner.api import scan
@@ -29,6 +28,7 @@ from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.environment import Environment
 from octavo.storage.log_dir import LogDir
 from octavo.system.clock import ManualClock
+from octavo.system.runner import ThreadRunner
 from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import unpack
 from tests.spark.conftest import Run

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from octavo.jobs.runner import Progress
+from octavo.system.runner import Progress
 
 _PATIENCE_SECONDS = 0.5
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from octavo.jobs.runner import Runner, ThreadRunner
+from octavo.system.runner import Runner, ThreadRunner
 
 LOCAL_MASTER = "local[*]"
 _MASTER = re.compile(r"(local|local\[.+\]|local-cluster\[.+\]|yarn|(spark|k8s)://.+)")

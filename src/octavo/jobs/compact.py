@@ -17,7 +17,6 @@ from pathlib import Path
 
 from octavo.errors import OctavoError
 from octavo.format.names import TopicPartition
-from octavo.jobs.runner import Outcome, Progress, Runner, ThreadRunner
 from octavo.storage.cleaner.clean import Cleaned, commit
 from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group
 from octavo.storage.cleaner.plan import CleanPlan
@@ -26,6 +25,7 @@ from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.rewriting.cleaned_segments import remove_cleaned
 from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.runner import Outcome, Progress, Runner, ThreadRunner
 
 # A run's offset map for tasks of other processes. Kafka passes over files that do not begin with a digit.
 MAP_FILE = "octavo-offset-map"

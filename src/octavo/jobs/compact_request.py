@@ -14,12 +14,12 @@ from octavo.jobs.choose_compaction import Judged, judge
 from octavo.jobs.compact import compact
 from octavo.jobs.listing import check_topics, known_topics
 from octavo.jobs.owner import Terms
-from octavo.jobs.runner import Progress, Runner, ThreadRunner
 from octavo.kernels.offset_table import KeyHash
 from octavo.storage.cleaner.clean import Cleaned
 from octavo.storage.cleaner.explain import Explanation
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.log_dir import LogDir
+from octavo.system.runner import Progress, Runner, ThreadRunner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

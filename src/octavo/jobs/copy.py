@@ -17,7 +17,6 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.names import TopicPartition
 from octavo.jobs.append_run import run_length
 from octavo.jobs.copy_start import begin
-from octavo.jobs.runner import Progress
 from octavo.scanner.findings import Findings
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.notes import Note
@@ -29,6 +28,7 @@ from octavo.scanner.reading.source import Source, SourceChunk
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.system.runner import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from octavo.errors import CorruptionError, ScanError
 from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
-from octavo.jobs.runner import Outcome, Progress, Runner
 from octavo.jobs.tally import Counter, Tally
 from octavo.scanner.findings import Findings
 from octavo.scanner.lookup.bounds import OffsetRange
@@ -21,6 +20,7 @@ from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retryi
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import ReadTask, plan_partition
 from octavo.scanner.reading.source import Source
+from octavo.system.runner import Outcome, Progress, Runner
 
 SPLIT_BYTES = 64 << 20
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Literal
 
 from octavo.errors import OctavoError
-from octavo.jobs.runner import Outcome
 from octavo.scanner.findings import Findings
 from octavo.scanner.notes import Note
 from octavo.scanner.reading.plan import ReadTask
@@ -26,6 +25,7 @@ from octavo.scanner.reading.pool import pool_of_thread
 from octavo.scanner.reading.read import wanted_columns
 from octavo.scanner.reading.read_ahead import read_ahead
 from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.runner import Outcome
 
 Form = Literal["arrow", "parquet"]
 Advance = Callable[[int], None]

@@ -18,11 +18,11 @@ from pathlib import Path
 from octavo.config import Given
 from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, SegmentFile, TopicPartition
-from octavo.jobs.runner import Outcome
 from octavo.scanner.places.directory import Directory
 from octavo.storage.segment.build_index import IndexLimits, build_indexes
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.runner import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from octavo.errors import OctavoError
 from octavo.format.batches.recode import Recoder
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
-from octavo.jobs.runner import Outcome, Progress, Runner
 from octavo.storage.log_dir import LogDir
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.rewriting.cleaned_segments import remove_cleaned, swap_in
@@ -25,6 +24,7 @@ from octavo.storage.rewriting.rewrite import RewriteTask, Rewritten, rewrite_seg
 from octavo.storage.rewriting.source import SourceSegment, read_chunks
 from octavo.storage.segment.segment import Segment
 from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.runner import Outcome, Progress, Runner
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from octavo.jobs.export import ExportRequest, ExportResult, Form
 from octavo.jobs.listing import check_topics
 from octavo.jobs.owner import Terms, owned_as
 from octavo.jobs.reindex import ReindexResult
-from octavo.jobs.runner import Runner, ThreadRunner
 from octavo.jobs.topic_counts import TopicCounts
 from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
@@ -33,6 +32,7 @@ from octavo.scanner.notes import Note
 from octavo.scanner.places.location import Location, local_path
 from octavo.spark.runner import SparkRunner
 from octavo.storage.log_dir import LogDir
+from octavo.system.runner import Runner, ThreadRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

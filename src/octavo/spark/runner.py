@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic
 
 from octavo.errors import ConfigError
-from octavo.jobs.runner import Outcome, Progress, Result, TaskType
+from octavo.system.runner import Outcome, Progress, Result, TaskType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,11 +17,13 @@ _TASKS_PER_CORE = 16
 
 
 class SparkRunner:
-    """A runner (`octavo.jobs.runner.Runner`) on a session; its workers must see the same paths and have this package.
+    """A runner (`octavo.system.runner.Runner`) on a session; its workers must see the same paths and have this package.
 
     A task that raises loses no other, as everywhere. One that Spark loses with its worker is run again by Spark.
     Tasks `in_place` write beside a log, under names that two attempts at a task would share.
     """
+
+    shares_memory = False
 
     def __init__(self, spark: SparkSession, *, in_place: bool = False) -> None:
         self._context = spark.sparkContext

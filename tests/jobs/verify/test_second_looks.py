@@ -11,13 +11,13 @@ import pytest
 from octavo.format.names import FileKind
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify import job
 from octavo.jobs.verify.finding import Finding, Problem
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
 from octavo.scanner.partition.second_look import Patience
 from octavo.system.clock import ManualClock
+from octavo.system.runner import ThreadRunner
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from octavo.jobs.runner import ThreadRunner
 from octavo.jobs.verify.finding import Finding, Problem, Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
+from octavo.system.runner import ThreadRunner
 
 LONG_AGO = 1_000_000_000
 

@@ -11,8 +11,8 @@ from octavo.cli.options import say_notes
 from octavo.cli.progress import progress_bar
 from octavo.jobs import export
 from octavo.jobs.export import ExportRequest, ExportResult, ExportTask, Form
-from octavo.jobs.runner import Outcome, Runner, ThreadRunner
 from octavo.scanner.api import Scan
+from octavo.system.runner import Outcome, Runner, ThreadRunner
 
 
 def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner) -> int:

@@ -15,13 +15,13 @@ from octavo.cli.progress import progress_bar
 from octavo.errors import LogDirError, OctavoError
 from octavo.jobs import copy as job
 from octavo.jobs.copy import Copied, CopyTask
-from octavo.jobs.runner import Progress, ThreadRunner
 from octavo.scanner.log_dirs import LogDirs, open_log_dirs
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import Selection
 from octavo.storage.log_dir import LogDir
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import LocalFileSystem
+from octavo.system.runner import Progress, ThreadRunner
 
 
 @declare("copy")

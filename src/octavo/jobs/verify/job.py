@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from octavo.errors import ScanError
-from octavo.jobs.runner import Outcome, Progress, Runner
 from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.disks import Disks
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
@@ -16,6 +15,7 @@ from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.root import RootResult
 from octavo.jobs.verify.segment import SegmentResult
 from octavo.scanner.places.location import Location
+from octavo.system.runner import Outcome, Progress, Runner
 
 VerifyResult = RootResult | FolderResult | SegmentResult | list[Finding]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from octavo.jobs.runner import ThreadRunner
+from octavo.system.runner import ThreadRunner
 
 
 @dataclass(frozen=True)

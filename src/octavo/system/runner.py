@@ -1,6 +1,6 @@
-"""Where tasks run. A job plans tasks that know nothing of each other; a runner runs them and hands back what they give.
+"""Where independent tasks run: in the calling thread, on threads of this process or, with Spark's runner, elsewhere.
 
-This one uses the threads of this process: the kernels and the codecs work without the GIL.
+Threads pay off because the kernels and the codecs release the GIL.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-# How many tasks may be finished and wait for an earlier one: their results are small, their order is kept.
+# How many finished tasks may wait for an earlier one, since results are handed out in order. The results are small.
 _AHEAD = 32
 
 Result = TypeVar("Result")
-Progress = Callable[[int], None]  # told of each finished task by its bytes, from any thread
+Progress = Callable[[int], None]  # called with the bytes of each finished task, from any thread
 
 
-class Task(Protocol):
-    """A piece of a job: picklable, and independent of all others."""
+class SizedTask(Protocol):
+    """A piece of a job: picklable, and independent of all other pieces."""
 
     @property
     def size(self) -> int:
-        """About how many bytes it will read: what progress is measured in."""
+        """About how many bytes the task will read: the unit of progress."""
         ...
 
 
-TaskType = TypeVar("TaskType", bound=Task)
+TaskType = TypeVar("TaskType", bound=SizedTask)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[TaskType, Result]):
-    """What became of a task: its result, or the error that ended it."""
+    """The result of a task, or the error that ended it."""
 
     task: TaskType
     result: Result | None = None
     error: Exception | None = None
 
     def get(self) -> Result:
-        """The result; raises the error that there is instead of one."""
+        """The result; raises the error of a task that failed."""
         if self.error is not None:
             raise self.error
         assert self.result is not None
@@ -49,18 +49,42 @@ class Outcome(Generic[TaskType, Result]):
 
 
 class Runner(Protocol):
-    """Runs a function on each task. The outcomes come in the tasks' order; a failed task loses no other."""
+    """Runs a function on each task and yields the outcomes in the order of the tasks.
+
+    A task that fails does not stop the others, except with `InlineRunner`.
+    """
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether tasks run in this process, so that they need not be pickled and use its filesystem."""
+        ...
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
     ) -> Iterator[Outcome[TaskType, Result]]: ...
 
 
-class ThreadRunner:
-    """Runs tasks on threads, as many as there are processors unless told otherwise.
+class InlineRunner:
+    """Runs tasks one by one in the calling thread; the first error is raised and ends the run."""
 
-    `is_ending` tells a long task that nobody waits for its result any more, as after an interrupt.
+    shares_memory = True
+
+    def run(
+        self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
+    ) -> Iterator[Outcome[TaskType, Result]]:
+        for task in tasks:
+            yield Outcome(task, function(task))
+            if progress is not None:
+                progress(task.size)
+
+
+class ThreadRunner:
+    """Runs tasks on threads, by default one per processor.
+
+    `is_ending` tells a long task that nobody is waiting for its result any more, for example after an interrupt.
     """
+
+    shares_memory = True
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or _processors()
