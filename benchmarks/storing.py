@@ -26,7 +26,7 @@ from benchmarks.reading import Versus, nothing, run
 from benchmarks.recovery import recovery_jobs
 from octavo.format.batches.walker import walk
 from octavo.format.names import FileKind, SegmentFile
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 
 SET_BYTES = 1 << 20
@@ -39,7 +39,7 @@ CONFIG = {"retention.ms": -1, "message.timestamp.after.max.ms": 1 << 60}
 @contextmanager
 def new_log() -> Iterator[PartitionLog]:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=FOLDER) as folder, LogDir(folder, background=False) as logs:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder, LogManager(folder, background=False) as logs:
         logs.create_topic("t", 1, CONFIG)
         yield logs.log("t", 0)
 
@@ -113,7 +113,7 @@ def many_partitions() -> Path:
 
 
 def open_and_close(root: Path) -> None:
-    with LogDir(root, background=False) as logs:
+    with LogManager(root, background=False) as logs:
         assert len(logs.topics["t"]) == len(logs.logs)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET_CHECKPOINT, FileKind, TopicPartition
 from octavo.format.small_files import checkpoint, leader_epochs, producer_snapshot
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo
 from tests.golden.archives import entry, unpack
@@ -122,7 +122,7 @@ def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     for root, count in ((source, 10), (target, 4)):
         octavo("create", str(root), "--topic", "t")
-        with LogDir(root, background=False) as logs:
+        with LogManager(root, background=False) as logs:
             logs.log("t", 0).append_as_leader(batch(0, count), leader_epoch=0)
     before = log_bytes(target / "t-0")
     run = octavo("copy", str(source), str(target), "--topic", "t")

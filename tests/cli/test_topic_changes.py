@@ -18,7 +18,7 @@ from octavo.format.names import (
     TopicPartition,
 )
 from octavo.format.small_files import checkpoint, partition_metadata
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.cli.owners import locked, rows, state
 from tests.cli.runs import octavo
 
@@ -52,7 +52,7 @@ def test_a_topic_is_created_with_its_folders_and_configs(tmp_path: Path) -> None
         assert kafka_uuid.to_text(metadata.topic_id) == row["topicId"]
     assert {META_PROPERTIES, CLEAN_SHUTDOWN, RECOVERY_POINT_CHECKPOINT} <= {path.name for path in root.iterdir()}
     assert stored(root, "orders") == {"segment.bytes": "5120"}
-    with LogDir(root) as logs:
+    with LogManager(root) as logs:
         assert logs.config("orders").segment_bytes == 5120
 
 

@@ -10,7 +10,7 @@ import pytest
 from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem
@@ -31,9 +31,9 @@ class Machine:
         with self.opened() as logs:
             logs.create_topic("t", 2, {"retention.ms": 1000})
 
-    def opened(self, *paths: Path) -> LogDir:
+    def opened(self, *paths: Path) -> LogManager:
         environment = Environment(self.scheduler, self.clock, self.files)
-        return LogDir(list(paths or (ONE, TWO)), environment=environment)
+        return LogManager(list(paths or (ONE, TWO)), environment=environment)
 
     def dies(self, path: Path = ONE) -> None:
         self.files.broken.add(path)
@@ -44,11 +44,11 @@ def machine() -> Machine:
     return Machine()
 
 
-def append(logs: LogDir, partition: int) -> None:
+def append(logs: LogManager, partition: int) -> None:
     logs.log("t", partition).append_as_leader(bytearray(batch(0)), leader_epoch=0)
 
 
-def check_offline(machine: Machine, logs: LogDir) -> None:
+def check_offline(machine: Machine, logs: LogManager) -> None:
     """The first directory is out of use, the second one is not, and only that one is closed cleanly."""
     assert set(logs.offline) == {ONE}
     assert "Input/output error" in logs.offline[ONE]
@@ -68,37 +68,37 @@ def check_offline(machine: Machine, logs: LogDir) -> None:
         assert set(again.topics) == {"t", "u"}
 
 
-def in_an_append(machine: Machine, logs: LogDir) -> None:
+def in_an_append(machine: Machine, logs: LogManager) -> None:
     with pytest.raises(KafkaStorageError, match="Input/output error"):
         append(logs, 0)
 
 
-def in_a_read(machine: Machine, logs: LogDir) -> None:
+def in_a_read(machine: Machine, logs: LogManager) -> None:
     with pytest.raises(KafkaStorageError, match="Input/output error"):
         logs.log("t", 0).read(0, 1)
 
 
-def in_a_flush(machine: Machine, logs: LogDir) -> None:
+def in_a_flush(machine: Machine, logs: LogManager) -> None:
     with pytest.raises(KafkaStorageError):
         logs.flush()
 
 
-def at_a_checkpoint(machine: Machine, logs: LogDir) -> None:
+def at_a_checkpoint(machine: Machine, logs: LogManager) -> None:
     logs.checkpoint()
 
 
-def in_background_retention(machine: Machine, logs: LogDir) -> None:
+def in_background_retention(machine: Machine, logs: LogManager) -> None:
     append(logs, 1)
     machine.scheduler.advance(30_000)
 
 
-def at_a_background_checkpoint(machine: Machine, logs: LogDir) -> None:
+def at_a_background_checkpoint(machine: Machine, logs: LogManager) -> None:
     logs.alter_configs("t", {"retention.ms": -1})
     machine.dies()
     machine.scheduler.advance(30_000)
 
 
-def when_a_topic_is_created(machine: Machine, logs: LogDir) -> None:
+def when_a_topic_is_created(machine: Machine, logs: LogManager) -> None:
     logs.create_topic("v", 2)
     assert {logs.log("v", partition).folder.parent for partition in (0, 1)} == {TWO}
     logs.delete_topic("v")
@@ -118,7 +118,7 @@ def when_a_topic_is_created(machine: Machine, logs: LogDir) -> None:
     ids=lambda discovery: discovery.__name__,
 )
 def test_a_failing_disk_takes_its_directory_offline_alone(
-    machine: Machine, discovery: Callable[[Machine, LogDir], None]
+    machine: Machine, discovery: Callable[[Machine, LogManager], None]
 ) -> None:
     logs = machine.opened()
     append(logs, 0)

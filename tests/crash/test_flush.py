@@ -10,7 +10,7 @@ from octavo.config.kinds import Given
 from octavo.errors import KafkaStorageError
 from octavo.storage.environment import Environment
 from octavo.storage.log.local_log import LocalLog
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
@@ -29,7 +29,7 @@ class Machine:
         self.files = files or FaultFileSystem()
         self.clock = ManualClock(NOW_MS)
         self.scheduler = ManualScheduler(self.clock)
-        self.logs = LogDir(ROOT, environment=Environment(self.scheduler, self.clock, self.files), configs=BROKER)
+        self.logs = LogManager(ROOT, environment=Environment(self.scheduler, self.clock, self.files), configs=BROKER)
 
     def create(self, **configs: Given) -> None:
         named = {name.replace("_", "."): value for name, value in configs.items()}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from octavo.storage.log.read import Isolation
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.crash.writer_process import (
     CONFIGS,
     IDEMPOTENT,
@@ -109,7 +109,7 @@ class Process:
 
 
 def check_directory(folder: Path, acknowledged: Acknowledged) -> None:
-    with LogDir(folder) as logs:
+    with LogManager(folder) as logs:
         values, committed = Counter[str](), Counter[str]()
         for partition in range(PARTITIONS):
             log = logs.log(TOPIC, partition)
@@ -144,7 +144,7 @@ def check_transactions(committed: Counter[str], acknowledged: Acknowledged) -> N
 
 
 def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
-    with LogDir(tmp_path) as logs:
+    with LogManager(tmp_path) as logs:
         logs.create_topic(TOPIC, PARTITIONS, CONFIGS)
     draw, acknowledged = random.Random(), Acknowledged()
     for number in range(KILLS):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
@@ -36,8 +36,8 @@ class Owner:
         self.deleted: set[str] = set()
         self.flushed: dict[tuple[str, int], dict[int, bytes]] = {}
 
-    def open(self) -> LogDir:
-        self.logs = LogDir(
+    def open(self) -> LogManager:
+        self.logs = LogManager(
             ROOT,
             environment=Environment(self.scheduler, self.clock, self.files),
             configs={"num.recovery.threads.per.data.dir": 1},  # else no two runs would be alike

@@ -11,7 +11,7 @@ import pytest
 
 from octavo.format.names import TOPIC_STORE
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
@@ -24,10 +24,10 @@ STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "9"))
 BOTH, APART = "all directories at once", "each directory alone first"
 
 
-def opened(files: FaultFileSystem, *roots: Path) -> LogDir:
+def opened(files: FaultFileSystem, *roots: Path) -> LogManager:
     clock = ManualClock(NOW_MS)
     environment = Environment(ManualScheduler(clock), clock, files)
-    return LogDir(list(roots), environment=environment, configs={"num.recovery.threads.per.data.dir": 1})
+    return LogManager(list(roots), environment=environment, configs={"num.recovery.threads.per.data.dir": 1})
 
 
 class Owner:

@@ -17,7 +17,7 @@ from octavo.format.batches.batch import Origin, build_batch
 from octavo.format.batches.control import ControlType
 from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.producer_batches import marker
 
@@ -90,7 +90,7 @@ def transact(log: PartitionLog, producer_id: int, epoch: int, number: int) -> No
 def main(folder: str, state: str) -> None:
     given = json.loads(state)
     say(OPENING)
-    logs = LogDir(Path(folder), configs=BROKER_CONFIGS)
+    logs = LogManager(Path(folder), configs=BROKER_CONFIGS)
     say(OPENED)
     threads = []
     for producer_id in (*IDEMPOTENT, *TRANSACTIONAL):

@@ -17,7 +17,7 @@ from octavo.kernels.layout import CODEC_MASK, DELETE_HORIZON
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import plan_cleaning, range_of
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock, SystemClock
 from octavo.system.runner import ThreadRunner
 from octavo.system.scheduler import EndScheduler
@@ -59,7 +59,7 @@ def found_by_cleaner(archive: str, topic: str, root: Path) -> None:
         for file in (file for folder in of_topic(source, topic) for file in folder.glob("*.log")):
             (root / file.parent.name).mkdir(exist_ok=True)
             shutil.copy2(file, root / file.parent.name)
-        LogDir(root, background=False).close()
+        LogManager(root, background=False).close()
         return
     else:
         before_second_pass(archive, topic, root)
@@ -105,7 +105,7 @@ def run(root: Path, topic: str, archive: str) -> dict[TopicPartition, int | None
     config = {**known, "min.cleanable.dirty.ratio": "0.01", "retention.ms": "-1"}
     time = clock(root, unpack(archive), topic, int(config.get("delete.retention.ms", 86400000)))
     environment = Environment(EndScheduler(), time)
-    with LogDir(root, topic_configs={topic: config}, environment=environment, background=False) as logs:
+    with LogManager(root, topic_configs={topic: config}, environment=environment, background=False) as logs:
         candidates = []
         for name, log in logs.logs.items():
             cleanable = range_of(log, logs.roots[0].cleaner_offset(name), time.time_ms())

@@ -16,7 +16,7 @@ from octavo.jobs.compact import compact
 from octavo.scanner.api import scan
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.directory.checkpoints import read_offsets
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import ThreadRunner
 from tests.golden.archives import unpack
@@ -32,7 +32,7 @@ PATIENCE_SECONDS = 60
 
 def compacted(root: Path) -> dict[str, list[tuple[int, bytes | None, bytes | None]]]:
     """Compact every compacted topic of the directory but Kafka's own; returns what is left of each."""
-    with LogDir(root, background=False) as logs:
+    with LogManager(root, background=False) as logs:
         judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
         candidates = [each.candidate for each in judged if each.candidate is not None]
         done = list(compact(candidates, ThreadRunner()))

@@ -14,7 +14,7 @@ import pytest
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Record
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import entry, records, unpack
 from tests.interop.broker import Broker
@@ -45,7 +45,7 @@ def _content(text: str | None) -> bytes | None:
 
 def append_everywhere(log_dir: Path, rows: dict[str, dict[str, list[Row]]]) -> None:
     """Octavo opens the directory, adds a record to each topic, and stops cleanly."""
-    with LogDir(log_dir, environment=Environment(EndScheduler(runs_at_end=False))) as logs:
+    with LogManager(log_dir, environment=Environment(EndScheduler(runs_at_end=False))) as logs:
         for topic, expected in rows["read_uncommitted"].items():
             log = logs.log(topic, 0)
             record = Record(0, time.time_ns() // 1_000_000, b"octavo", topic.encode())

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from octavo.storage.log.read import Isolation
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from tests.interop.broker import Broker
 from tests.interop.clients import Acknowledged, Admin, Consumer, KnownProducer, ListedOffset, Producer
@@ -43,7 +43,7 @@ class Story:
 
     def create_topics(self) -> None:
         """Octavo makes the directory, with its meta.properties; the broker makes the topics."""
-        LogDir(self.broker.log_dir, create=True).close()
+        LogManager(self.broker.log_dir, create=True).close()
         self.broker.start()
         admin = Admin(self.jvm, self.servers)
         for topic, (configs, _) in TOPICS.items():
@@ -55,7 +55,7 @@ class Story:
     def write(self) -> None:
         """Octavo writes all topics; then the copies get what it wrote."""
         now_ms = time.time_ns() // 1_000_000 - HOUR_MS
-        with LogDir(self.broker.log_dir) as logs:
+        with LogManager(self.broker.log_dir) as logs:
             for topic, (_, writer) in TOPICS.items():
                 self.written[topic] = Written(topic, now_ms)
                 writer(self.written[topic], logs.log(topic, 0))
@@ -85,7 +85,7 @@ class Story:
                     assert read == written.of(isolation), name
             consumer.close()
 
-    def check_octavo(self, logs: LogDir) -> None:
+    def check_octavo(self, logs: LogManager) -> None:
         """Octavo reads the same."""
         for topic, written in self.written.items():
             for isolation, level in ISOLATIONS.items():
@@ -131,7 +131,7 @@ class Story:
 class Answers:
     """What a log says of itself: offsets for timestamps, and the producers that it knows."""
 
-    def __init__(self, story: Story, logs: LogDir) -> None:
+    def __init__(self, story: Story, logs: LogManager) -> None:
         draw = random.Random(1)
         self.offsets: dict[tuple[str, str, int], ListedOffset] = {}
         self.producers: dict[str, list[KnownProducer]] = {}
@@ -193,7 +193,7 @@ def story(jvm: ModuleType, tmp_path: Path) -> Iterator[Story]:
 def test_broker_and_octavo_in_turn(story: Story) -> None:
     story.create_topics()
     story.write()
-    with LogDir(story.broker.log_dir) as logs:
+    with LogManager(story.broker.log_dir) as logs:
         story.check_octavo(logs)
         answers = Answers(story, logs)
 
@@ -204,7 +204,7 @@ def test_broker_and_octavo_in_turn(story: Story) -> None:
     story.check_consumer()
     story.broker.stop()
     for stop in (story.broker.stop, story.broker.kill):
-        with LogDir(story.broker.log_dir) as logs:
+        with LogManager(story.broker.log_dir) as logs:
             story.check_octavo(logs)
             for topic, written in story.written.items():
                 written.go_on(logs.log(topic, 0))
@@ -212,7 +212,7 @@ def test_broker_and_octavo_in_turn(story: Story) -> None:
         story.check_consumer()
         story.produce()
         stop()
-    with LogDir(story.broker.log_dir) as logs:
+    with LogManager(story.broker.log_dir) as logs:
         story.check_octavo(logs)
         known = {known.producer_id for known in our_producers(logs.log("codecs", 0))}
         assert {FIRST_PRODUCER_ID + number for number in range(3)} < known, "with those of the real producers"

@@ -13,7 +13,7 @@ from octavo.format.names import CLEAN_SHUTDOWN, PARTITION_METADATA
 from octavo.format.record import Record
 from octavo.scanner.api import scan
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.scheduler import EndScheduler
 from tests.interop.broker import Broker
@@ -58,7 +58,7 @@ class StoppingFileSystem(LocalFileSystem):
 
 def write(root: Path) -> None:
     """Six segments of ten records over seven keys."""
-    with LogDir(root, background=False) as logs:
+    with LogManager(root, background=False) as logs:
         logs.create_topic("t", 1, CONFIGS)
         log = logs.log("t", 0)
         for segment in range(SEGMENTS):
@@ -73,7 +73,7 @@ def stop_compaction(root: Path, after: int) -> bool:
     filesystem = StoppingFileSystem()
     scheduler = EndScheduler()
     environment = Environment(scheduler, filesystem=filesystem)
-    logs = LogDir(root, background=False, environment=environment)
+    logs = LogManager(root, background=False, environment=environment)
     filesystem.left = after
     try:
         assert logs.cleaner.clean_filthiest() is not None
@@ -124,7 +124,7 @@ def test_what_a_stopped_compaction_leaves_is_served(jvm: ModuleType, tmp_path: P
         for number, root in enumerate(stopped):
             served = consumer.read(f"stopped-{number}")
             assert {record.key: record.value for record in served} == expected, number
-            with LogDir(root, background=False):
+            with LogManager(root, background=False):
                 pass
             ours = [(record.offset, record.key, record.value) for record in scan(root, ["t"])]
             assert ours == [(record.offset, record.key, record.value) for record in served], number

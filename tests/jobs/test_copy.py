@@ -7,7 +7,7 @@ from pathlib import Path
 from octavo.format.batches.walker import CHUNK_BYTES
 from octavo.jobs import copy
 from octavo.scanner.log_dirs import open_log_dirs
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
@@ -18,7 +18,7 @@ def test_an_interrupted_copy_goes_on_later(tmp_path: Path) -> None:
     source = write_segment(tmp_path / "source" / "t-0", 0, *batches)
     (task,) = copy.plan(open_log_dirs(tmp_path / "source").partitions.values())
     told: list[int] = []
-    with LogDir(tmp_path / "target", background=False) as logs:
+    with LogManager(tmp_path / "target", background=False) as logs:
         copy.prepare(logs, "t", [task], {"max.message.bytes": 4 * large})
         first = copy.run(task, logs.log("t", 0), told.append, lambda: bool(told))
         assert 0 < first.batches < len(batches)

@@ -21,7 +21,7 @@ from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scanner.api import IsolationLevel, scan
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.reading.records import ConsumerRecord
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.runner import ThreadRunner
 from tests.golden.archives import unpack
 
@@ -29,9 +29,9 @@ OLD = ["v0821", "v0901", "v01022", "v01103", "upgrade-mixed", "v282"]
 
 
 @contextmanager
-def opened(root: Path, segment_bytes: int = 1 << 30) -> Iterator[LogDir]:
+def opened(root: Path, segment_bytes: int = 1 << 30) -> Iterator[LogManager]:
     configs = {"log.segment.bytes": segment_bytes}
-    with LogDir(root, configs=configs, background=False, create=False) as logs:
+    with LogManager(root, configs=configs, background=False, create=False) as logs:
         yield logs
 
 

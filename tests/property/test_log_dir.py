@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Record
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
@@ -40,7 +40,7 @@ class LogDirMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.scheduler = ManualScheduler(self.clock)
         environment = Environment(self.scheduler, self.clock, self.files)
-        self.logs = LogDir(ROOTS, environment=environment, configs={"num.recovery.threads.per.data.dir": 1})
+        self.logs = LogManager(ROOTS, environment=environment, configs={"num.recovery.threads.per.data.dir": 1})
 
     def chosen(self, slot: int) -> str | None:
         names = sorted(self.values)

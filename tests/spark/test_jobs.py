@@ -26,7 +26,7 @@ from octavo.spark import jobs
 from octavo.spark.runner import SparkRunner
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.runner import ThreadRunner
 from octavo.system.scheduler import EndScheduler
@@ -105,7 +105,7 @@ def test_reindex_leaves_the_same_files(run_on: Run, tmp_path: Path) -> None:
 
 def test_upgrade_gives_the_same_bytes(run_on: Run, tmp_path: Path) -> None:
     here, there = (Path(shutil.copytree(unpack("upgrade-mixed"), tmp_path / name)) for name in ("here", "there"))
-    with LogDir(here, background=False) as logs:
+    with LogManager(here, background=False) as logs:
         assert not any(done.error for done in upgrade.upgrade(upgrade.plan(logs, Codec.LZ4), ThreadRunner()))
     assert run_on(upgraded_on, there) == []
     compared = 0
@@ -133,7 +133,7 @@ def test_export_writes_what_a_scan_reads(run_on: Run, tmp_path: Path) -> None:
 def test_compaction_gives_the_same_bytes(run_on: Run, tmp_path: Path) -> None:
     here, there = (Path(shutil.copytree(unpack("v431-clean"), tmp_path / name)) for name in ("here", "there"))
     environment = Environment(EndScheduler(), ManualClock(NOW_MS))
-    with LogDir(here, background=False, environment=environment) as logs:
+    with LogManager(here, background=False, environment=environment) as logs:
         judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
         candidates = [each.candidate for each in judged if each.candidate is not None]
         cleaned = sum(done.cleaned is not None for done in compact.compact(candidates, ThreadRunner()))

@@ -13,7 +13,7 @@ import pytest
 import octavo
 from octavo.client.producer.partitioner import partition_for_key
 from octavo.errors import ConfigError, EncodingError, InvalidTopicError, OctavoError, UnknownTopicOrPartitionError
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
@@ -140,7 +140,7 @@ def test_the_topic_column_makes_topics_and_the_option_overrules_it(tmp_path: Pat
     text = "topic string, value binary"
     write(tmp_path / "logs", text, batch, **{"topicConfig.cleanup.policy": "delete", "topicConfig.segment.ms": "7000"})
     assert [(r["topic"], r["value"]) for r in records(tmp_path / "logs")] == [("a", b"1"), ("a", b"3"), ("b", b"2")]
-    with LogDir(tmp_path / "logs") as log_dir:
+    with LogManager(tmp_path / "logs") as log_dir:
         assert log_dir.config("a").segment_ms == 7000
     write(tmp_path / "logs", text, batch, topic="c")
     assert [r["value"] for r in records(tmp_path / "logs") if r["topic"] == "c"] == [b"1", b"2", b"3"]
@@ -157,7 +157,7 @@ def test_codec_and_batch_size_are_the_producers_unless_the_topic_has_its_own(tmp
     write(tmp_path / "logs", "value binary", rows(value=values), **options)
     assert [record["value"] for record in records(tmp_path / "logs")] == values
     codecs, batches = set(), 0
-    with LogDir(tmp_path / "logs") as log_dir:
+    with LogManager(tmp_path / "logs") as log_dir:
         for chunk in log_dir.log("t", 0).segments.active.files.log.chunks():
             codecs |= {int(attributes) & 7 for attributes in chunk.table["attributes"]}
             batches += len(chunk.table)
@@ -269,7 +269,7 @@ def test_only_append_is_allowed(tmp_path: Path) -> None:
 def test_internal_topics_are_refused_as_by_brokers(tmp_path: Path, topic: str) -> None:
     with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
         write(tmp_path, SCHEMA, rows(key=[b"k"], value=[b"v"]), topic=topic)
-    with LogDir(tmp_path) as log_dir:
+    with LogManager(tmp_path) as log_dir:
         log_dir.create_topic(topic, 1)
     with pytest.raises(InvalidTopicError, match=f"topic {topic} is internal"):
         write(tmp_path, "topic string, " + SCHEMA, rows(topic=[topic], key=[b"k"], value=[b"v"]))

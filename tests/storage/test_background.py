@@ -1,4 +1,4 @@
-"""What a `LogDir` does by itself, at Kafka's intervals, on a clock and a scheduler that tests move."""
+"""What a `LogManager` does by itself, at Kafka's intervals, on a clock and a scheduler that tests move."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.format.batches.batch import Origin
 from octavo.format.names import StagedFile, TopicPartition
 from octavo.format.small_files import checkpoint
 from octavo.storage.directory.log_root import LogRoot, Logs
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS
 from octavo.system.scheduler import EndScheduler
@@ -23,8 +23,8 @@ T0 = TopicPartition("t", 0)
 PATIENCE_SECONDS = 60
 
 
-def opened(root: Path, world: World, **configs: Given) -> LogDir:
-    return LogDir(
+def opened(root: Path, world: World, **configs: Given) -> LogManager:
+    return LogManager(
         root, environment=world.environment, upkeep=True, configs={k.replace("_", "."): v for k, v in configs.items()}
     )
 
@@ -143,14 +143,14 @@ def test_files_that_a_dead_writer_staged_go_after_a_day(tmp_path: Path, world: W
 
 
 def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -> None:
-    with LogDir(tmp_path, environment=world.environment, upkeep=True) as logs:
+    with LogManager(tmp_path, environment=world.environment, upkeep=True) as logs:
         logs.create_topic("t", 1)
         logs.delete_topic("t")
         assert "kafka-log-retention" in world.scheduler.waiting
-    with LogDir(tmp_path, environment=world.environment, background=False) as logs:
+    with LogManager(tmp_path, environment=world.environment, background=False) as logs:
         assert world.scheduler.waiting == []
     assert list(tmp_path.glob("t-0.*-delete"))
-    with LogDir(tmp_path, background=False) as logs:
+    with LogManager(tmp_path, background=False) as logs:
         assert isinstance(logs.environment.scheduler, EndScheduler)
         logs.create_topic("u", 1)
         logs.delete_topic("u")
@@ -171,7 +171,7 @@ def test_it_runs_on_threads_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
             is_written.set()
 
     monkeypatch.setattr(LogRoot, "write_high_watermarks", write_and_tell)
-    with LogDir(tmp_path, configs=configs) as logs:
+    with LogManager(tmp_path, configs=configs) as logs:
         logs.create_topic("t", 1)
         append(logs.log("t", 0))
         assert is_written.wait(PATIENCE_SECONDS)

@@ -11,7 +11,7 @@ import pytest
 from octavo.config import LogConfig
 from octavo.format.batches.batch import Origin
 from octavo.format.names import FileKind, TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery import recover
 from octavo.storage.recovery.check_ahead import Checkers, check_ahead
@@ -105,7 +105,7 @@ def test_progress_moves_within_a_segment(
     told: list[int] = []
     threads_config = {"num.recovery.threads.per.data.dir": threads}
     world = World()
-    LogDir(
+    LogManager(
         tmp_path, configs=threads_config, environment=world.environment, progress=lambda _, size: told.append(size)
     ).close()
     assert sum(told) == total
@@ -114,14 +114,14 @@ def test_progress_moves_within_a_segment(
 
 def test_a_directory_is_recovered_by_threads(tmp_path: Path) -> None:
     world = World()
-    with LogDir(tmp_path, environment=world.environment, configs={"log.segment.bytes": 1000}) as logs:
+    with LogManager(tmp_path, environment=world.environment, configs={"log.segment.bytes": 1000}) as logs:
         logs.create_topic("t", 3)
         for number in range(60):
             logs.log("t", number % 3).append_as_leader(bytearray(batch(0, timestamp=NOW_MS)), leader_epoch=0)
     for file in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
         (tmp_path / file).unlink()
     told: list[tuple[TopicPartition, int]] = []
-    with LogDir(
+    with LogManager(
         tmp_path,
         environment=world.environment,
         configs={"num.recovery.threads.per.data.dir": 4},

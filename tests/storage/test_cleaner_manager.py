@@ -16,7 +16,7 @@ from octavo.format.record import Record
 from octavo.scanner.api import scan
 from octavo.storage.cleaner.states import CleanerStates, CleaningAborted
 from octavo.storage.cleaner.throttle import Throttle
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from tests.storage.worlds import NOW_MS, World
 
@@ -24,13 +24,13 @@ COMPACT: dict[str, Given] = {"cleanup.policy": "compact", "min.cleanable.dirty.r
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 
 
-def opened(root: Path, world: World, **configs: Given) -> LogDir:
-    return LogDir(
+def opened(root: Path, world: World, **configs: Given) -> LogManager:
+    return LogManager(
         root, environment=world.environment, upkeep=True, configs={k.replace("_", "."): v for k, v in configs.items()}
     )
 
 
-def fill(logs: LogDir, topic: str, segments: int = 3, keys: int = 5, timestamp: int = NOW_MS) -> None:
+def fill(logs: LogManager, topic: str, segments: int = 3, keys: int = 5, timestamp: int = NOW_MS) -> None:
     """Segments of ten records over some keys, and an active one with nothing in it."""
     log = logs.log(topic, 0)
     for number in range(segments):
@@ -86,7 +86,7 @@ def test_a_disabled_cleaner_does_nothing(tmp_path: Path, world: World) -> None:
 
 
 def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
-    with LogDir(tmp_path, upkeep=True, configs={"log.cleaner.backoff.ms": 1}) as logs:
+    with LogManager(tmp_path, upkeep=True, configs={"log.cleaner.backoff.ms": 1}) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         done = threading.Event()
@@ -127,7 +127,7 @@ def test_a_log_that_cannot_be_cleaned_is_marked_and_stops_no_other(
         assert not logs.cleaner.states.uncleanable
 
 
-def interrupt(logs: LogDir, act: object) -> list[BaseException]:
+def interrupt(logs: LogManager, act: object) -> list[BaseException]:
     """Do something at the first bytes of a run; returns what it raised."""
     raised: list[BaseException] = []
 
@@ -160,7 +160,7 @@ def test_a_truncation_aborts_the_run(tmp_path: Path, world: World) -> None:
         assert logs.cleaner.clean_filthiest() is not None
 
 
-def _until_paused(changer: threading.Thread, logs: LogDir) -> None:
+def _until_paused(changer: threading.Thread, logs: LogManager) -> None:
     changer.start()
     while True:
         try:

@@ -14,7 +14,7 @@ from octavo.errors import KafkaStorageError, LogDirLockedError
 from octavo.format.names import CLEAN_SHUTDOWN, LOCK
 from octavo.storage.append.append import append as append_module
 from octavo.storage.log.local_log import LocalLog
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.index_file import IndexFile
 from octavo.storage.segment.segment import Segment
@@ -102,7 +102,7 @@ def test_too_many_open_files_are_not_a_failed_disk(tmp_path: Path) -> None:
     world = World()
     filesystem = TooManyOpen()
     environment = type(world.environment)(world.scheduler, world.clock, filesystem)
-    with LogDir(tmp_path, environment=environment) as logs:
+    with LogManager(tmp_path, environment=environment) as logs:
         logs.create_topic("t", 1, {"segment.bytes": 300})
         log = logs.log("t", 0)
         log.append_as_leader(batch(0, 2), leader_epoch=0)
@@ -118,7 +118,7 @@ def test_too_many_open_files_are_not_a_failed_disk(tmp_path: Path) -> None:
 
 def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A swap renames a file, then notes its new name: a flush in between must not take the disk for failed."""
-    with LogDir(tmp_path, background=False) as logs:
+    with LogManager(tmp_path, background=False) as logs:
         configs = {"segment.bytes": 1000, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.01}
         logs.create_topic("c", 1, configs)
         log = logs.log("c", 0)
@@ -152,7 +152,7 @@ def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch,
 def test_a_flush_and_a_retention_round_pass_over_what_is_deleted_meanwhile(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with LogDir(tmp_path, background=False) as logs:
+    with LogManager(tmp_path, background=False) as logs:
         for topic in ("a", "b"):
             logs.create_topic(topic, 1)
             logs.log(topic, 0).append_as_leader(batch(0), leader_epoch=0)
@@ -210,7 +210,7 @@ def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_a_close_that_was_interrupted_is_called_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Until it has come to its end nobody else can have the directory: it may still have to be written to."""
-    logs = LogDir(tmp_path, background=False)
+    logs = LogManager(tmp_path, background=False)
     logs.create_topic("t", 3)
     for log in logs.logs.values():
         fill(log, 3)
@@ -226,15 +226,15 @@ def test_a_close_that_was_interrupted_is_called_again(monkeypatch: pytest.Monkey
     with pytest.raises(KeyboardInterrupt):
         logs.close()
     with pytest.raises(LogDirLockedError):
-        LogDir(tmp_path, background=False)
+        LogManager(tmp_path, background=False)
     logs.close()
     assert (tmp_path / CLEAN_SHUTDOWN).exists() and not (tmp_path / LOCK).exists()
-    with LogDir(tmp_path, background=False) as again:
+    with LogManager(tmp_path, background=False) as again:
         assert [offsets_read(log) for log in again.logs.values()] == [[0, 2, 4]] * 3
 
 
 def test_a_close_waits_for_a_topic_that_is_being_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    logs, made, go_on = LogDir(tmp_path, background=False), threading.Event(), threading.Event()
+    logs, made, go_on = LogManager(tmp_path, background=False), threading.Event(), threading.Event()
     original = PartitionLog.set_topic_id
 
     def slow(self: PartitionLog, topic_id: bytes) -> None:
@@ -253,7 +253,7 @@ def test_a_close_waits_for_a_topic_that_is_being_made(monkeypatch: pytest.Monkey
     go_on.set()
     creating.join()
     closing.join()
-    with LogDir(tmp_path, background=False) as again:
+    with LogManager(tmp_path, background=False) as again:
         assert again.topics == {"t": [0, 1]}
 
 

@@ -1,4 +1,4 @@
-"""`LogDir`: locks, identities, placement, topics and their configs, clean and unclean stops."""
+"""`LogManager`: locks, identities, placement, topics and their configs, clean and unclean stops."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from octavo.errors import (
 from octavo.format.names import TopicPartition
 from octavo.format.small_files import checkpoint, clean_shutdown, meta_properties
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import entry, unpack
 from tests.storage.batches import batch
 from tests.storage.worlds import World
 
 
-def opened(*roots: Path, world: World | None = None, **options: bool) -> LogDir:
-    return LogDir(list(roots), environment=(world or World()).environment, **options)
+def opened(*roots: Path, world: World | None = None, **options: bool) -> LogManager:
+    return LogManager(list(roots), environment=(world or World()).environment, **options)
 
 
 def names(root: Path) -> set[str]:
@@ -54,7 +54,7 @@ def test_partitions_go_to_the_directory_with_the_fewest(tmp_path: Path) -> None:
 
 def test_a_cordoned_directory_gets_no_partitions(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    with LogDir([one, two], configs={"cordoned.log.dirs": str(one)}, environment=World().environment) as logs:
+    with LogManager([one, two], configs={"cordoned.log.dirs": str(one)}, environment=World().environment) as logs:
         logs.create_topic("t", 2)
         assert {log.folder.parent for log in logs.logs.values()} == {two}
 
@@ -62,10 +62,12 @@ def test_a_cordoned_directory_gets_no_partitions(tmp_path: Path) -> None:
 def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for number, written in enumerate(("one", "./one", "one/", str(tmp_path / "one"), "../" + tmp_path.name + "/one")):
-        with LogDir(["one", "two"], configs={"cordoned.log.dirs": written}, environment=World().environment) as logs:
+        with LogManager(
+            ["one", "two"], configs={"cordoned.log.dirs": written}, environment=World().environment
+        ) as logs:
             logs.create_topic(f"t{number}", 2)
             assert {str(log.folder.parent) for name, log in logs.logs.items() if name.topic == f"t{number}"} == {"two"}
-    with LogDir(["one", "two"], configs={"cordoned.log.dirs": "*"}, environment=World().environment) as logs:
+    with LogManager(["one", "two"], configs={"cordoned.log.dirs": "*"}, environment=World().environment) as logs:
         logs.create_topic("all", 1)  # there is no other
         assert str(logs.log("all", 0).folder.parent) == "one"
 
@@ -82,13 +84,13 @@ def test_directories_that_are_none_of_its_own_are_refused(
     tmp_path: Path, configs: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):
-        LogDir(tmp_path / "new" / "logs", configs=configs, environment=World().environment)
+        LogManager(tmp_path / "new" / "logs", configs=configs, environment=World().environment)
     assert not list(tmp_path.iterdir())
 
 
 def test_configs_that_are_refused_leave_no_directory(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"segment\.byte is no topic config"):
-        LogDir(tmp_path / "logs", topic_configs={"t": {"segment.byte": 5}}, environment=World().environment)
+        LogManager(tmp_path / "logs", topic_configs={"t": {"segment.byte": 5}}, environment=World().environment)
     assert not list(tmp_path.iterdir())
 
 
@@ -272,7 +274,7 @@ def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LogDirError, match=r"lost\+found"):
         opened(tmp_path)
     with pytest.raises(LogDirError, match="no such directory"):
-        LogDir(tmp_path / "none", environment=World().environment, create=False)
+        LogManager(tmp_path / "none", environment=World().environment, create=False)
     assert not (tmp_path / "none").exists()
     assert "meta.properties" not in names(tmp_path / "t-0")
 
@@ -337,7 +339,7 @@ def test_a_failing_disk_takes_its_directory_offline_alone(tmp_path: Path) -> Non
 def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
     root = tmp_path / "logs"
     shutil.copytree(unpack("v431-clean"), root)
-    with LogDir(root, environment=Environment(EndScheduler(runs_at_end=False))) as logs:
+    with LogManager(root, environment=Environment(EndScheduler(runs_at_end=False))) as logs:
         for topic, made in entry("v431-clean")["topics"].items():
             if topic in logs.topics and not made.get("deleted"):
                 for name, value in made["config"].items():
@@ -349,7 +351,7 @@ def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
 
 
 def test_it_is_public() -> None:
-    assert issubclass(octavo.LogDir, LogDir)
+    assert issubclass(octavo.LogDir, LogManager)
 
 
 def test_a_partition_that_a_crash_left_without_its_id_gets_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`LogDir(only=…)`: a few partitions are opened, all others stay as they are."""
+"""`LogManager(only=…)`: a few partitions are opened, all others stay as they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExists
 from octavo.format.names import TopicPartition
 from octavo.format.small_files import checkpoint
 from octavo.storage.directory.selection import Only
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.storage.batches import batch
 from tests.storage.worlds import World
 
@@ -19,8 +19,8 @@ CHECKPOINTS = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint",
 MARK = ".kafka_cleanshutdown"
 
 
-def opened(root: Path, only: Only | None = None) -> LogDir:
-    return LogDir(root, environment=World().environment, only=only)
+def opened(root: Path, only: Only | None = None) -> LogManager:
+    return LogManager(root, environment=World().environment, only=only)
 
 
 def offsets(root: Path, name: str) -> dict[TopicPartition, int]:
@@ -104,7 +104,7 @@ def test_partitions_are_placed_by_all_that_are_there(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     with opened(one) as logs:
         logs.create_topic("old", 2)
-    with LogDir([one, two], environment=World().environment, only=["new"]) as logs:
+    with LogManager([one, two], environment=World().environment, only=["new"]) as logs:
         logs.create_topic("new", 3)
         assert [log.folder.parent for log in logs.logs.values()] == [two, two, one]
 
@@ -132,7 +132,7 @@ def test_folders_on_their_way_out_stay(root: Path) -> None:
         logs.delete_topic("b")
     leaving = next(root.glob("b-0.*-delete"))
     world = World()
-    with LogDir(root, environment=world.environment, only=["a"]):
+    with LogManager(root, environment=world.environment, only=["a"]):
         world.scheduler.advance(60_000)
     assert leaving.exists()
     shutil.rmtree(leaving)

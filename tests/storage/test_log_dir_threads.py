@@ -1,4 +1,4 @@
-"""Many threads on one `LogDir`: appenders and readers while logs roll, are retained, truncated, deleted and closed."""
+"""Many threads on one `LogManager`: appends and reads while logs roll, are retained, truncated, deleted and closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from octavo.errors import KafkaStorageError, LogDirLockedError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from octavo.format.batches.walker import walk
 from octavo.storage.log.read import Isolation
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.batches import batch
 
@@ -68,8 +68,8 @@ def read_on(log: PartitionLog, offset: int) -> int:
     return int(rows[-1]["base_offset"] + rows[-1]["last_offset_delta"]) + 1
 
 
-def opened(root: Path, *, background: bool = True) -> LogDir:
-    return LogDir(root, background=background)
+def opened(root: Path, *, background: bool = True) -> LogManager:
+    return LogManager(root, background=background)
 
 
 def test_appends_to_many_partitions_and_reads_of_them(tmp_path: Path) -> None:

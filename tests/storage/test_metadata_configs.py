@@ -13,7 +13,7 @@ from octavo.format.batches.batch import build_batch
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
 from octavo.format.messages.records import encode_metadata
 from octavo.format.record import Record
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.cli.runs import octavo
 from tests.storage.batches import batch
 from tests.storage.worlds import World
@@ -26,7 +26,7 @@ Set = tuple[int, str, str, str | None]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Of node 1, which is the one that directories without a broker get."""
-    with LogDir(tmp_path / "logs", environment=World().environment) as logs:
+    with LogManager(tmp_path / "logs", environment=World().environment) as logs:
         logs.create_topic("t", 1)
     return tmp_path / "logs"
 
@@ -46,9 +46,9 @@ def write_metadata(root: Path, *given: Set) -> None:
     (folder / f"{0:020}.log").write_bytes(build_batch(records))
 
 
-def opened(root: Path, **configs: int) -> LogDir:
+def opened(root: Path, **configs: int) -> LogManager:
     given = {name.replace("_", "."): value for name, value in configs.items()}
-    return LogDir(root, only=["t"], configs=given, environment=World().environment)
+    return LogManager(root, only=["t"], configs=given, environment=World().environment)
 
 
 def test_those_of_the_node_stand_over_those_of_the_cluster(root: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_directory_that_they_cordon_gets_no_partitions(root: Path, tmp_path: P
     """Those of other machines that they name count for nothing."""
     write_metadata(root, (BROKER, "1", "cordoned.log.dirs", f"/elsewhere/logs,{root}"))
     other = tmp_path / "other"
-    with LogDir([root, other], only=["t"], environment=World().environment) as logs:
+    with LogManager([root, other], only=["t"], environment=World().environment) as logs:
         logs.create_topic("new", 2)
         assert {log.folder.parent for name, log in logs.logs.items() if name.topic == "new"} == {other}
 
@@ -95,7 +95,7 @@ def test_a_directory_that_they_cordon_gets_no_partitions(root: Path, tmp_path: P
 def test_the_cleaner_gets_the_threads_that_they_say(root: Path) -> None:
     write_metadata(root, (BROKER, "", "log.cleaner.threads", "3"))
     before = set(threading.enumerate())
-    with LogDir(root, only=["t"]):
+    with LogManager(root, only=["t"]):
         started = set(threading.enumerate()) - before
     names = sorted(thread.name for thread in started if thread.name.startswith("octavo-scheduler-"))
     assert names == [f"octavo-scheduler-{number}" for number in range(2 + 3)]
@@ -111,7 +111,7 @@ def test_a_copy_is_made_by_them(root: Path, tmp_path: Path) -> None:
     assert octavo("copy", str(root), str(target), "--topic", "t").exit == 0
     for name in (f"{0:020}.index", f"{0:020}.timeindex"):
         assert (target / "t-0" / name).read_bytes() == (root / "t-0" / name).read_bytes() != b""
-    with LogDir(target, environment=World().environment) as logs:
+    with LogManager(target, environment=World().environment) as logs:
         assert (logs.config("t").index_interval_bytes, logs.config("t").segment_ms) == (200, 7_200_000)
 
 

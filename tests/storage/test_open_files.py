@@ -11,7 +11,7 @@ import pytest
 
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.storage.files.open_files import OpenFiles
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.segment import index_file, log_file, txn_index_file
 from octavo.storage.segment.txn_index_file import TxnIndexFile
 from octavo.system.filesystem import LocalFileSystem
@@ -72,7 +72,7 @@ def test_logs_work_when_each_use_takes_the_files_of_another(tmp_path: Path, monk
     files = OpenFiles(1)
     monkeypatch.setattr(log_file, "OPEN_FILES", files)
     monkeypatch.setattr(index_file, "OPEN_FILES", files)
-    with LogDir(tmp_path, environment=World().environment) as logs:
+    with LogManager(tmp_path, environment=World().environment) as logs:
         logs.create_topic("t", 3, {"index.interval.bytes": 0, "segment.bytes": 1000})
         for number in range(30):
             logs.log("t", number % 3).append_as_leader(bytearray(batch(0, timestamp=NOW_MS + number)), leader_epoch=0)
@@ -82,16 +82,16 @@ def test_logs_work_when_each_use_takes_the_files_of_another(tmp_path: Path, monk
             found = [log.read(offset, 1).start.offset for offset in range(10)]
             assert found == list(range(10))
             assert log.offset_for_timestamp(NOW_MS + 15).offset == 5
-    with LogDir(tmp_path, environment=World().environment) as logs:
+    with LogManager(tmp_path, environment=World().environment) as logs:
         assert [log.log_end_offset for log in logs.logs.values()] == [10, 10, 10]
 
 
 FEW_DESCRIPTORS = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.storage.batches import batch
-with LogDir(sys.argv[1], background=False) as logs:
+with LogManager(sys.argv[1], background=False) as logs:
     logs.create_topic("t", 60, {"index.interval.bytes": 0})
     for _ in range(3):
         for log in logs.logs.values():
@@ -120,10 +120,10 @@ def test_files_are_given_back_when_the_process_has_too_many_open(tmp_path: Path)
     program = """
 import os, resource, sys
 from pathlib import Path
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.files.open_files import OPEN_FILES
 from tests.storage.batches import batch
-with LogDir(sys.argv[1], background=False) as logs:
+with LogManager(sys.argv[1], background=False) as logs:
     logs.create_topic("t", 40)
     OPEN_FILES.limit = 1000
     resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.errors import LogDirError, TopicExistsError
 from octavo.format.names import CLEAN_SHUTDOWN, TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.golden import archives
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
@@ -23,8 +23,8 @@ def files_of(root: Path) -> dict[str, int]:
     return {str(path.relative_to(root)): path.stat().st_size for path in root.rglob("*.log*")}
 
 
-def opened(root: Path, world: World, **options: bool) -> LogDir:
-    return LogDir(root, environment=world.environment, **options)
+def opened(root: Path, world: World, **options: bool) -> LogManager:
+    return LogManager(root, environment=world.environment, **options)
 
 
 @pytest.mark.parametrize("archive", ["v282", "v431-clean"])
@@ -96,12 +96,12 @@ def test_a_mistyped_path_is_not_created(tmp_path: Path, caplog: pytest.LogCaptur
 
 def test_a_missing_directory_is_made_with_the_first_topic(tmp_path: Path) -> None:
     world, roots = World(), [tmp_path / "one", tmp_path / "two"]
-    with LogDir(roots, environment=world.environment) as logs:
+    with LogManager(roots, environment=world.environment) as logs:
         logs.create_topic("t", 2)
         assert {log.folder.parent for log in logs.logs.values()} == set(roots)
         with pytest.raises(LogDirError, match="this process"):
             opened(roots[0], world)
-    with LogDir(roots, environment=world.environment) as logs, pytest.raises(TopicExistsError):
+    with LogManager(roots, environment=world.environment) as logs, pytest.raises(TopicExistsError):
         logs.create_topic("t", 2)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.storage.environment import Environment
 from octavo.storage.files.overlay import OverlayFileSystem
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.scheduler import EndScheduler
 from tests.storage.batches import batch
 
@@ -121,20 +121,23 @@ def test_holes_stay_holes(files: OverlayFileSystem, root: Path, tmp_path: Path) 
 
 def test_a_whole_log_directory(tmp_path: Path, files: OverlayFileSystem) -> None:
     root = tmp_path / "logs"
-    with LogDir(root, background=False) as logs:
+    with LogManager(root, background=False) as logs:
         logs.create_topic("t", 1, {"segment.bytes": 300})
         for offset in range(4):
             logs.log("t", 0).append_as_follower(batch(offset))
     before = on_machine(root)
     environment = Environment(EndScheduler(), filesystem=files)
-    with LogDir(root, background=False) as owner, LogDir(root, environment=environment, background=False) as logs:
+    with (
+        LogManager(root, background=False) as owner,
+        LogManager(root, environment=environment, background=False) as logs,
+    ):
         log = logs.log("t", 0)
         log.append_as_follower(batch(4))
         log.truncate_to(2)
         log.append_as_follower(batch(2, 10, value_bytes=1))
         assert (log.log_end_offset, owner.log("t", 0).log_end_offset) == (12, 4)
         logs.create_topic("u", 2)
-    with LogDir(root, environment=Environment(EndScheduler(), filesystem=files), background=False) as logs:
+    with LogManager(root, environment=Environment(EndScheduler(), filesystem=files), background=False) as logs:
         assert (logs.topics, logs.log("t", 0).log_end_offset) == ({"t": [0], "u": [0, 1]}, 12)
     assert on_machine(root).keys() == before.keys()
     assert {name: data for name, data in on_machine(root).items() if name.startswith("t-0")} == {

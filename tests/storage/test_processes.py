@@ -14,7 +14,7 @@ import pytest
 
 from octavo.errors import KafkaStorageError
 from octavo.format.names import CLEAN_SHUTDOWN, LOCK
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from tests.storage.batches import batch
 from tests.storage.open_logs import offsets_read
 
@@ -25,9 +25,7 @@ needs_open_file_locks = pytest.mark.skipif(
 
 def second_owner(root: Path) -> str:
     """What another process gets."""
-    program = (
-        "import sys; from octavo.storage.log_dir import LogDir; LogDir(sys.argv[1], background=False); print('got it')"
-    )
+    program = "import sys, octavo; octavo.LogDir(sys.argv[1], background=False); print('got it')"
     run = subprocess.run([sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=False)
     return run.stdout + run.stderr.strip().rpartition("\n")[2]
 
@@ -35,7 +33,7 @@ def second_owner(root: Path) -> str:
 @needs_open_file_locks
 def test_the_lock_survives_what_its_owner_reads(tmp_path: Path) -> None:
     root = tmp_path / "logs"
-    with LogDir(root, background=False) as logs:
+    with LogManager(root, background=False) as logs:
         logs.create_topic("t", 1)
         (root / LOCK).read_bytes()
         shutil.copytree(root, tmp_path / "backup")
@@ -60,7 +58,7 @@ def in_child(work: Callable[[], object]) -> str:
 
 
 def test_a_forked_child_cannot_use_its_parents_directory(tmp_path: Path) -> None:
-    with LogDir(tmp_path, background=False) as logs:
+    with LogManager(tmp_path, background=False) as logs:
         logs.create_topic("t", 1)
         log = logs.log("t", 0)
         uses: list[Callable[[], object]] = [
@@ -81,7 +79,7 @@ def test_a_forked_child_cannot_use_its_parents_directory(tmp_path: Path) -> None
 
 
 def test_a_child_that_leaves_the_block_closes_nothing(tmp_path: Path) -> None:
-    with LogDir(tmp_path, background=False) as logs:
+    with LogManager(tmp_path, background=False) as logs:
         logs.create_topic("t", 1)
         with logs.log("t", 0).state.lock:  # as a thread of the parent's might hold it just now
             assert in_child(logs.close) == "None"
@@ -91,7 +89,7 @@ def test_a_child_that_leaves_the_block_closes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_child_that_outlives_its_parents_use_holds_no_lock(tmp_path: Path) -> None:
-    logs = LogDir(tmp_path, background=False)
+    logs = LogManager(tmp_path, background=False)
     logs.create_topic("t", 1)
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:

@@ -15,7 +15,7 @@ from octavo.errors import NotRegularFileError, OctavoError, UnknownTopicOrPartit
 from octavo.format.names import OFFSET_CHECKPOINTS, TopicPartition
 from octavo.format.small_files import checkpoint
 from octavo.storage.files.small_file import replace_file
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.segment.delete import remove_folder
 from octavo.system.filesystem import LocalFileSystem
 from tests.storage.batches import batch
@@ -24,8 +24,8 @@ from tests.storage.worlds import World
 CONFIGS = {"segment.bytes": 300, "segment.index.bytes": 80}
 
 
-def opened(root: Path, world: World | None = None, *, skip_unreadable: bool = False) -> LogDir:
-    return LogDir(root, environment=(world or World()).environment, skip_unreadable=skip_unreadable)
+def opened(root: Path, world: World | None = None, *, skip_unreadable: bool = False) -> LogManager:
+    return LogManager(root, environment=(world or World()).environment, skip_unreadable=skip_unreadable)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from octavo.errors import (
 from octavo.format.names import TOPIC_STORE, TopicPartition
 from octavo.storage.directory.selection import Only
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.destinations import Destinations, NewTopics
 from octavo.system.filesystem import LocalFileSystem
@@ -51,10 +51,10 @@ def files() -> WatchedFileSystem:
     return WatchedFileSystem()
 
 
-def opened(*roots: Path, files: LocalFileSystem | None = None, only: Only | None = None) -> LogDir:
+def opened(*roots: Path, files: LocalFileSystem | None = None, only: Only | None = None) -> LogManager:
     world = World()
     environment = Environment(world.scheduler, world.clock, files or world.filesystem)
-    return LogDir(list(roots), environment=environment, only=only, background=False)
+    return LogManager(list(roots), environment=environment, only=only, background=False)
 
 
 def folders(root: Path) -> list[str]:
@@ -66,7 +66,7 @@ def pending(root: Path, topic: str = "t") -> str | None:
     return change
 
 
-def kill_at(files: WatchedFileSystem, name: str, change: Callable[[LogDir], object], *roots: Path) -> None:
+def kill_at(files: WatchedFileSystem, name: str, change: Callable[[LogManager], object], *roots: Path) -> None:
     """Run a change up to the folder of that name, as far as a process that dies there gets."""
     dead = False
 

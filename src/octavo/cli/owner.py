@@ -14,13 +14,13 @@ from octavo.jobs import owner
 from octavo.jobs.listing import bytes_to_recover
 from octavo.jobs.owner import Store
 from octavo.jobs.owner import Terms as Terms
-from octavo.storage.log_dir import RECOVERY_LOG, LogDir
+from octavo.storage.log_manager import RECOVERY_LOG, LogManager
 from octavo.storage.partition_log import PartitionLog
 
 
-def owned(logdirs: Sequence[str], terms: Terms) -> AbstractContextManager[LogDir]:
+def owned(logdirs: Sequence[str], terms: Terms) -> AbstractContextManager[LogManager]:
     """`octavo.jobs.owner.owned_as`, with a bar on a terminal while the directories are recovered."""
-    return owned_as(LogDir, logdirs, terms)
+    return owned_as(LogManager, logdirs, terms)
 
 
 @contextmanager

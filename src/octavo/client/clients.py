@@ -14,13 +14,13 @@ from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.format.compression import Codec
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 
 class Clients:
     """Thread-safe. The coordinator is made when it is first needed, once: it reads `__transaction_state`."""
 
-    def __init__(self, logs: LogDir) -> None:
+    def __init__(self, logs: LogManager) -> None:
         self._logs = logs
         self._lock = threading.RLock()
         self._coordinator: TransactionCoordinator | None = None

@@ -14,11 +14,11 @@ from octavo.config import Given
 from octavo.coordinator.internal_topics import TRANSACTION_STATE
 from octavo.coordinator.transactions.identity import ProducerIdentity
 from octavo.errors import IllegalStateError
-from octavo.storage.log_dir import LogDir as StoredLogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 
 
-class LogDir(StoredLogDir):
+class LogDir(LogManager):
     """Log directories that this program owns, and its producers and consumers.
 
     Closing it closes them first: what producers hold is appended, what consumers handed out is committed.

@@ -8,7 +8,7 @@ from octavo.config import Given
 from octavo.errors import UnknownTopicOrPartitionError
 from octavo.format.messages.partition_choice import coordinator_partition
 from octavo.format.names import TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 
 CONSUMER_OFFSETS = "__consumer_offsets"
@@ -18,7 +18,7 @@ TRANSACTION_STATE = "__transaction_state"
 class InternalTopic:
     """One of Kafka's own topics, whose partitions are chosen by the ids of what they hold. Thread-safe."""
 
-    def __init__(self, logs: LogDir, topic: str, partitions: int, configs: dict[str, Given]) -> None:
+    def __init__(self, logs: LogManager, topic: str, partitions: int, configs: dict[str, Given]) -> None:
         self._logs = logs
         self.topic = topic
         self._partitions = partitions
@@ -64,7 +64,7 @@ class InternalTopic:
         return [(name, self._logs.logs[name]) for name in names]
 
 
-def consumer_offsets(logs: LogDir) -> InternalTopic:
+def consumer_offsets(logs: LogManager) -> InternalTopic:
     config = logs.broker_config
     configs: dict[str, Given] = {
         "cleanup.policy": "compact",
@@ -74,7 +74,7 @@ def consumer_offsets(logs: LogDir) -> InternalTopic:
     return InternalTopic(logs, CONSUMER_OFFSETS, config.offsets_topic_num_partitions, configs)
 
 
-def transaction_state(logs: LogDir) -> InternalTopic:
+def transaction_state(logs: LogManager) -> InternalTopic:
     config = logs.broker_config
     configs: dict[str, Given] = {
         "cleanup.policy": "compact",

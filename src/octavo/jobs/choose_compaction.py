@@ -10,7 +10,7 @@ from octavo.storage.cleaner.explain import Explanation, explain, open_transactio
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import dirty_log, plan_cleaning
 from octavo.storage.cleaner.range import cleanable_range
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 
 class Judged(NamedTuple):
@@ -21,12 +21,12 @@ class Judged(NamedTuple):
     candidate: Candidate | None
 
 
-def judge(logs: LogDir, limits: MapLimits, *, force: bool) -> list[Judged]:
+def judge(logs: LogManager, limits: MapLimits, *, force: bool) -> list[Judged]:
     """All open partitions, in order; with `force` the dirty ratio of compacted ones does not count."""
     return [_judge(name, logs, limits, force) for name in sorted(logs.logs)]
 
 
-def _judge(name: TopicPartition, logs: LogDir, limits: MapLimits, force: bool) -> Judged:
+def _judge(name: TopicPartition, logs: LogManager, limits: MapLimits, force: bool) -> Judged:
     log = logs.log(*name)
     root = next(root for root in logs.roots if root.path == log.folder.parent)
     now_ms = logs.environment.clock.time_ms()

@@ -18,7 +18,7 @@ from octavo.kernels.offset_table import KeyHash
 from octavo.storage.cleaner.clean import Cleaned
 from octavo.storage.cleaner.explain import Explanation
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Progress, Runner, ThreadRunner
 
 
@@ -51,7 +51,7 @@ class CompactRequest:
             dry_run=self.dry_run,
         )
 
-    def judged(self, logs: LogDir) -> list[Judged]:
+    def judged(self, logs: LogManager) -> list[Judged]:
         """The partitions that the request is about, in order, and which of them are to be cleaned."""
         limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16), self.key_hash)
         return [each for each in judge(logs, limits, force=self.force) if self.topics or each.explanation.is_compacted]
@@ -82,7 +82,12 @@ def size_of(judged: Sequence[Judged]) -> int:
 
 
 def compact_judged(
-    judged: Sequence[Judged], logs: LogDir, runner: Runner, progress: Progress | None = None, *, dry_run: bool = False
+    judged: Sequence[Judged],
+    logs: LogManager,
+    runner: Runner,
+    progress: Progress | None = None,
+    *,
+    dry_run: bool = False,
 ) -> Iterator[CompactedPartition]:
     """What became of each partition, in their order."""
     candidates = [each.candidate for each in judged if each.candidate is not None]

@@ -25,7 +25,7 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition
 from octavo.scanner.reading.read import sound_batches
 from octavo.scanner.reading.source import Source, SourceChunk
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.runner import Progress
@@ -74,7 +74,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
     return tasks
 
 
-def prepare(logs: LogDir, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
+def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
     """Make the topic in the destination, with the source's id and partition numbers, or what it lacks of them.
 
     A topic that is there keeps its configs, but for those that are given. One with another id is refused.

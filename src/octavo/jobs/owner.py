@@ -15,7 +15,7 @@ from octavo.storage.directory.partition_opener import RecoveryProgress
 from octavo.storage.directory.selection import Only
 from octavo.storage.environment import Environment
 from octavo.storage.files.overlay import OverlayFileSystem
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.clock import Clock, ManualClock, SystemClock
 from octavo.system.scheduler import EndScheduler, JobScheduler
 
@@ -35,14 +35,14 @@ class Terms:
     timely: bool = False  # what the job schedules runs when it is due, not all of it at the end
 
 
-Store = TypeVar("Store", bound=LogDir)
+Store = TypeVar("Store", bound=LogManager)
 
 
 @contextmanager
 def owned_as(
     kind: type[Store], paths: Paths, terms: Terms, progress: RecoveryProgress | None = None
 ) -> Iterator[Store]:
-    """Within the block the directories are this job's, opened as `LogDir` or a child of it. No background work runs.
+    """Within the block this job owns the directories, as a `LogManager` or a child of it. No background work runs.
 
     What the job itself schedules, such as the removal of files, is done when the block ends, unless it is `timely`.
     """

@@ -17,7 +17,7 @@ from octavo.errors import OctavoError
 from octavo.format.batches.recode import Recoder
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.rewriting.cleaned_segments import remove_cleaned, swap_in
 from octavo.storage.rewriting.rewrite import RewriteTask, Rewritten, rewrite_segment
@@ -45,7 +45,7 @@ class Upgraded:
     error: Exception | None = None
 
 
-def plan(logs: LogDir, codec: Codec | None) -> list[UpgradePlan]:
+def plan(logs: LogManager, codec: Codec | None) -> list[UpgradePlan]:
     """A plan for each partition, but for the log of the cluster's metadata, which is the controllers' own."""
     found = sorted(logs.logs.items())
     return [plan_partition(name, log, codec) for name, log in found if name.topic != CLUSTER_METADATA_TOPIC]

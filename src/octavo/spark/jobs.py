@@ -31,7 +31,7 @@ from octavo.scanner.log_dirs import Place
 from octavo.scanner.notes import Note
 from octavo.scanner.places.location import Location, local_path
 from octavo.spark.runner import SparkRunner
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Runner, ThreadRunner
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def upgrade(
     codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
     check_topics(logdirs, names)
     runner = _runner_in_place(spark, dry_run)
-    with owned_as(LogDir, logdirs, Terms(only=names or None, dry_run=dry_run)) as logs:
+    with owned_as(LogManager, logdirs, Terms(only=names or None, dry_run=dry_run)) as logs:
         filesystem = logs.environment.filesystem if dry_run else None
         return list(upgrading.upgrade(upgrading.plan(logs, codec), runner, None, filesystem))
 
@@ -134,7 +134,7 @@ def compact(
     """
     request, logdirs = request or CompactRequest(), _local(_places(paths))
     runner = _runner_in_place(spark, request.dry_run)
-    with owned_as(LogDir, logdirs, request.terms(logdirs)) as logs:
+    with owned_as(LogManager, logdirs, request.terms(logdirs)) as logs:
         return list(compact_judged(request.judged(logs), logs, runner, dry_run=request.dry_run))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from octavo.errors import LogDirLockedError
 from octavo.storage.directory.selection import Only
 from octavo.storage.environment import Environment
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.staging.commit import CommitRequest, OnStep, commit
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_old, sweep_writer
@@ -51,7 +51,7 @@ class Publisher:
         kept = CommitLedger(filesystem, roots).pending_files()
         sweep_writer(filesystem, all_folders(filesystem, roots), writer, keep=kept)
 
-    def _open(self, only: Only | None) -> LogDir:
+    def _open(self, only: Only | None) -> LogManager:
         """Open the directories once nobody else has them: other writers hold them for a commit at a time."""
         for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
             try:
@@ -60,17 +60,17 @@ class Publisher:
                 self.pause(LOCK_RETRY_SECONDS)
         return self._log_dir(only)
 
-    def _log_dir(self, only: Only | None) -> LogDir:
+    def _log_dir(self, only: Only | None) -> LogManager:
         environment = None if self.environment is None else self.environment()
-        return LogDir(self.roots, only=only, create=True, background=False, environment=environment)
+        return LogManager(self.roots, only=only, create=True, background=False, environment=environment)
 
-    def _publish(self, log_dir: LogDir, request: CommitRequest, on_step: OnStep | None) -> bool:
+    def _publish(self, log_dir: LogManager, request: CommitRequest, on_step: OnStep | None) -> bool:
         on_steps = [] if on_step is None else [on_step]
         is_new = commit(log_dir.commits, request, *on_steps)
         self._sweep(log_dir, request)
         return is_new
 
-    def _sweep(self, log_dir: LogDir, request: CommitRequest) -> None:
+    def _sweep(self, log_dir: LogManager, request: CommitRequest) -> None:
         filesystem, now_ms = log_dir.environment.filesystem, log_dir.environment.clock.time_ms()
         if now_ms - log_dir.commits.ledger.swept_ms >= SWEEP_INTERVAL_MS:
             everywhere = all_folders(filesystem, self.roots)

@@ -16,7 +16,7 @@ from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.storage.environment import Environment
 from octavo.storage.log.read import Isolation
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.publish import Publisher
 from octavo.storage.staging.commit import CommitRequest, OnStep
@@ -64,7 +64,7 @@ class Scene:
         return Environment(ManualScheduler(self.clock), self.clock, self.filesystem)
 
     def create(self, partitions: int = 2, *, index_bytes: int = 240) -> None:
-        with LogDir(self.roots, environment=self.environment()) as log_dir:
+        with LogManager(self.roots, environment=self.environment()) as log_dir:
             configs = {"segment.bytes": self.segment_bytes, "segment.index.bytes": index_bytes}
             log_dir.create_topic("t", partitions, configs)
 
@@ -95,7 +95,7 @@ class Scene:
 
     def values(self) -> dict[int, list[bytes]]:
         """What each partition holds, once whatever a crash interrupted is finished; offsets are checked to be dense."""
-        with LogDir(self.roots, environment=self.environment()) as log_dir:
+        with LogManager(self.roots, environment=self.environment()) as log_dir:
             return {partition: read_values(log_dir.log("t", partition)) for partition in log_dir.topics.get("t", [])}
 
     def staged_files(self) -> list[str]:

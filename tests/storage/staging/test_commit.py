@@ -19,7 +19,7 @@ from octavo.format.batches.walker import walk
 from octavo.format.indexes.offset_index import ENTRY
 from octavo.format.names import COMMIT_STORE, LEADER_EPOCH_CHECKPOINT, TopicPartition
 from octavo.format.small_files.commit_store import decode
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.publish import LOCK_RETRY_SECONDS
 from octavo.storage.staging.commit import CommitRequest, CommitStep
 from octavo.storage.staging.stage import StagedPart
@@ -150,7 +150,7 @@ def test_the_files_of_a_commit_that_was_decided_are_not_swept(scene: Scene) -> N
         scene.filesystem.set_mtime_ms(scene.root / str(part.topic_partition) / part.name, 0)
     damaged = scene.root / "t-0" / LEADER_EPOCH_CHECKPOINT
     damaged.write_text("garbage")
-    with LogDir(scene.root, environment=scene.environment(), skip_unreadable=True) as log_dir:
+    with LogManager(scene.root, environment=scene.environment(), skip_unreadable=True) as log_dir:
         scheduler = log_dir.environment.scheduler
         assert isinstance(scheduler, ManualScheduler)
         scheduler.advance(2 * STAGED_FILE_MAX_AGE_MS)
@@ -188,7 +188,7 @@ def test_what_a_broker_appended_to_half_a_commit_stays(scene: Scene) -> None:
     pending = store.read_bytes()
     assert decode(pending).pending is not None
     store.unlink()  # a broker does not look at it
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         for partition in range(2):
             log_dir.log("t", partition).append_as_leader(batch(0, 1, value_bytes=7), leader_epoch=0)
     store.write_bytes(pending)
@@ -218,7 +218,7 @@ def test_a_staged_file_that_went_before_the_decision_is_refused(scene: Scene) ->
 
 def test_a_refusal_comes_before_the_decision(scene: Scene) -> None:
     staged = scene.stage(batch_values(0))
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         log_dir.alter_configs("t", {"compression.type": "zstd"})
     with pytest.raises(InvalidBatchError, match=r"t-0: batches staged with codec 0, expected compression\.type zstd"):
         scene.publish(0, staged)
@@ -232,7 +232,7 @@ def test_a_refusal_comes_before_the_decision(scene: Scene) -> None:
 def test_times_beyond_the_topics_limits_are_refused_before_the_decision(
     scene: Scene, config: str, days: int, records: int
 ) -> None:
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         log_dir.alter_configs("t", {config: 9 * DAY_MS})
     steps: list[CommitStep] = []
     staged = scene.stage(batch_values(0, records), timestamp=NOW_MS + days * DAY_MS)
@@ -248,7 +248,7 @@ def test_a_refused_batch_makes_no_topic(scene: Scene) -> None:
     part = waiting_in_root(scene, {0: [b"a"]}, timestamp=NOW_MS + 10 * DAY_MS)
     with pytest.raises(InvalidTimestampError, match="new-0: timestamps from"):
         scene.publish(0, part)
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         assert list(log_dir.topics) == ["t"]
 
 
@@ -260,14 +260,14 @@ def test_a_partition_that_is_not_there_is_refused(scene: Scene) -> None:
 
 def test_a_topic_is_made_for_batches_that_waited_in_the_root(scene: Scene) -> None:
     scene.publish(0, waiting_in_root(scene, {0: [b"a"], 1: [b"b"]}))
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         assert log_dir.topics["new"] == [0, 1, 2]
         assert [log_dir.log("new", partition).log_end_offset for partition in range(3)] == [1, 1, 0]
     assert scene.staged_files() == []
 
 
 def test_a_commit_waits_for_a_directory_that_another_writer_has_open(scene: Scene) -> None:
-    other, pauses = LogDir(scene.root, environment=scene.environment()), []
+    other, pauses = LogManager(scene.root, environment=scene.environment()), []
 
     def pause(seconds: float) -> None:
         pauses.append(seconds)
@@ -283,7 +283,7 @@ def test_a_commit_waits_for_a_directory_that_another_writer_has_open(scene: Scen
 def test_a_commit_ends_with_its_lock_timeout(scene: Scene) -> None:
     pauses: list[float] = []
     publisher = replace(scene.publisher, pause=pauses.append, lock_timeout_seconds=0.5)
-    with LogDir(scene.root, environment=scene.environment()), pytest.raises(LogDirLockedError):
+    with LogManager(scene.root, environment=scene.environment()), pytest.raises(LogDirLockedError):
         publisher.publish(CommitRequest("query 2", 0, scene.stage(batch_values(0), writer="query 2")))
     assert sum(pauses) == pytest.approx(0.5)
     assert scene.values() == {0: [], 1: []}
@@ -302,7 +302,7 @@ def test_a_thousand_small_batches_leave_segments_by_size(tmp_path: Path) -> None
     scene.create(1)
     for batch_id in range(1000):
         scene.publish(batch_id, scene.stage({0: [b"%d" % batch_id, b"some text of a small record"]}))
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         log = log_dir.log("t", 0)
         sizes = [segment.size for segment in log.segments]
         assert log.log_end_offset == 2000

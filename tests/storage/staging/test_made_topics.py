@@ -13,7 +13,7 @@ from octavo.errors import LogDirError
 from octavo.format.batches.batch_run import BatchSettings, RunEncoder
 from octavo.format.compression import Codec
 from octavo.format.names import COMMIT_STORE
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.staging.commit import CommitRequest, CommitStep, commit
 from octavo.storage.staging.destinations import Destination, Destinations, NewTopics
 from octavo.storage.staging.stage import Stage, StagedPart
@@ -113,13 +113,13 @@ def test_a_commit_waits_for_a_directory_that_is_offline(tmp_path: Path) -> None:
         scene.publish(0, _stage(scene, 0), StopAt(CommitStep.MADE), topic_configs=CONFIGS)
     staged = _stage(scene, 1)
     scene.filesystem = DeadDisk(roots[1])
-    with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
+    with LogManager(roots, environment=scene.environment(), background=False) as log_dir:
         assert list(log_dir.offline) == [roots[1]]
         assert len(log_dir.topics["t"]) < PARTITIONS
         with pytest.raises(LogDirError, match="a commit of query 1 waits for partitions that cannot be opened"):
             commit(log_dir.commits, CommitRequest(WRITER, 1, staged))
     scene.filesystem = LocalFileSystem()
-    with LogDir(roots, environment=scene.environment(), background=False) as log_dir:
+    with LogManager(roots, environment=scene.environment(), background=False) as log_dir:
         found = [read_values(log_dir.log("t", partition)) for partition in range(PARTITIONS)]
         assert found == [[_value(0, partition)] for partition in range(PARTITIONS)]
 
@@ -136,7 +136,7 @@ def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
     scene = Scene(ROOTS[0], filesystem=filesystem)
     scene.create(1)
     filesystem.open(ROOTS[0] / COMMIT_STORE, create=True).pwrite(pending, 0)
-    with LogDir(scene.root, environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
         assert log_dir.topics == {"t": [0]}
         assert read_values(log_dir.log("t", 0)) == []
         assert log_dir.commits.ledger.pending is None
@@ -161,6 +161,6 @@ def test_a_task_stages_for_a_new_topic_by_what_the_cluster_s_brokers_have(tmp_pa
     with pytest.raises(Stopped):
         scene.publish(0, stage.finish(), StopAt(CommitStep.DECIDED), topic_configs={"retention.ms": 5})
     assert found().config == destination.config  # while the commit that makes it is under way
-    with LogDir(scene.root, only=["new"], environment=scene.environment()) as log_dir:
+    with LogManager(scene.root, only=["new"], environment=scene.environment()) as log_dir:
         assert log_dir.config("new") == destination.config
         assert read_values(log_dir.log("new", 0)) == [b"value"]

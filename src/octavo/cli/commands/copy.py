@@ -18,7 +18,7 @@ from octavo.jobs.copy import Copied, CopyTask
 from octavo.scanner.log_dirs import LogDirs, open_log_dirs
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import Selection
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import Progress, ThreadRunner
@@ -83,11 +83,11 @@ def _local(location: Location) -> Path | None:
     return Path(location.path).resolve() if location.file_system == LOCAL else None
 
 
-def _run(logs: LogDir, progress: Progress, runner: ThreadRunner, task: CopyTask) -> Copied:
+def _run(logs: LogManager, progress: Progress, runner: ThreadRunner, task: CopyTask) -> Copied:
     return job.run(task, logs.log(*task.topic_partition), progress, lambda: runner.is_ending)
 
 
-def _print(task: CopyTask, copied: Copied, logs: LogDir, as_json: bool) -> None:
+def _print(task: CopyTask, copied: Copied, logs: LogManager, as_json: bool) -> None:
     name, log = task.topic_partition, logs.log(*task.topic_partition)
     if as_json:
         print_json(

@@ -11,7 +11,7 @@ from octavo.cli.options import echo, json_option, logdirs_argument, many, print_
 from octavo.cli.owner import Terms, cuts, owned
 from octavo.format.names import FolderState, PartitionFolder
 from octavo.storage.directory.log_roots import live
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import sweep_dead
 
@@ -55,7 +55,7 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     return 1 if logs.unreadable else 0
 
 
-def _sweep(logs: LogDir) -> list[Path]:
+def _sweep(logs: LogManager) -> list[Path]:
     """Remove the files that writers staged and did not live to commit; returns them."""
     environment, roots = logs.environment, [root.path for root in live(logs.roots)]
     keep = logs.commits.ledger.pending_files()

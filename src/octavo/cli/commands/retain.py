@@ -22,7 +22,7 @@ from octavo.cli.owner import Terms, owned
 from octavo.format.names import TopicPartition
 from octavo.jobs.listing import check_topics, known_topics
 from octavo.storage.log.retain import Verdict
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 
 class _Row(NamedTuple):
@@ -69,7 +69,7 @@ def command(
         echo(f"{many(gone, 'segment')} of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
 
 
-def _rows(logs: LogDir, *, dry_run: bool) -> Iterator[_Row]:
+def _rows(logs: LogManager, *, dry_run: bool) -> Iterator[_Row]:
     for name, log in sorted(logs.logs.items()):
         sizes = {segment.base_offset: segment.size for segment in log.segments}
         for verdict in log.retain(dry_run=dry_run):

@@ -10,13 +10,13 @@ from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
 from octavo.errors import IllegalStateError
 from octavo.format.names import TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 
 class Commits:
     """The offsets that one consumer commits. What it committed last is not committed again by itself."""
 
-    def __init__(self, logs: LogDir, config: ConsumerConfig, offsets: OffsetStore) -> None:
+    def __init__(self, logs: LogManager, config: ConsumerConfig, offsets: OffsetStore) -> None:
         self._logs = logs
         self._clock = logs.environment.clock
         self._config = config

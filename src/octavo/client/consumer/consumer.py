@@ -20,7 +20,7 @@ from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log.lookup import SpecialTimestamp
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.signals import Signal
 
@@ -38,7 +38,7 @@ class Consumer:
     closing commits what was handed out and gives the partitions to the rest of the group.
     """
 
-    def __init__(self, logs: LogDir, config: ConsumerConfig, groups: Groups, offsets: OffsetStore) -> None:
+    def __init__(self, logs: LogManager, config: ConsumerConfig, groups: Groups, offsets: OffsetStore) -> None:
         self.config = config
         self._logs = logs
         self._clock = logs.environment.clock

@@ -10,7 +10,7 @@ from octavo.client.consumer.config import ConsumerConfig
 from octavo.coordinator.groups.groups import Group, Member
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 _INTERNAL = (CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state", CLUSTER_METADATA_TOPIC)
 
@@ -64,7 +64,7 @@ class Subscription(NamedTuple):
     pattern: re.Pattern[str] | None = None
     exclude_internal_topics: bool = True
 
-    def partitions(self, logs: LogDir) -> dict[str, tuple[int, ...]]:
+    def partitions(self, logs: LogManager) -> dict[str, tuple[int, ...]]:
         """The topics that there are, with the partitions that these directories hold: perhaps not all of them."""
         found: dict[str, list[int]] = {}
         for topic, number in list(logs.logs):
@@ -86,7 +86,7 @@ class AllPartitions:
     is_alive = True
     token = None
 
-    def __init__(self, logs: LogDir, subscription: Subscription) -> None:
+    def __init__(self, logs: LogManager, subscription: Subscription) -> None:
         self._logs = logs
         self._subscription = subscription
         self._names: frozenset[TopicPartition] = frozenset()
@@ -109,7 +109,7 @@ class AllPartitions:
 class GroupShare:
     """A member's share in a group."""
 
-    def __init__(self, logs: LogDir, group: Group, config: ConsumerConfig, subscription: Subscription) -> None:
+    def __init__(self, logs: LogManager, group: Group, config: ConsumerConfig, subscription: Subscription) -> None:
         self._logs = logs
         self._group = group
         self._config = config

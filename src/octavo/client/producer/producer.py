@@ -34,7 +34,7 @@ from octavo.errors import (
 from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import TopicPartition, check_writable
 from octavo.kernels import append_record, murmur2
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 
 _CLOSED = "the producer is closed"
@@ -49,7 +49,11 @@ class Producer:
     """
 
     def __init__(
-        self, logs: LogDir, config: ProducerConfig, identity: ProducerIdentity, transaction: ProducerTransaction | None
+        self,
+        logs: LogManager,
+        config: ProducerConfig,
+        identity: ProducerIdentity,
+        transaction: ProducerTransaction | None,
     ) -> None:
         self.config = config
         self._logs = logs

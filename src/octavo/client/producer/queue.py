@@ -10,7 +10,7 @@ from itertools import islice
 from octavo.client.producer.batch import BatchLimits, ProducerBatch
 from octavo.format import sequence
 from octavo.format.names import TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.signals import Signal
 
@@ -43,7 +43,7 @@ class PartitionQueue:
         "uncertain",
     )
 
-    def __init__(self, name: TopicPartition, log: PartitionLog, logs: LogDir) -> None:
+    def __init__(self, name: TopicPartition, log: PartitionLog, logs: LogManager) -> None:
         self.name = name
         self.topic, self.partition = name
         self.log = log

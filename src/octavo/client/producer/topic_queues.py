@@ -10,13 +10,13 @@ from octavo.client.producer.partitioner import StickyPartition
 from octavo.client.producer.queue import PartitionQueue
 from octavo.errors import UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 
 class TopicQueues:
     """A queue a partition, 0, 1, 2, …; `lock` guards the sticky partition."""
 
-    def __init__(self, topic: str, logs: LogDir, batch_size: int, chooser: random.Random) -> None:
+    def __init__(self, topic: str, logs: LogManager, batch_size: int, chooser: random.Random) -> None:
         self.topic = topic
         self._logs = logs
         self.lock = threading.RLock()  # a record's callback, which runs under it, may send to the topic too

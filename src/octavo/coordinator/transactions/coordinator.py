@@ -14,7 +14,7 @@ from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import ConfigError, IllegalStateError, ProducerFencedError, TransactionIncompleteError
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 CHECK_INTERVAL_MS = 10_000
 _COMMITS = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)
@@ -44,7 +44,7 @@ class TransactionCoordinator:
     which changes nothing. What is wrong with one id is logged and tried again later; it stops no other.
     """
 
-    def __init__(self, logs: LogDir, log: TransactionLog, ids: ProducerIds, completed: Completed) -> None:
+    def __init__(self, logs: LogManager, log: TransactionLog, ids: ProducerIds, completed: Completed) -> None:
         self._logs = logs
         self._clock = logs.environment.clock
         self._log = log

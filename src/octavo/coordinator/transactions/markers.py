@@ -16,7 +16,7 @@ from octavo.format.batches.control import ControlType, EndTransactionMarker, bui
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.producers.entry import ProducerStateEntry
 
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 class Markers:
     """Thread-safe as the logs are."""
 
-    def __init__(self, logs: LogDir) -> None:
+    def __init__(self, logs: LogManager) -> None:
         self._logs = logs
         self._clock = logs.environment.clock
 

@@ -11,7 +11,7 @@ from octavo.format.names import PRODUCER_ID_STORE
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file
-from octavo.storage.log_dir import LogDir
+from octavo.storage.log_manager import LogManager
 
 # Kafka's controllers count from 0. Ours begin where they never get to, so that a broker that takes the directory over
 # gives none of our ids to another producer, whose first batches would pass for duplicates.
@@ -28,7 +28,7 @@ class ProducerIds:
     rest of a block, never repeats an id.
     """
 
-    def __init__(self, logs: LogDir) -> None:
+    def __init__(self, logs: LogManager) -> None:
         self._logs = logs
         self._lock = threading.Lock()
         self._block = iter(range(0))

@@ -1,4 +1,4 @@
-"""`LogDir`: log directories that a program owns, with the topics and partitions in them."""
+"""`LogManager`: log directories that a program owns, with the topics and partitions in them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RECOVERY_LOG = "octavo.recovery"
 _log = logging.getLogger(__name__)
 
 
-class LogDir:
+class LogManager:
     """One or several log directories, locked, recovered and loaded. Thread-safe; to be closed, or used with `with`.
 
     `configs` are a broker's, which give topics their defaults, over those in its metadata; `topic_configs` hold for a
