@@ -65,10 +65,16 @@ def replaced(draw: Random, root: Path) -> str:
     return f"{path.name} is {content[:20]!r}…, {len(content)} bytes"
 
 
+def beginning(path: Path, size: int) -> bytes:
+    """What a file begins with: an attack before this one may have made it as large as no memory is."""
+    with path.open("rb") as file:
+        return file.read(size)
+
+
 def changed(draw: Random, root: Path) -> str:
     path = some_file(draw, root)
-    data = path.read_bytes() if path.exists() else b""
-    others = [other.read_bytes()[:5000] for other in sorted(path.parent.glob(f"*{path.suffix}")) if other.is_file()]
+    data = beginning(path, 1 << 20) if path.exists() else b""
+    others = [beginning(other, 5000) for other in sorted(path.parent.glob(f"*{path.suffix}")) if other.is_file()]
     is_text = path.suffix not in (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
     damaged = mutated(draw, data, others or [b"0"], text=is_text)
     if path.suffix == ".log" and draw.random() < 0.6:
@@ -159,7 +165,7 @@ def bomb(draw: Random, root: Path) -> str:
     path = draw.choice(sorted((root / PARTITION).glob("*.log")))
     data = bytearray(_bomb())
     data[:8] = int(path.stem).to_bytes(8)
-    path.write_bytes(data + path.read_bytes() if draw.random() < 0.5 else data)
+    path.write_bytes(data + beginning(path, 1 << 20) if draw.random() < 0.5 else data)
     return f"{path.name} has a batch that unpacks to gigabytes"
 
 
