@@ -56,7 +56,7 @@ def some_file(draw: Random, root: Path) -> Path:
     folder = root / (
         PARTITION if draw.random() < 0.8 else draw.choice(("__consumer_offsets-0", "__transaction_state-0"))
     )
-    return draw.choice(sorted(path for path in folder.iterdir()))
+    return draw.choice(sorted(path for path in folder.iterdir() if not path.is_dir()))
 
 
 def replaced(draw: Random, root: Path) -> str:
