@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from octavo.system.clock import ManualClock, SystemClock
-from octavo.system.scheduler import EndScheduler, JobScheduler, ManualScheduler, Task, ThreadScheduler
+from octavo.system.scheduler import EndScheduler, JobScheduler, ManualScheduler, ScheduledTask, ThreadScheduler
 
 
 def test_manual_scheduler_runs_in_the_order_of_times() -> None:
@@ -80,7 +80,7 @@ def test_shutdown_waits_for_the_run_at_hand() -> None:
 def test_work_at_the_end() -> None:
     scheduler, ran = EndScheduler(), list[str]()
     scheduler.schedule("others' business", lambda: ran.append("forgotten"))
-    scheduler.forget()
+    scheduler.begin_job()
     scheduler.schedule("later", lambda: ran.append("later"), delay_ms=60_000)
     scheduler.schedule("again and again", lambda: ran.append("again"), period_ms=1)
     assert ran == []
@@ -103,7 +103,7 @@ def test_clocks() -> None:
 def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
     scheduler, ran, due = JobScheduler(), list[str](), threading.Event()
     scheduler.schedule("others' business", lambda: ran.append("forgotten"))
-    scheduler.forget()
+    scheduler.begin_job()
     scheduler.schedule("late", lambda: ran.append("late"), delay_ms=1_000_000)
     scheduler.schedule("dropped", lambda: ran.append("dropped"), delay_ms=1_000_000).cancel()
     scheduler.schedule("background", lambda: ran.append("background"), period_ms=1)
@@ -115,7 +115,7 @@ def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
 
 def test_a_job_s_thread_is_never_told_of_work_that_comes_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else it may run the task before it is cancelled."""
-    scheduler, queued = JobScheduler(), list[Task]()
+    scheduler, queued = JobScheduler(), list[ScheduledTask]()
     monkeypatch.setattr(heapq, "heappush", lambda tasks, task: queued.append(task))
     task = scheduler.schedule("background", lambda: None, period_ms=1)
     assert (queued, task.cancelled) == ([], True)

@@ -65,6 +65,6 @@ def owned_as(
             skip_unreadable=terms.skip_unreadable,
             progress=progress,
         )
-        scheduler.forget()
+        scheduler.begin_job()
         with logs:
             yield logs

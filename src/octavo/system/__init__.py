@@ -1,1 +1,1 @@
-"""Time, files, processes and threads of this machine, injected so that tests put their own in their place."""
+"""Time, files, processes and threads of this machine, injected so that tests can replace them."""

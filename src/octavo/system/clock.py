@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The time of day, and a time that only goes on."""
+    """The time of day, and a time that never goes back."""
 
     def time_ms(self) -> int:
-        """Milliseconds since 1970-01-01 UTC. Whoever sets the machine's clock makes it jump, back too."""
+        """Milliseconds since 1970-01-01 UTC. It jumps, also backwards, when somebody sets the machine's clock."""
         ...
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since some beginning, by which durations are measured: it never goes back."""
+        """Milliseconds since some fixed moment, to measure durations with: it never goes back."""
         ...
 
 

@@ -1,22 +1,41 @@
-"""Regular files, to be read: a FIFO or a device in the place of one would never end. Their holes need not be read."""
+"""Opening regular files: whatever else has a file's name is refused, and opening it never waits."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from octavo.errors import NotRegularFileError
 
 _SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
-def open_regular(path: str | os.PathLike[str]) -> int:
-    """A descriptor to read a regular file with; whatever else has that name raises an OSError that says so.
+Opened = TypeVar("Opened")
 
-    A FIFO without a writer does not hold the open up, and what a path leads to is looked at after it was opened: it
-    may change between a look and an open.
+# Called when this process has too many files open; each says whether it closed some.
+_give_back: list[Callable[[], bool]] = []
+
+
+def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
+    """A descriptor of a regular file; whatever else has that name raises an OSError that says so.
+
+    Opening a FIFO that nobody writes to would wait, and reading a device would never end. The kind is checked after
+    opening: what a path leads to may change between a check and an open.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
         if error.errno == errno.ENXIO:  # a socket, or a device that is not there
             raise _not_regular(path) from None
@@ -30,6 +49,33 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     raise _not_regular(path)
 
 
+def open_owned(path: Path, flags: int, *, follow: bool = False) -> int:
+    """`open_regular` for a log's owner: NotRegularFileError says what is in the file's place and what to do about it.
+
+    Links are refused too, unless `follow`. When too many files are open, idle ones are closed first.
+    """
+    flags |= 0 if follow else os.O_NOFOLLOW
+    try:
+        return with_descriptor(lambda: open_regular(path, flags))
+    except OSError:
+        with contextlib.suppress(FileNotFoundError):
+            mode = path.stat(follow_symlinks=follow).st_mode
+            if not stat.S_ISREG(mode):
+                raise not_regular(path, mode) from None
+        raise
+
+
+def not_regular(path: Path, mode: int | None = None) -> NotRegularFileError:
+    """The error for a path that is not a regular file."""
+    mode = path.lstat().st_mode if mode is None else mode
+    if stat.S_ISLNK(mode):
+        problem = "is a link: octavo does not write through links; copy the file into its place"
+    else:
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "something else")
+        problem = f"is not a regular file but {kind}: move it away"
+    return NotRegularFileError(problem, path=str(path))
+
+
 def read_regular(path: str | os.PathLike[str]) -> bytes:
     """The whole content of a regular file."""
     with open(open_regular(path), "rb") as file:
@@ -37,14 +83,29 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
 
 
 def skip_hole(descriptor: int, position: int) -> int:
-    """The position itself, or one after it where all between them is known to be zeros without reading it."""
+    """The next position that may hold data: everything between the given one and it is known to be zeros."""
     if _SEEK_DATA is None:
         return position
     try:
         return os.lseek(descriptor, position, _SEEK_DATA)
     except OSError as error:
-        # ENXIO: there is no data from here on. Any other: the file system does not tell.
+        # ENXIO: there is no data from here on. Any other error: the file system does not tell.
         return max(os.fstat(descriptor).st_size, position) if error.errno == errno.ENXIO else position
+
+
+def when_too_many_are_open(give_back: Callable[[], bool]) -> None:
+    """Before an open fails for lack of descriptors, call `give_back`: it closes files that can be opened again."""
+    _give_back.append(give_back)
+
+
+def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
+    """Open something; if too many files are open, once more after idle ones were closed."""
+    try:
+        return open_it()
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE) or not sum(give_back() for give_back in _give_back):
+            raise
+    return open_it()
 
 
 def _not_regular(path: str | os.PathLike[str]) -> OSError:

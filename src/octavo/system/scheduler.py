@@ -1,6 +1,6 @@
-"""Background work: tasks that run once after a delay, or again and again.
+"""Runs background tasks: once after a delay, or periodically.
 
-Retention, flushes, checkpoints and delayed deletions go through a `Scheduler`, so that tests run them by hand.
+Retention, flushes, checkpoints and delayed deletions go through a `Scheduler`, so that tests can run them by hand.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from octavo.system.clock import ManualClock
 from octavo.system.signals import Signal
 
 _LOOK_MS = 1000
-_SHUTDOWN_SECONDS = 60  # a task may hang on a disk: the end does not
+_SHUTDOWN_SECONDS = 60  # a task may hang on a disk; the shutdown must not
 _log = logging.getLogger(__name__)
 
 
 @dataclass(order=True)
-class Task:
-    """Work that waits for its time; order is that of due times, then of scheduling."""
+class ScheduledTask:
+    """Work that waits for its time; ordered by due time, then by when it was scheduled."""
 
     due_ms: int
     number: int
@@ -35,30 +35,32 @@ class Task:
     cancelled: bool = field(default=False, compare=False)
 
     def cancel(self) -> None:
-        """Never run it (again); a run that has begun goes on."""
+        """Do not run it again; a run that has begun goes on."""
         self.cancelled = True
 
 
 class Scheduler(Protocol):
-    """Runs tasks. An exception of a task is logged and ends that run, not the task's next ones."""
+    """Runs tasks. An exception is logged and ends that run of the task; later runs still happen."""
 
     def schedule(
         self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
-    ) -> Task: ...
+    ) -> ScheduledTask: ...
 
     def shutdown(self) -> None:
-        """Run what is left to be run once, such as the removal of files, and nothing more; returns when it is done.
+        """Run the one-time tasks that are left, such as removals of files, then nothing more; waits until all is done.
 
-        One that was interrupted can be called again.
+        After an interrupt it can be called again.
         """
         ...
 
 
 class ThreadScheduler:
-    """Runs tasks on a few threads of its own. Many tasks may be due at once, so runs may be late."""
+    """Runs tasks on a few threads of its own; a run may be late when many are due at once."""
 
     def __init__(self, threads: int = 2) -> None:
-        self._tasks: list[tuple[int, int, Task]] = []  # a heap, by due time and number: tuples are compared in one step
+        self._tasks: list[
+            tuple[int, int, ScheduledTask]
+        ] = []  # a heap by due time and number; comparing tuples is fast
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._changed = Signal()
@@ -67,14 +69,16 @@ class ThreadScheduler:
         self.start(threads)
 
     def start(self, threads: int) -> None:
-        """Run tasks on so many more threads."""
+        """Add that many threads."""
         for number in range(len(self._threads), len(self._threads) + threads):
             thread = threading.Thread(target=self._work, name=f"octavo-scheduler-{number}", daemon=True)
             self._threads.append(thread)
             thread.start()
 
-    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
-        task = Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+    def schedule(
+        self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
+    ) -> ScheduledTask:
+        task = ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
         self._push(task)
         return task
 
@@ -86,8 +90,8 @@ class ThreadScheduler:
             if thread is not threading.current_thread():
                 thread.join(max(end - time.monotonic(), 0))
                 if thread.is_alive():
-                    _log.warning("%s still runs a task after %d seconds, and is left", thread.name, _SHUTDOWN_SECONDS)
-        for _ in range(len(self._tasks)):  # counted once: what still runs may schedule more
+                    _log.warning("%s still runs a task after %d s and is abandoned", thread.name, _SHUTDOWN_SECONDS)
+        for _ in range(len(self._tasks)):  # counted once: tasks that still run may schedule more
             with self._lock:
                 task = heapq.heappop(self._tasks)[2] if self._tasks else None
             if task is not None and task.period_ms is None:
@@ -100,13 +104,13 @@ class ThreadScheduler:
                 task.due_ms = _monotonic_ms() + task.period_ms
                 self._push(task)
 
-    def _push(self, task: Task) -> None:
+    def _push(self, task: ScheduledTask) -> None:
         with self._lock:
             heapq.heappush(self._tasks, (task.due_ms, task.number, task))
         self._changed.notify()
 
-    def _next(self) -> Task | None:
-        """Wait for a due task; None when there is nothing more to run."""
+    def _next(self) -> ScheduledTask | None:
+        """Wait for a due task; None after the shutdown."""
         while not self._ended:
             with self._lock:
                 while self._tasks and self._tasks[0][2].cancelled:
@@ -115,11 +119,11 @@ class ThreadScheduler:
                 wait_ms = _LOOK_MS if first is None else first[0] - _monotonic_ms()
                 if first is not None and wait_ms <= 0:
                     return heapq.heappop(self._tasks)[2]
-            # An interrupt may have kept somebody who scheduled a task from telling so: a wait is never long.
+            # An interrupt may have hit `_push` before its notify: never wait for long.
             self._changed.wait(partial(self._has_changed, first), min(wait_ms, _LOOK_MS) / 1000)
         return None
 
-    def _has_changed(self, first: tuple[int, int, Task] | None) -> bool:
+    def _has_changed(self, first: tuple[int, int, ScheduledTask] | None) -> bool:
         tasks = self._tasks
         return self._ended or (tasks[0] if tasks else None) is not first
 
@@ -129,16 +133,18 @@ class ManualScheduler:
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
-        self._tasks: list[Task] = []
+        self._tasks: list[ScheduledTask] = []
         self._numbers = itertools.count()
 
-    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
-        task = Task(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+    def schedule(
+        self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
+    ) -> ScheduledTask:
+        task = ScheduledTask(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
         heapq.heappush(self._tasks, task)
         return task
 
     def advance(self, by_ms: int) -> None:
-        """Move the clock, stopping at each task that comes due on the way to run it."""
+        """Move the clock, and run each task at the moment when it comes due."""
         end_ms = self._clock.monotonic_ms() + by_ms
         while self._tasks and self._tasks[0].due_ms <= end_ms:
             task = heapq.heappop(self._tasks)
@@ -152,12 +158,12 @@ class ManualScheduler:
         self._clock.now_ms = end_ms
 
     def run_due(self) -> None:
-        """Run what is due now."""
+        """Run the tasks that are due now."""
         self.advance(0)
 
     @property
     def waiting(self) -> list[str]:
-        """The names of the tasks to come, the next first."""
+        """The names of the tasks to come, the next one first."""
         return [task.name for task in sorted(self._tasks) if not task.cancelled]
 
     def shutdown(self) -> None:
@@ -165,20 +171,22 @@ class ManualScheduler:
 
 
 class EndScheduler:
-    """Runs nothing before its end, for a program of one job: then each task once, or none of them."""
+    """For a program of one job: runs nothing until its shutdown, then each one-time task, or none."""
 
     def __init__(self, *, runs_at_end: bool = True) -> None:
-        self._tasks: list[Task] = []
+        self._tasks: list[ScheduledTask] = []
         self._runs_at_end = runs_at_end
         self._numbers = itertools.count()
 
-    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
-        task = Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+    def schedule(
+        self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
+    ) -> ScheduledTask:
+        task = ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
         self._tasks.append(task)
         return task
 
-    def forget(self) -> None:
-        """Drop what was scheduled so far: it is not this job's business."""
+    def begin_job(self) -> None:
+        """Drop the tasks that opening the directory scheduled: they are not this job's business."""
         self._tasks.clear()
 
     def shutdown(self) -> None:
@@ -189,27 +197,29 @@ class EndScheduler:
 
 
 class JobScheduler(ThreadScheduler):
-    """For a program of one job that takes its time, such as sending what somebody types.
+    """For a program of one job that may take long, such as sending what somebody types.
 
-    From its beginning on, which `forget` marks, tasks run when they are due; what is left at the end is run then. Work
-    that comes again and again is not the job's and never runs.
+    From `begin_job` on, tasks run when they are due, and those left at the end run then. Periodic tasks never run:
+    they are not the job's business.
     """
 
     def __init__(self) -> None:
         super().__init__(threads=0)
 
-    def schedule(self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None) -> Task:
+    def schedule(
+        self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
+    ) -> ScheduledTask:
         if period_ms is None:
             return super().schedule(name, run, delay_ms=delay_ms)
-        return Task(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms, cancelled=True)
+        return ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms, cancelled=True)
 
-    def forget(self) -> None:
-        """Drop what was scheduled so far, and begin."""
+    def begin_job(self) -> None:
+        """Drop the tasks that opening the directory scheduled, and start to run new ones."""
         self._tasks.clear()
         self.start(1)
 
 
-def _run(task: Task) -> None:
+def _run(task: ScheduledTask) -> None:
     if task.cancelled:
         return
     try:

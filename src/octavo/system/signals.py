@@ -1,4 +1,4 @@
-"""Waiting for a change that another thread makes, without a lock that an interrupt could leave taken."""
+"""Waits for a change that another thread makes, without a lock that an interrupt could leave taken."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import suppress
 
 
 class Signal:
-    """Threads wait until something is so; whoever may have made it so calls `notify`. Thread-safe.
+    """Threads wait until a condition holds; whoever may have made it true calls `notify`. Thread-safe.
 
     `threading.Condition` and `Event` are Python code around a lock: a KeyboardInterrupt inside them may leave it taken
-    for ever. Here each wait has a latch of its own, which only it and `notify` know.
+    forever. Here each wait has its own latch, known only to it and to `notify`.
     """
 
     __slots__ = ("_latches",)
@@ -22,7 +22,7 @@ class Signal:
         self._latches: deque[threading.Lock] = deque()
 
     def wait(self, is_so: Callable[[], bool], timeout: float | None = None) -> bool:
-        """Wait until `is_so()`, at most so many seconds; says whether it is. It is asked again after each `notify`."""
+        """Wait until `is_so()`, at most `timeout` seconds; returns whether it is. It is called after each `notify`."""
         end = None if timeout is None else time.monotonic() + timeout
         while not is_so():
             left = threading.TIMEOUT_MAX if end is None else min(end - time.monotonic(), threading.TIMEOUT_MAX)
@@ -32,7 +32,7 @@ class Signal:
         return True
 
     def notify(self) -> None:
-        """Let all who wait look again."""
+        """Let all waiting threads check again."""
         while self._latches:
             with suppress(IndexError):  # another thread has taken the last one
                 self._latches.popleft().release()
@@ -42,7 +42,7 @@ class Signal:
         latch.acquire()
         self._latches.append(latch)
         try:
-            if not is_so():  # else what is waited for may have come before the latch was there to see it
+            if not is_so():  # it may have become so before `notify` could see the latch
                 latch.acquire(timeout=seconds)
         finally:
             with suppress(ValueError):  # `notify` has taken it

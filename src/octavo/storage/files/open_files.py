@@ -6,15 +6,15 @@ import resource
 import threading
 from typing import Protocol
 
-from octavo.system.filesystem import when_too_many_are_open
 from octavo.system.forks import on_fork
+from octavo.system.regular_file import when_too_many_are_open
 
 # Of the process's descriptors the logs take up to a half; an index has two, one to read and one to write through.
 _SHARE = 4
 _MOST = 50_000
 
 
-class Owner(Protocol):
+class FileOwner(Protocol):
     """Opens its file when it is used, and again after it let go of it."""
 
     def release_if_idle(self) -> bool:
@@ -27,13 +27,13 @@ class OpenFiles:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._owners: dict[int, Owner] = {}
+        self._owners: dict[int, FileOwner] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._owners)
 
-    def opened(self, owner: Owner) -> None:
+    def opened(self, owner: FileOwner) -> None:
         """Note who has just opened its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
@@ -42,7 +42,7 @@ class OpenFiles:
             eldest = [other for other, _ in zip(self._owners.values(), range(surplus), strict=False)]
         self._release([other for other in eldest if other is not owner])
 
-    def released(self, owner: Owner) -> None:
+    def released(self, owner: FileOwner) -> None:
         """Note who let go of its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
@@ -59,7 +59,7 @@ class OpenFiles:
             owners = list(self._owners.values())
         return self._release(owners) > 0
 
-    def _release(self, owners: list[Owner]) -> int:
+    def _release(self, owners: list[FileOwner]) -> int:
         count = 0
         for owner in owners:
             if owner.release_if_idle():

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from octavo.storage.files.overlay_file import Content, OverlayFile, OverlayMapping
-from octavo.system.filesystem import File, LocalFileSystem, Lock, Mapping, not_regular
+from octavo.system.filesystem import File, LocalFileSystem, Lock, Mapping
+from octavo.system.regular_file import not_regular
 
 
 @dataclass(slots=True)

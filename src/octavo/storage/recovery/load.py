@@ -36,7 +36,7 @@ from octavo.storage.segment.segment import Segment, SegmentOffsetOverflowError, 
 from octavo.storage.segment.segments import Segments
 from octavo.storage.segment.split import split
 from octavo.storage.segment.swap import Swap
-from octavo.system.filesystem import not_regular
+from octavo.system.regular_file import not_regular
 
 Result = TypeVar("Result")
 

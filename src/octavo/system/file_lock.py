@@ -1,0 +1,79 @@
+"""The lock on a file by which a process keeps others, brokers included, out of a log directory."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import struct
+from pathlib import Path
+
+from octavo.system.regular_file import open_owned
+
+# The folders that this process has locked, so that a second attempt gets a clear error.
+_locked: set[tuple[int, int]] = set()
+# Linux: a lock of the open file description. A POSIX lock is lost as soon as the process closes any descriptor of the
+# file, as a backup by shutil.copytree does. The two kinds exclude each other, so Java's brokers respect it.
+_OPEN_FILE_LOCK = getattr(fcntl, "F_OFD_SETLK", None)
+
+
+class LocalLock:
+    """A lock on a whole file, as brokers take it; a file that nobody holds is not a lock."""
+
+    def __init__(self, path: Path) -> None:
+        status = path.parent.stat()
+        self._folder = (status.st_dev, status.st_ino)
+        self._path = path
+        if self._folder in _locked:
+            raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
+        existed = path.exists()
+        self._descriptor = open_owned(path, os.O_RDWR | os.O_CREAT)
+        try:
+            _lock_whole(self._descriptor)
+        except OSError as error:
+            os.close(self._descriptor)
+            if not existed:
+                path.unlink(missing_ok=True)
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise BlockingIOError(errno.EAGAIN, f"another process (a broker?) holds {path.name}") from None
+            raise
+        if not self._is_in_place():
+            os.close(self._descriptor)
+            raise BlockingIOError(errno.EAGAIN, f"another process has just given {path.name} up")
+        _locked.add(self._folder)
+
+    def release(self) -> None:
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        _locked.discard(self._folder)
+        with contextlib.suppress(OSError):  # on a failed disk the file stays; the lock goes with the descriptor
+            self._path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+    def disown(self) -> None:
+        # Closing the child's copy of the descriptor leaves the parent its lock; unlocking would take it away.
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            _locked.discard(self._folder)
+            os.close(descriptor)
+
+    def _is_in_place(self) -> bool:
+        """Whether the locked file is still the one at its path.
+
+        Its last owner may have removed it, and a third process may have made and locked a new one.
+        """
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _lock_whole(descriptor: int) -> None:
+    if _OPEN_FILE_LOCK is None:  # macOS
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    # struct flock: type, whence, start, length (0: all of it), process (0)
+    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    fcntl.fcntl(descriptor, _OPEN_FILE_LOCK, request)
