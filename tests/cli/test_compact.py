@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from octavo.format.batches.walker import walk
-from octavo.storage.directory.lock import DirectoryLock
+from octavo.storage.directory.log_root import lock_directory
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
 
@@ -51,7 +51,7 @@ def test_a_round_and_what_it_says(logs: Path) -> None:
 
 def test_a_dry_run_changes_nothing_and_tells_the_gain(logs: Path) -> None:
     before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
-    lock = DirectoryLock(logs)  # a broker's: a dry run takes none
+    lock = lock_directory(logs)  # a broker's: a dry run takes none
     try:
         run = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run", "--json")
         words = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run").stdout
@@ -140,7 +140,7 @@ def test_what_is_refused(logs: Path, words: tuple[str, ...], code: int, text: st
 
 
 def test_a_locked_directory_is_refused(logs: Path) -> None:
-    lock = DirectoryLock(logs)
+    lock = lock_directory(logs)
     try:
         run = octavo("compact", str(logs), *RATIO)
     finally:

@@ -160,7 +160,7 @@ def test_delete_records_syncs_before_the_recovery_point_passes(machine: Machine)
     log = machine.logs.log("t", 0)
     log.delete_records(7)
     assert log.recovery_point == 7
-    machine.logs.roots[0].write_recovery_points(machine.logs.logs)
+    machine.logs.roots[0].checkpoints.write_recovery_points(machine.logs.logs)
     assert machine.left_after_power_loss() >= 7
 
 

@@ -108,13 +108,13 @@ def run(root: Path, topic: str, archive: str) -> dict[TopicPartition, int | None
     with LogManager(root, topic_configs={topic: config}, environment=environment, background=False) as logs:
         candidates = []
         for name, log in logs.logs.items():
-            cleanable = range_of(log, logs.roots[0].cleaner_offset(name), time.time_ms())
+            cleanable = range_of(log, logs.roots[0].checkpoints.cleaner_offsets().get(name), time.time_ms())
             if cleanable.is_eligible(log.config):
                 plan = plan_cleaning(log, cleanable, LIMITS, time.time_ms())
                 candidates.append(Candidate(name, log, logs.roots[0], plan))
         for compacted in compact(candidates, ThreadRunner(2)):
             assert compacted.error is None
-        return {name: logs.roots[0].cleaner_offset(name) for name in logs.logs}
+        return {name: logs.roots[0].checkpoints.cleaner_offsets().get(name) for name in logs.logs}
 
 
 def shapes(log: Path) -> list[tuple[object, ...]]:

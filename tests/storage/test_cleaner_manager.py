@@ -49,10 +49,12 @@ def test_the_filthiest_log_is_cleaned_first_and_all_in_one_round(tmp_path: Path,
             logs.create_topic(topic, 1, COMPACT)
         fill(logs, "t", segments=4)
         fill(logs, "u", segments=1)
-        logs.roots[0].write_cleaner_offset(T0, 10)  # one of four segments is clean: a ratio of 0.75, u's is 1
+        logs.roots[0].checkpoints.write_cleaner_offset(
+            T0, 10
+        )  # one of four segments is clean: a ratio of 0.75, u's is 1
         first = logs.cleaner.clean_filthiest()
         assert first is not None and first.end_offset == 10
-        assert logs.roots[0].cleaner_offsets() == {T0: 10, U0: 10}
+        assert logs.roots[0].checkpoints.cleaner_offsets() == {T0: 10, U0: 10}
         second = logs.cleaner.clean_filthiest()
         assert second is not None and second.end_offset == 40
         assert logs.cleaner.clean_filthiest() is None
@@ -95,7 +97,7 @@ def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
 
         def ended(name: TopicPartition) -> None:
             end(name)
-            if logs.roots[0].cleaner_offsets().get(T0) == 30:
+            if logs.roots[0].checkpoints.cleaner_offsets().get(T0) == 30:
                 done.set()
 
         states.end = ended  # type: ignore[method-assign]
@@ -153,7 +155,7 @@ def test_a_truncation_aborts_the_run(tmp_path: Path, world: World) -> None:
         truncation.join(60)
         assert not raised and not truncation.is_alive()
         assert offsets(tmp_path, "t") == list(range(10))
-        assert T0 not in logs.roots[0].cleaner_offsets()
+        assert T0 not in logs.roots[0].checkpoints.cleaner_offsets()
         assert not list(logs.log("t", 0).folder.glob("*.cleaned"))
         assert logs.cleaner.states.uncleanable == {}
         fill(logs, "t", segments=1)
@@ -255,9 +257,9 @@ def test_a_checkpoint_outside_the_log_is_corrected(tmp_path: Path, world: World)
     with opened(tmp_path, world) as logs:
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")
-        logs.roots[0].write_cleaner_offset(T0, 1000)
+        logs.roots[0].checkpoints.write_cleaner_offset(T0, 1000)
         assert logs.cleaner.clean_filthiest() is None  # as dirty as can be is not more than 1.0
-        assert logs.roots[0].cleaner_offsets() == {T0: 0}
+        assert logs.roots[0].checkpoints.cleaner_offsets() == {T0: 0}
 
 
 def test_a_throttle_waits_for_the_rate() -> None:

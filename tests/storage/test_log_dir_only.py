@@ -10,7 +10,7 @@ import pytest
 from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExistsError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.format.small_files import checkpoint
-from octavo.storage.directory.selection import Only
+from octavo.storage.directory.log_root import Only
 from octavo.storage.log_manager import LogManager
 from tests.storage.batches import batch
 from tests.storage.worlds import World

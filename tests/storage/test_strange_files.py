@@ -176,7 +176,7 @@ def test_a_checkpoint_that_is_no_file_says_nothing(
     (root / f"{name}.tmp").symlink_to(root / "elsewhere")
     with opened(root) as logs:
         assert logs.log("t", 0).log_end_offset == 9
-        logs.roots[0].write_cleaner_offset(TopicPartition("t", 0), 3)
+        logs.roots[0].checkpoints.write_cleaner_offset(TopicPartition("t", 0), 3)
     assert f"{root / name}: is not a regular file but {kind}" in caplog.text
     assert checkpoint.decode_offsets((root / name).read_bytes()) is not None
     assert not (root / name).is_symlink()

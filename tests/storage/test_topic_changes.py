@@ -17,7 +17,7 @@ from octavo.errors import (
     UnknownTopicOrPartitionError,
 )
 from octavo.format.names import TOPIC_STORE, TopicPartition
-from octavo.storage.directory.selection import Only
+from octavo.storage.directory.log_root import Only
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog

@@ -30,7 +30,7 @@ def _judge(name: TopicPartition, logs: LogManager, limits: MapLimits, force: boo
     log = logs.log(*name)
     root = next(root for root in logs.roots if root.path == log.folder.parent)
     now_ms = logs.environment.clock.time_ms()
-    facts = dirty_log(log, root.cleaner_offset(name))
+    facts = dirty_log(log, root.checkpoints.cleaner_offsets().get(name))
     cleanable = cleanable_range(facts, log.config, now_ms)
     explanation = explain(facts, cleanable, log.config, open_transaction(log, now_ms), now_ms)
     has_something = cleanable.first_uncleanable_offset > log.segments.first.base_offset

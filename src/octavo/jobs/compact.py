@@ -115,7 +115,7 @@ def _finish(
         if error is not None:
             raise error
         commit(candidate.log, candidate.plan, groups)
-        candidate.root.write_cleaner_offset(candidate.name, mapped.result.end_offset)
+        candidate.root.checkpoints.write_cleaner_offset(candidate.name, mapped.result.end_offset)
     except OctavoError as problem:
         remove_cleaned(filesystem, candidate.plan.folder, (group.base_offset for group in groups))
         return Compacted(candidate, None, problem)

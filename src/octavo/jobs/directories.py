@@ -11,7 +11,7 @@ from octavo.scanner.log_dirs import Place
 from octavo.scanner.places.directory import Directory, read_directory
 from octavo.scanner.places.location import LOCAL, locate
 from octavo.scanner.places.selection import Selection
-from octavo.storage.directory.lock import DirectoryLock
+from octavo.storage.directory.log_root import lock_directory
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def directories(places: Sequence[Place], topics: Sequence[str], *, write: bool) 
         return
     with ExitStack() as locks:
         for root in dict.fromkeys(Path(directory.root.location.path).resolve() for directory in found):
-            locks.callback(DirectoryLock(root).release)
+            locks.callback(lock_directory(root).release)
         yield [_listed(place, topics) for place in places]  # as it is now that nobody else changes it
 
 

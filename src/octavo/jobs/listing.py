@@ -10,8 +10,8 @@ from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import Selection
-from octavo.storage.directory.selection import Only
-from octavo.storage.directory.selection import Selection as Opened
+from octavo.storage.directory.log_root import Only
+from octavo.storage.directory.log_root import Selection as Opened
 
 
 def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from octavo.config import Given
+from octavo.storage.directory.log_root import Only
 from octavo.storage.directory.log_roots import Paths
 from octavo.storage.directory.partition_opener import RecoveryProgress
-from octavo.storage.directory.selection import Only
 from octavo.storage.environment import Environment
 from octavo.storage.files.overlay import OverlayFileSystem
 from octavo.storage.log_manager import LogManager

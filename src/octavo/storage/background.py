@@ -11,7 +11,8 @@ from functools import partial
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
-from octavo.storage.directory.log_root import LogRoot, Logs
+from octavo.storage.directory.checkpoints import Checkpoints, Logs
+from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
@@ -42,17 +43,17 @@ class Background:
             (
                 config.log_flush_offset_checkpoint_interval_ms,
                 "kafka-recovery-point-checkpoint",
-                LogRoot.write_recovery_points,
+                Checkpoints.write_recovery_points,
             ),
             (
                 config.log_flush_start_offset_checkpoint_interval_ms,
                 "kafka-log-start-offset-checkpoint",
-                LogRoot.write_log_start_offsets,
+                Checkpoints.write_log_start_offsets,
             ),
             (
                 config.replica_high_watermark_checkpoint_interval_ms,
                 "highwatermark-checkpoint",
-                LogRoot.write_high_watermarks,
+                Checkpoints.write_high_watermarks,
             ),
         ):
             self.every(period_ms, name, partial(self._checkpoint, write))
@@ -102,11 +103,11 @@ class Background:
         """Forget the producers that were idle for long."""
         self._each("expiry of producers", PartitionLog.remove_expired_producers)
 
-    def _checkpoint(self, write: Callable[[LogRoot, Logs], None]) -> None:
+    def _checkpoint(self, write: Callable[[Checkpoints, Logs], None]) -> None:
         for root in self._logs.live_roots:
             try:
                 with self._logs.lock, root.unless_offline():
-                    write(root, self._logs.of(root))
+                    write(root.checkpoints, self._logs.of(root))
             except KafkaStorageError as error:
                 _log.warning("a checkpoint was not written: %s", error)
 

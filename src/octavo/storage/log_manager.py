@@ -15,13 +15,11 @@ from octavo.errors import ConfigError, KafkaStorageError, OctavoError
 from octavo.format.names import TopicPartition
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
-from octavo.storage.directory.close_logs import close_logs
-from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.log_root import LogRoot, Only, Selection
 from octavo.storage.directory.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
 from octavo.storage.directory.losses import Loss, losses
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.directory.partition_opener import OpenTerms, PartitionOpener, RecoveryProgress
-from octavo.storage.directory.selection import Only, Selection
 from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
 from octavo.storage.environment import Environment
 from octavo.storage.log.retain import Verdict
@@ -221,8 +219,8 @@ class LogManager:
             changed = log.truncate_to(offset)
             root = self._open.home(name)
             with root.using():
-                root.limit_cleaner_offset(name, log.segments.active.base_offset)
-                root.write_checkpoints(self._open.of(root))
+                root.checkpoints.limit_cleaner_offset(name, log.segments.active.base_offset)
+                root.checkpoints.write(self._open.of(root))
             return changed
 
     def flush(self) -> None:
@@ -236,7 +234,7 @@ class LogManager:
         with self._open.usable():
             for root in self._open.live_roots:
                 with root.unless_offline():
-                    root.write_checkpoints(self._open.of(root))
+                    root.checkpoints.write(self._open.of(root))
 
     @contextmanager
     def _unless_deleted(self, name: TopicPartition, log: PartitionLog) -> Iterator[None]:
@@ -258,7 +256,7 @@ class LogManager:
             with self._open.lock:  # a change of a topic that is under way comes to its end first
                 self._open.is_closed = True
             self.cleaner.stop()
-            failures = close_logs(self._open, self.environment.scheduler)
+            failures = self._open.close(self.environment.scheduler)
             self._is_released = True
         if failures:
             raise failures[0]

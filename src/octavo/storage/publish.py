@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from octavo.errors import LogDirLockedError
-from octavo.storage.directory.selection import Only
+from octavo.storage.directory.log_root import Only
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.storage.staging.commit import CommitRequest, OnStep, commit

@@ -108,7 +108,7 @@ class CleanerManager:
 
     def _compacted(self, root: LogRoot) -> Iterator[Filthy]:
         """The compacted logs of a directory; a checkpoint that lies outside its log is corrected."""
-        offsets, now_ms = root.cleaner_offsets(), self._environment.clock.time_ms()
+        offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
         with self._logs.lock:
             logs = self._logs.of(root)
         for name, log in logs.items():
@@ -123,7 +123,7 @@ class CleanerManager:
                 continue
             if cleanable.is_checkpoint_invalid:
                 _log.warning("the checkpoint of the cleaner for %s lies outside of its log: all is dirty", name)
-                root.write_cleaner_offset(name, cleanable.first_dirty_offset)
+                root.checkpoints.write_cleaner_offset(name, cleanable.first_dirty_offset)
             yield Filthy(name, log, root, cleanable)
 
     def _clean(self, chosen: Filthy) -> Cleaned | None:
@@ -146,7 +146,7 @@ class CleanerManager:
         try:
             plan = plan_cleaning(chosen.log, chosen.cleanable, self._limits, self._environment.clock.time_ms())
             cleaned = clean(chosen.log, plan, partial(self._on_bytes, chosen))
-            chosen.root.write_cleaner_offset(chosen.name, cleaned.end_offset)
+            chosen.root.checkpoints.write_cleaner_offset(chosen.name, cleaned.end_offset)
             return cleaned
         finally:
             self.states.end(chosen.name)  # before a failing disk is dealt with: who waits may hold that one's lock

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
-from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError
+from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError, LogDirLockedError
 from octavo.format.java.text import shortened
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
+    LOCK,
     META_PROPERTIES,
-    RECOVERY_POINT_CHECKPOINT,
     REMOTE_LOG_INDEX_CACHE,
-    REPLICATION_OFFSET_CHECKPOINT,
     FolderState,
     PartitionFolder,
     SegmentFile,
@@ -28,19 +24,42 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import clean_shutdown, meta_properties
 from octavo.format.small_files.meta_properties import MetaProperties
-from octavo.storage.directory.checkpoints import read_offsets, write_offsets
-from octavo.storage.directory.lock import DirectoryLock
-from octavo.storage.directory.selection import Selection
+from octavo.storage.directory.checkpoints import Checkpoints
 from octavo.storage.files.small_file import replace_file
-from octavo.storage.partition_log import PartitionLog
-from octavo.system.filesystem import FileSystem, is_disk_failure
+from octavo.system.filesystem import FileSystem, LocalFileSystem, Lock, is_disk_failure
 from octavo.system.forks import FORKED
 
 NO_BROKER_EPOCH = -1
 
-Logs = Mapping[TopicPartition, PartitionLog]
+# A topic stands for all of its partitions.
+Only = Collection[TopicPartition | str]
 
 _log = logging.getLogger(__name__)
+
+
+class Selection:
+    """The partitions that a `LogDir` opens: all, or those that its owner names; they need not exist."""
+
+    def __init__(self, only: Only | None = None) -> None:
+        named = [only] if isinstance(only, str) else only
+        self.is_all = named is None
+        self._topics = {name for name in named or () if isinstance(name, str)}
+        self._partitions = {TopicPartition(*name) for name in named or () if not isinstance(name, str)}
+
+    def include(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Add partitions that have to be opened too."""
+        self._partitions.update(topic_partitions)
+
+    def __contains__(self, topic_partition: TopicPartition) -> bool:
+        return self.is_all or topic_partition.topic in self._topics or topic_partition in self._partitions
+
+
+def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
+    """Take `.lock`, as brokers do: one owner at a time. A `.lock` file that nobody holds does not keep anyone out."""
+    try:
+        return (filesystem or LocalFileSystem()).lock(root / LOCK)
+    except BlockingIOError as error:
+        raise LogDirLockedError(f"{root}: {error.strerror}, expected nobody to hold {LOCK}") from None
 
 
 class LogRoot:
@@ -64,13 +83,10 @@ class LogRoot:
         self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
         self.leaves_some = False  # there are folders that were not opened
         self._unread: set[TopicPartition] = set()  # to be opened, but not readable
-        self.recovery_points: dict[TopicPartition, int] = {}
-        self.log_start_offsets: dict[TopicPartition, int] = {}
-        self.high_watermarks: dict[TopicPartition, int] = {}
+        self.checkpoints = Checkpoints(filesystem, path, self.partitions, self._is_opened)
         self.on_offline: Callable[[], None] = lambda: None
-        self._lock: DirectoryLock | None = None
+        self._lock: Lock | None = None
         self._made: list[Path] = []  # what `lock` made: the directory, then its parents
-        self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
 
     @property
     def is_live(self) -> bool:
@@ -96,7 +112,7 @@ class LogRoot:
         if not self.files.is_folder(self.path):
             found = "a file, expected a log directory" if self.exists() else "no such directory"
             raise LogDirError(f"{self.path}: {found}")
-        self._lock = DirectoryLock(self.path, self.files)
+        self._lock = lock_directory(self.path, self.files)
 
     @contextmanager
     def using(self) -> Iterator[None]:
@@ -165,7 +181,7 @@ class LogRoot:
             _log.warning("%s is not opened: it is a link that leads to no folder", self.path / folder.name)
             self.leave_unread(folder)
         current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
-        self.partitions = {folder.topic_partition for folder in current}
+        self.partitions.update(folder.topic_partition for folder in current)
         staying = [folder for folder in found if folder.state is not FolderState.DELETE]
         if self.selection.is_all:
             self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
@@ -181,9 +197,7 @@ class LogRoot:
         if self.clean:
             self.files.unlink(mark)
             self.files.fsync_folder(self.path)
-        self.recovery_points = read_offsets(self.files, self.path / RECOVERY_POINT_CHECKPOINT)
-        self.log_start_offsets = read_offsets(self.files, self.path / LOG_START_OFFSET_CHECKPOINT)
-        self.high_watermarks = read_offsets(self.files, self.path / REPLICATION_OFFSET_CHECKPOINT)
+        self.checkpoints.read()
 
     def leave_unread(self, folder: PartitionFolder) -> None:
         """Count a partition that could not be loaded among those that are not opened."""
@@ -191,61 +205,8 @@ class LogRoot:
         if folder.state is FolderState.CURRENT:
             self._unread.add(folder.topic_partition)
 
-    def forget(self, name: TopicPartition) -> None:
-        """What the checkpoints say of a partition is of one that was there before."""
-        for offsets in (self.recovery_points, self.log_start_offsets, self.high_watermarks):
-            offsets.pop(name, None)
-
-    def write_checkpoints(self, logs: Logs) -> None:
-        """Write all that says of logs where they begin and end."""
-        self.write_recovery_points(logs)
-        self.write_log_start_offsets(logs)
-        self.write_high_watermarks(logs)
-
-    def write_recovery_points(self, logs: Logs) -> None:
-        """Write where recovery begins."""
-        points = {name: log.recovery_point for name, log in logs.items()}
-        self._write(RECOVERY_POINT_CHECKPOINT, {**self._of_others(self.recovery_points), **points})
-
-    def write_log_start_offsets(self, logs: Logs) -> None:
-        """Write where logs start, of those that start inside a segment."""
-        starts = {name: log.log_start_offset for name, log in logs.items()}
-        starts = {name: start for name, start in starts.items() if start > logs[name].segments.first.base_offset}
-        self._write(LOG_START_OFFSET_CHECKPOINT, {**self._of_others(self.log_start_offsets), **starts})
-
-    def write_high_watermarks(self, logs: Logs) -> None:
-        """Write up to where readers see."""
-        watermarks = {name: log.high_watermark for name, log in logs.items()}
-        self._write(REPLICATION_OFFSET_CHECKPOINT, {**self._of_others(self.high_watermarks), **watermarks})
-
-    def cleaner_offset(self, name: TopicPartition) -> int | None:
-        """Up to where a partition is clean, as far as it was noted."""
-        return self.cleaner_offsets().get(name)
-
-    def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """Up to where partitions are clean."""
-        return read_offsets(self.files, self.path / CLEANER_OFFSET_CHECKPOINT)
-
-    def write_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
-        """Note up to where a partition is clean; lines of partitions that are gone are dropped."""
-        with self._cleaner_lock:
-            kept = {other: known for other, known in self.cleaner_offsets().items() if other in self.partitions}
-            self._write(CLEANER_OFFSET_CHECKPOINT, {**kept, name: offset})
-
-    def limit_cleaner_offset(self, name: TopicPartition, offset: int) -> None:
-        """Let the cleaner begin no later than at the offset."""
-        with self._cleaner_lock:
-            offsets = self.cleaner_offsets()
-            if offsets.get(name, offset) > offset:
-                self._write(CLEANER_OFFSET_CHECKPOINT, {**offsets, name: offset})
-
-    def forget_cleaner_offsets(self, gone: Iterable[TopicPartition]) -> None:
-        """Drop the cleaner's lines of partitions that were deleted."""
-        with self._cleaner_lock:
-            offsets, names = self.cleaner_offsets(), set(gone)
-            if names & offsets.keys():
-                kept = {name: offset for name, offset in offsets.items() if name not in names}
-                self._write(CLEANER_OFFSET_CHECKPOINT, kept)
+    def _is_opened(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition in self.selection and topic_partition not in self._unread
 
     def mark_clean(self) -> None:
         """Write that all logs were closed, unless there are some that were not opened and that a crash had left."""
@@ -277,12 +238,6 @@ class LogRoot:
         with suppress(OSError):  # it is not empty: another process was quicker
             for path in self._made:
                 self.files.rmdir(path)
-
-    def _of_others(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        return {name: offset for name, offset in offsets.items() if name not in self.selection or name in self._unread}
-
-    def _write(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        write_offsets(self.files, self.path / name, offsets)
 
 
 def _is_of_broker(name: str) -> bool:

@@ -10,8 +10,7 @@ from octavo.errors import ConfigError, KafkaStorageError, LogDirError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
-from octavo.storage.directory.log_root import LogRoot
-from octavo.storage.directory.selection import Selection
+from octavo.storage.directory.log_root import LogRoot, Selection
 from octavo.storage.environment import Environment
 
 ALL_DIRECTORIES = "*"

@@ -116,7 +116,7 @@ class PartitionOpener:
     def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
         """Make a partition's folder; returns its log, which nobody sees yet."""
         with root.using():
-            root.forget(name)
+            root.checkpoints.forget(name)
             log = self.open(root, PartitionFolder(*name), clean=True)
             log.set_topic_id(topic_id)
             return log
@@ -131,8 +131,8 @@ class PartitionOpener:
             config=self._configs.of(folder.topic),
             environment=self._environment,
             clean=root.clean if clean is None else clean,
-            log_start_offset=root.log_start_offsets.get(name, 0),
-            recovery_point=root.recovery_points.get(name, 0),
+            log_start_offset=root.checkpoints.log_start_offsets.get(name, 0),
+            recovery_point=root.checkpoints.recovery_points.get(name, 0),
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
             progress=no_progress if progress is None else partial(progress, name),
             upkeep=self._terms.upkeep,

@@ -98,8 +98,8 @@ class TopicChanges:
         self.store(topic, None)
         for root in roots:
             with root.using():
-                root.forget_cleaner_offsets(names)
-                root.write_checkpoints(self._logs.of(root))
+                root.checkpoints.forget_cleaner_offsets(names)
+                root.checkpoints.write(self._logs.of(root))
 
     def store(self, topic: str, stored: StoredTopic | None) -> None:
         """Store what is known of a topic, or that there is none, in every directory in use."""
