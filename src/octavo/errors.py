@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, or nothing if none is near."""
+    from difflib import get_close_matches  # takes some ms to load
+
+    spellings = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), spellings, 1)
+    return f" (did you mean {spellings[near[0]]}?)" if near else ""
 
 
 class OctavoError(Exception):

@@ -266,7 +266,7 @@ def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--topic", "order"], "octavo: {logs}: there is no topic 'order'; is 'orders' meant?\n"),
+        (["--topic", "order"], "octavo: {logs}: there is no topic 'order' (did you mean orders?)\n"),
         (["--topic", "orders", "--partition", "5"], "octavo: {logs}: there is no partition 5 of topic 'orders'\n"),
         (
             ["--to-offset", "highWatermark"],

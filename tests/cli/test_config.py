@@ -88,6 +88,6 @@ def test_an_unknown_one_is_wrong_usage_and_the_nearest_is_named() -> None:
     done = run("--describe", "segment.bites")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "octavo: Invalid value for '--describe': segment.bites is no config (nearest: segment.bytes); "
+        "octavo: Invalid value for '--describe': segment.bites is not a config (did you mean segment.bytes?); "
         "see `octavo config --help`\n"
     )

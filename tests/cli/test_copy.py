@@ -218,7 +218,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     write_segment(source / "orders-0", 0, batch(0))
     for words, sentence in (
-        ([str(source), str(target), "--topic", "order"], "there is no topic 'order'; is 'orders' meant?"),
+        ([str(source), str(target), "--topic", "order"], "there is no topic 'order' (did you mean orders?)"),
         ([str(source), str(source), "--topic", "orders"], "it holds what is to be copied"),
         ([str(source / "orders-0"), str(source), "--topic", "orders"], "it holds what is to be copied"),
         ([str(tmp_path / "no"), str(target), "--topic", "orders"], "there is nothing"),
@@ -229,7 +229,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         assert not target.exists()
     run = octavo("copy", str(source), str(target), "--topic", "orders", "--config", "segment.byte=5")
     assert (run.exit, run.stdout) == (2, "")
-    assert "segment.byte is no topic config (nearest: segment.bytes)" in run.stderr
+    assert "segment.byte is not a topic config (did you mean segment.bytes?)" in run.stderr
     assert not target.exists()
     assert octavo("copy", str(source), str(target)).exit == 2
     octavo("copy", str(source), str(target), "--topic", "orders")

@@ -127,8 +127,8 @@ def test_wrong_usage_is_one_sentence_and_2(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("topcs",), "No such command 'topcs' (nearest: topics); see `octavo --help`"),
-        (("topics", "--tpic", "a"), "No such option '--tpic' (nearest: --topic); see `octavo topics --help`"),
+        (("topcs",), "No such command 'topcs' (did you mean topics?); see `octavo --help`"),
+        (("topics", "--tpic", "a"), "No such option '--tpic' (did you mean --topic?); see `octavo topics --help`"),
     ],
 )
 def test_of_a_wrong_name_the_nearest_is_told(arguments: tuple[str, ...], sentence: str) -> None:

@@ -173,10 +173,10 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b'{}\n{"partition":9}', ["--format", "json"], "line 2: there is no partition t-9, expected 0 to 1"),
         (b"", ["--key-separator", ""], "key.separator is '', expected at least one character"),
         (b"", ["--property", "headers.separator="], "headers.separator is '', expected at least one character"),
-        (b"", ["--producer-property", "zz=1"], "zz is no producer config (expected one of acks, batch.size,"),
+        (b"", ["--producer-property", "zz=1"], "zz is not a producer config (expected one of acks, batch.size,"),
         (b"garbage!", ["--format", "arrow"], "no Arrow data, or a damaged one: "),
         (b"garbage!", ["--format", "parquet"], "no Parquet file, or a damaged one: "),
-        (b"", ["--producer-property", "linger=5"], "linger is no producer config (nearest: linger.ms)"),
+        (b"", ["--producer-property", "linger=5"], "linger is not a producer config (did you mean linger.ms?)"),
         (b"x" * (1 << 20), [], "expected at most max.request.size, 1048576"),
     ],
 )

@@ -48,7 +48,7 @@ def test_only_what_differs_is_written(logs: Path) -> None:
 
 def test_a_topic_that_is_not_there_is_refused(logs: Path) -> None:
     run = octavo("reindex", str(logs), "--topic", "other", "--topic", "order")
-    assert run == Run(1, "", f"octavo: {logs}: there is no topic 'order'; is 'orders' meant?\n")
+    assert run == Run(1, "", f"octavo: {logs}: there is no topic 'order' (did you mean orders?)\n")
 
 
 def test_a_dry_run_changes_nothing_and_takes_no_lock(logs: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_topic_that_exists(root: Path) -> None:
     [
         (["--topic", "a b"], 1, "topic name is invalid"),
         (["--topic", "or.ders"], 0, ""),
-        (["--topic", "new", "--config", "segment.byte=1"], 2, "segment.byte is no topic config (nearest: "),
+        (["--topic", "new", "--config", "segment.byte=1"], 2, "segment.byte is not a topic config (did you mean "),
         (["--topic", "new", "--config", "segment.ms=0"], 2, "segment.ms"),
         (["--topic", "new", "--config", "log.segment.bytes=1"], 2, "expected a topic config: segment.bytes"),
         (["--topic", "new", "--partitions", "0"], 2, "--partitions"),
@@ -142,11 +142,11 @@ def test_one_disk_of_several_gets_no_more_partitions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["--topic", "order", "--partitions", "4"], 1, "there is no topic 'order'; is 'orders' meant?"),
+        (["--topic", "order", "--partitions", "4"], 1, "there is no topic 'order' (did you mean orders?)"),
         (["--topic", "orders", "--partitions", "2"], 1, "topic orders has 2 partitions, expected a larger total"),
         (["--topic", "orders", "--partitions", "1", "--config", "retention.ms=7"], 1, "expected a larger total"),
         (["--topic", "orders", "--partitions", "3", "--config", "retention.ms=-7"], 2, "retention.ms"),
-        (["--topic", "orders", "--delete-config", "retention"], 2, "nearest: retention.ms"),
+        (["--topic", "orders", "--delete-config", "retention"], 2, "did you mean retention.ms"),
         (["--topic", "orders"], 2, "nothing to change"),
         (["--topic", "orders", "--config", "flush.ms=1", "--delete-config", "flush.ms"], 2, "both set and deleted"),
     ],
@@ -173,7 +173,7 @@ def test_deleted_topics_leave_nothing_behind(root: Path) -> None:
 def test_topics_that_are_not_there(root: Path) -> None:
     run = octavo("delete", str(root), "--topic", "orders", "--topic", "ordesr")
     assert (run.exit, run.stdout) == (1, "")
-    assert "there is no topic 'ordesr'; is 'orders' meant?" in run.stderr
+    assert "there is no topic 'ordesr' (did you mean orders?)" in run.stderr
     assert folders(root) == [["orders-0", "orders-1"]]
     row = rows(octavo("delete", str(root), "--topic", "ordesr", "--topic", "orders", "--if-exists", "--json"))[0]
     assert row == {"topic": "orders", "partitions": [0, 1]}

@@ -67,7 +67,7 @@ def test_only_the_named_topics(tmp_path: Path) -> None:
 def test_a_topic_that_is_not_there_is_refused(tmp_path: Path) -> None:
     write_segment(tmp_path / "orders-0", 0, batch(0))
     run = octavo("topics", str(tmp_path), "--topic", "order")
-    assert run == Run(1, "", f"octavo: {tmp_path}: there is no topic 'order'; is 'orders' meant?\n")
+    assert run == Run(1, "", f"octavo: {tmp_path}: there is no topic 'order' (did you mean orders?)\n")
 
 
 def test_damage_is_told_on_stderr_and_1(tmp_path: Path) -> None:

@@ -377,7 +377,7 @@ def test_what_is_refused(store: Store) -> None:
 @pytest.mark.parametrize(
     ("configs", "words"),
     [
-        ({"auto.ofset.reset": "latest"}, "auto.ofset.reset is no consumer config (nearest: auto.offset.reset)"),
+        ({"auto.ofset.reset": "latest"}, "auto.ofset.reset is not a consumer config (did you mean auto.offset.reset?)"),
         ({"auto.offset.reset": "smallest"}, "expected earliest, latest, none or by_duration:<ISO-8601 duration>"),
         ({"auto.offset.reset": "by_duration:-PT1S"}, "expected earliest"),
         ({"auto.offset.reset": "by_duration:P"}, "expected earliest"),

@@ -387,7 +387,7 @@ def test_what_is_not_given_gives_way(
 @pytest.mark.parametrize(
     ("configs", "words"),
     [
-        ({"linger.sm": 5}, "linger.sm is no producer config (nearest: linger.ms)"),
+        ({"linger.sm": 5}, "linger.sm is not a producer config (did you mean linger.ms?)"),
         ({"batch.size": -1}, "batch.size is '-1', expected ≥ 0"),
         ({"compression.type": "brotli"}, "expected one of none, gzip, snappy, lz4, zstd"),
         ({"compression.zstd.level": 23}, "compression.zstd.level is '23', expected -131072 to 22"),

@@ -133,7 +133,7 @@ def test_who_gives_a_partitions_folder_has_named_it(logs: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"topics": "order"}, "there is no topic 'order'; is 'orders' meant[?]"),
+        ({"topics": "order"}, r"there is no topic 'order' \(did you mean orders"),
         ({"topics": "zzz"}, "there is no topic 'zzz'$"),
         ({"topics": "orders", "partitions": [0, 7]}, "there is no partition 7 of topic 'orders'"),
         ({"columns": ["key", "vlaue"]}, "column 'vlaue', expected some of topic, partition, offset"),

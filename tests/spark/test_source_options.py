@@ -195,7 +195,7 @@ def test_options_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> No
         warn_of(given, "batch")
     assert [record.getMessage() for record in caplog.records] == [
         "maxOffsetsPerTrigger option ignored in batch queries",
-        "option startingOfsets is none of the octavo source and is ignored; is startingOffsets meant?",
+        "unknown option startingOfsets is ignored (did you mean startingOffsets?)",
     ]
 
 

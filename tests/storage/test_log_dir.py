@@ -89,7 +89,7 @@ def test_directories_that_are_none_of_its_own_are_refused(
 
 
 def test_configs_that_are_refused_leave_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"segment\.byte is no topic config"):
+    with pytest.raises(ConfigError, match=r"segment\.byte is not a topic config"):
         LogManager(tmp_path / "logs", topic_configs={"t": {"segment.byte": 5}}, environment=World().environment)
     assert not list(tmp_path.iterdir())
 
@@ -134,7 +134,7 @@ def test_what_is_no_topic_is_refused(tmp_path: Path) -> None:
             logs.create_topic("a.b", 1)
         with pytest.raises(InvalidPartitionsError):
             logs.create_topic("c", 0)
-        with pytest.raises(ConfigError, match=r"nearest: segment\.bytes"):
+        with pytest.raises(ConfigError, match=r"did you mean segment\.bytes"):
             logs.create_topic("c", 1, {"segment.byte": 5})
         with pytest.raises(UnknownTopicOrPartitionError):
             logs.log("c", 0)

@@ -195,11 +195,11 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("topic", "message"),
         [
-            ({"segmnt.bytes": "1"}, "segmnt.bytes is no topic config (nearest: segment.bytes)"),
-            ({"Segment.bytes": "1"}, "Segment.bytes is no topic config (nearest: segment.bytes)"),
-            ({"zzz": "1"}, "zzz is no topic config (`octavo config` lists them)"),
+            ({"segmnt.bytes": "1"}, "segmnt.bytes is not a topic config (did you mean segment.bytes?)"),
+            ({"Segment.bytes": "1"}, "Segment.bytes is not a topic config (did you mean segment.bytes?)"),
+            ({"zzz": "1"}, "zzz is not a topic config (`octavo config` lists them)"),
             ({"log.roll.hours": "1"}, "log.roll.hours is a broker config, expected a topic config: segment.ms"),
-            ({"message.format.version": "2.0"}, "message.format.version is no topic config: Kafka 4.0 removed it"),
+            ({"message.format.version": "2.0"}, "message.format.version is not a topic config: Kafka 4.0 removed it"),
             ({"segment.ms": "0"}, "segment.ms is '0', expected ≥ 1"),
             ({"segment.ms": "soon"}, "segment.ms is 'soon', expected an integer of 64 bits"),
             ({"segment.bytes": "2147483648"}, "segment.bytes is '2147483648', expected an integer of 32 bits"),
@@ -224,8 +224,11 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("broker", "message"),
         [
-            ({"log.retention.hour": "1"}, "log.retention.hour is no broker config (nearest: log.retention.hours)"),
-            ({"segment.bytes": "1"}, "segment.bytes is no broker config (nearest: log.segment.bytes)"),
+            (
+                {"log.retention.hour": "1"},
+                "log.retention.hour is not a broker config (did you mean log.retention.hours?)",
+            ),
+            ({"segment.bytes": "1"}, "segment.bytes is not a broker config (did you mean log.segment.bytes?)"),
             ({"log.roll.ms": "9", "log.roll.hours": "0"}, "log.roll.hours is '0', expected ≥ 1"),
             ({"log.roll.hours": "2147483648"}, "log.roll.hours is '2147483648', expected an integer of 32 bits"),
             ({"log.cleaner.threads": "0"}, "log.cleaner.threads is '0', expected ≥ 1"),
@@ -266,7 +269,7 @@ class TestParse:
         assert parse("log.dirs", "a,b") == ("a", "b")
         assert parse("log.retention.hours", "2") == 2
         assert parse("compression.type", "zstd") == "zstd"
-        with pytest.raises(ConfigError, match=r"^log\.roll\.hour is no config \(nearest: log\.roll\.hours\)$"):
+        with pytest.raises(ConfigError, match=r"^log\.roll\.hour is not a config \(did you mean log\.roll\.hours\?\)$"):
             parse("log.roll.hour", "2")
 
     @given(st.sampled_from([*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS]), st.text())

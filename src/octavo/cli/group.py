@@ -12,7 +12,7 @@ from octavo import __version__
 from octavo.cli.app import COMPLETION_VARIABLE, Settings, UsageError
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.options import debug_option
-from octavo.errors import OctavoError
+from octavo.errors import OctavoError, did_you_mean
 
 
 class LazyGroup(click.Group):
@@ -87,11 +87,9 @@ def run_group(arguments: list[str], settings: Settings) -> int:
 
 
 def _problem(error: click.UsageError) -> str:
-    """What click says of the line; of a name that it does not know, the nearest one too."""
-    from difflib import get_close_matches  # some ms that a right line does not pay
-
-    command = getattr(error, "command_name", None)
-    near = get_close_matches(command, COMMANDS, 1) if command else getattr(error, "possibilities", None)
-    if not near:
-        return error.format_message().rstrip(".")
-    return f"{error.message.rstrip('.')} (nearest: {near[0]})"
+    """What click says about the command line, with a hint if a command or an option is misspelt."""
+    if command := getattr(error, "command_name", None):
+        return error.message.rstrip(".") + did_you_mean(command, COMMANDS)
+    if near := getattr(error, "possibilities", None):
+        return f"{error.message.rstrip('.')} (did you mean {near[0]}?)"
+    return error.format_message().rstrip(".")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from octavo.config.broker import BrokerTable
 from octavo.config.key import ConfigKey, Synonym, keys_of
 from octavo.config.kinds import Given, Value
 from octavo.config.topic import TopicTable
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, did_you_mean
 
 TOPIC_CONFIGS: Mapping[str, ConfigKey] = keys_of(TopicTable)
 BROKER_CONFIGS: Mapping[str, ConfigKey] = keys_of(BrokerTable)
@@ -72,11 +71,9 @@ def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dic
 
 
 def unknown(what: str, name: str, known: Iterable[str], listed: str = "`octavo config` lists them") -> ConfigError:
-    """The error for a name that is not known as such, with the name that was probably meant, or where all are."""
+    """The error for an unknown name, with the name that was probably meant, or where to find all names."""
     if name in REMOVED:
-        return ConfigError(f"{name} is no {what}: Kafka 4.0 removed it")
+        return ConfigError(f"{name} is not a {what}: Kafka 4.0 removed it")
     if name in SYNONYMS and what == "topic config":
         return ConfigError(f"{name} is a broker config, expected a topic config: {SYNONYMS[name][0].name}")
-    nearest = get_close_matches(name, list(known), n=1)
-    hint = f"nearest: {nearest[0]}" if nearest else listed
-    return ConfigError(f"{name} is no {what} ({hint})")
+    return ConfigError(f"{name} is not a {what}{did_you_mean(name, known) or f' ({listed})'}")

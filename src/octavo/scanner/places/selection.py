@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from octavo.errors import ScanError
+from octavo.errors import ScanError, did_you_mean
 from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
 
 Topics = str | Iterable[str] | re.Pattern[str] | None
@@ -57,9 +56,7 @@ class Selection:
         for topic in sorted(self.topics):
             there = {partition for name, partition in found if name == topic}
             if not there and topic not in topics:
-                near = get_close_matches(topic, topics, 1)
-                hint = f"; is {near[0]!r} meant?" if near else ""
-                raise ScanError(f"{place}: there is no topic {topic!r}{hint}")
+                raise ScanError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, topics)}")
             missing = sorted((self.partitions or frozenset()) - there)
             if missing:
                 raise ScanError(f"{place}: there is no partition {missing[0]} of topic {topic!r}")

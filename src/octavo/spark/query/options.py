@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
+from octavo.errors import did_you_mean
 from octavo.format.compression import DEFAULT_LIMIT
 
 Scope = Literal["batch", "stream", "both"]
@@ -124,6 +124,5 @@ def warn_of(options: Mapping[str, str], scope: Scope) -> None:
         if known is not None and known.scope not in ("both", scope):
             _log.warning("%s option ignored in %s queries", known.name, "batch" if scope == "batch" else "streaming")
         elif known is None and not name.lower().startswith("kafka.") and name.lower() not in _SPARKS:
-            near = get_close_matches(name.lower(), _KNOWN, 1)
-            hint = f"; is {_KNOWN[near[0]].name} meant?" if near else ""
-            _log.warning("option %s is none of the octavo source and is ignored%s", name, hint)
+            hint = did_you_mean(name, [option.name for option in SOURCE_OPTIONS])
+            _log.warning("unknown option %s is ignored%s", name, hint)

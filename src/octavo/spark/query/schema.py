@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -16,7 +14,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, did_you_mean
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 # In the order of Spark's Kafka source; all of them nullable, as there.
@@ -45,9 +43,7 @@ def columns_of(text: str | None, include_headers: bool) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name.lower() not in known:
-            near = get_close_matches(name.lower(), known, 1)
-            hint = f"; is {known[near[0]]} meant?" if near else ""
-            raise ConfigError(f"columns: '{name}', expected some of {', '.join(TYPES)}{hint}")
+            raise ConfigError(f"columns: '{name}', expected some of {', '.join(TYPES)}{did_you_mean(name, TYPES)}")
     if not names:
         raise ConfigError(f"columns is empty, expected some of {', '.join(TYPES)}")
     return tuple(dict.fromkeys(known[name.lower()] for name in names))

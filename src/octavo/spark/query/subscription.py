@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from octavo.errors import ConfigError, UnknownTopicOrPartitionError
+from octavo.errors import ConfigError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
 from octavo.spark.query.java_pattern import compile_java
 from octavo.spark.query.values import partitions
@@ -62,6 +61,4 @@ class Subscription:
         """Refuse named topics that are not there. Of assigned partitions only the topics must be, as in Spark."""
         named = self.topics | {name.topic for name in self.assigned}
         for topic in sorted(named.difference(there)):
-            near = get_close_matches(topic, there, 1)
-            hint = f"; is {near[0]!r} meant?" if near else ""
-            raise UnknownTopicOrPartitionError(f"{place}: there is no topic {topic!r}{hint}")
+            raise UnknownTopicOrPartitionError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, there)}")

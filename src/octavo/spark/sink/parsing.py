@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.client.producer.config import PRODUCER_CONFIGS, ProducerConfig
 from octavo.config import BrokerConfig, Given, LogConfig
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, did_you_mean
 from octavo.format.batches.batch_run import BatchSettings
 from octavo.scanner.places.location import local_path
 from octavo.spark.query.source_options import paths_of
@@ -83,9 +82,8 @@ def _new_topics(options: Mapping[str, str]) -> NewTopics:
 
 def _warn_of(options: Mapping[str, str]) -> None:
     """Say which options do nothing here."""
-    known = {option.name.lower(): option.name for option in SINK_OPTIONS}
+    names = [option.name for option in SINK_OPTIONS]
+    known = set(map(str.lower, names))
     for name in map(str.lower, options):
         if name not in known and name not in _SPARKS and not name.startswith(("kafka.", _TOPIC_CONFIG)):
-            near = get_close_matches(name, known, 1)
-            hint = f"; is {known[near[0]]} meant?" if near else ""
-            _log.warning("option %s is none of the octavo sink and is ignored%s", name, hint)
+            _log.warning("unknown option %s is ignored%s", name, did_you_mean(name, names))
