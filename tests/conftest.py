@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
 
 import octavo
 from tests.golden import archives
+from tests.interop.broker import KAFKA_VERSION
+from tests.interop.jars import kafka_jars
 
 # A slow machine is no failure. Examples are the same in every run, but for `make soak`, which looks for new ones.
 hypothesis.settings.register_profile("octavo", deadline=None, derandomize="OCTAVO_RANDOM" not in os.environ)
@@ -22,3 +26,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if not any(Path(octavo.__file__).with_name("kernels").joinpath("compiled").glob("*.so")):
         # Without compiled kernels the tests ask for the twin by name: commands would else say on stderr that it serves.
         os.environ.setdefault("OCTAVO_KERNELS", "reference")
+
+
+@pytest.fixture(scope="session")
+def jvm() -> Iterator[ModuleType]:
+    """The `jpype` module with Kafka's classes on its path. A process can start one Java machine only."""
+    jars = kafka_jars(KAFKA_VERSION)
+    jpype: ModuleType = pytest.importorskip("jpype", reason="JPype is not installed")
+    if not jpype.isJVMStarted():
+        try:
+            jpype.startJVM(
+                "-Xmx512m",
+                "-Dorg.apache.logging.log4j.level=OFF",
+                "-Dlog4j2.StatusLogger.level=OFF",
+                classpath=[str(jar) for jar in jars],
+                convertStrings=False,
+            )
+        except (jpype.JVMNotFoundException, OSError) as error:
+            pytest.skip(f"no Java runtime: {error}")
+    yield jpype

@@ -6,6 +6,7 @@ import contextlib
 import io
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from octavo.cli import main
@@ -28,6 +29,14 @@ def octavo(*arguments: str, folder: Path | None = None) -> Run:
     ):
         code = main(list(arguments))
     return Run(code, _text(out), _text(err))
+
+
+def printed(*line: str) -> Run:
+    """A run of a command; `cat` prints into a file, since it writes beside Python's own stdout."""
+    with TemporaryDirectory() as folder:
+        output = Path(folder, "records")
+        run = octavo(*line, *(("--output", str(output)) if line[0] == "cat" else ()))
+        return run._replace(stdout=output.read_text() if output.exists() else run.stdout)
 
 
 def _stream() -> io.TextIOWrapper:

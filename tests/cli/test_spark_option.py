@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.runs import Run, octavo
 from tests.golden.archives import unpack
-from tests.spark.conftest import JVM_OPTIONS, why_not
+from tests.spark.sessions import JVM_OPTIONS, why_not
 
 NOW = "1800000000000"
 COMMANDS = (

@@ -10,7 +10,7 @@ import pytest
 
 import octavo
 from octavo.format.names import PRODUCER_ID_STORE
-from tests.storage.test_processes import in_child
+from tests.storage.forked import in_child
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

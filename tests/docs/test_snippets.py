@@ -12,19 +12,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from tests.docs.pages import PAGES, QUIET, ROOT, blocks
+
 # What needs Spark runs in tests/spark.
 ON_SPARK = ("spark-guide.md", "orders_pipeline.py")
 EXAMPLES = [example for example in sorted((ROOT / "examples").glob("*.py")) if example.name not in ON_SPARK]
-# Where no compiler was, a process says so on stderr; the pages show what the others see.
-QUIET = {**os.environ, "PYTHONWARNINGS": "ignore"}
 # What a target does once it is set up: a test does not call make again.
 MAKE = {"make demo": f"python {ROOT / 'examples' / 'seed_experiment.py'}"}
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def with_blocks(language: str) -> list[Path]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +16,11 @@ from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.partition.transactions import read_transactions
 from tests.golden import archives
+from tests.golden.client_records import WITH_RECORDS, Row, expected, log_dirs, text
 
-WITH_RECORDS = [name for name in archives.archives() if archives.entry(name).get("records")]
 WITH_OFFSETS = [name for name in archives.archives() if archives.entry(name).get("offsets")]
 
 FLIPPED = "crash.compacted"  # of v431-torn: one bit of a batch in the middle is another
-
-Row = tuple[int, int, str, str | None, str | None, list[list[str | None]]]
-Partition = tuple[str, str, int]  # isolation level, topic, partition
-
-
-def log_dirs(archive: str) -> list[Path]:
-    """The archive's log dirs: itself, or its sub-folders where it holds several disks of one node."""
-    root = archives.unpack(archive)
-    return sorted(path.parent for path in root.glob("*/meta.properties")) or [root]
-
-
-def expected(archive: str) -> dict[Partition, list[Row]]:
-    table: dict[Partition, list[Row]] = defaultdict(list)
-    for row in archives.records(archive):
-        partition = row.get("isolation", "read_uncommitted"), row["topic"], row["partition"]
-        timestamp, kind = row.get("timestamp", -1), row.get("timestampType", "NoTimestampType")
-        headers = [list(header) for header in row.get("headers") or []]
-        table[partition].append((row["offset"], timestamp, kind, row["key"], row["value"], headers))
-    return table
-
-
-def text(content: bytes | None) -> str | None:
-    return None if content is None else base64.b64encode(content).decode()
 
 
 def as_records(scan: Scan) -> list[Row]:
@@ -186,6 +161,6 @@ def test_nothing_is_opened_for_writing_and_nothing_changes(tmp_path: Path) -> No
         folder.chmod(0o555 if folder.is_dir() else 0o444)
     octavo.scan(copy, isolation_level="read_committed").to_table()
     assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in copy.rglob("*")} == before
-    for root, folders, _ in os.walk(copy):
-        for folder in folders:
-            (Path(root) / folder).chmod(0o755)
+    for parent, folders, _ in os.walk(copy):
+        for name in folders:
+            Path(parent, name).chmod(0o755)

@@ -1,4 +1,4 @@
-"""One Java machine and one broker for all tests that compare with real Kafka: a process can start one machine only."""
+"""One broker for all tests that only need topics of their own."""
 
 from __future__ import annotations
 
@@ -7,27 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.interop.broker import KAFKA_VERSION, Broker
-from tests.interop.jars import kafka_jars
-
-
-@pytest.fixture(scope="session")
-def jvm() -> Iterator[ModuleType]:
-    """The `jpype` module with Kafka's classes on its path."""
-    jars = kafka_jars(KAFKA_VERSION)
-    jpype: ModuleType = pytest.importorskip("jpype", reason="JPype is not installed")
-    if not jpype.isJVMStarted():
-        try:
-            jpype.startJVM(
-                "-Xmx512m",
-                "-Dorg.apache.logging.log4j.level=OFF",
-                "-Dlog4j2.StatusLogger.level=OFF",
-                classpath=[str(jar) for jar in jars],
-                convertStrings=False,
-            )
-        except (jpype.JVMNotFoundException, OSError) as error:
-            pytest.skip(f"no Java runtime: {error}")
-    yield jpype
+from tests.interop.broker import Broker
 
 
 @pytest.fixture(scope="session")

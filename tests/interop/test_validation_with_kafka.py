@@ -22,9 +22,9 @@ from octavo.storage.append_origin import AppendOrigin
 from tests.format.unpacked import unpacked
 from tests.interop.real_log import RealLog
 from tests.interop.real_validator import RealValidator
-from tests.storage import analysis_cases, test_validate, validation_cases
+from tests.storage import analysis_cases, validation_cases
 from tests.storage.produced_sets import NOW, changed, old_set
-from tests.storage.test_validate import answered, tells_the_truth
+from tests.storage.validation_answers import answered, golden, tells_the_truth
 from tests.storage.validation_case import UNFORESEEN, Case
 
 pytestmark = pytest.mark.kafka
@@ -41,7 +41,7 @@ def kafka(jvm: ModuleType) -> RealValidator:
 @pytest.mark.parametrize("name", validation_cases.CASES)
 def test_the_matrix_is_what_kafka_answers(kafka: RealValidator, name: str) -> None:
     case = validation_cases.CASES[name]
-    theirs, known = kafka.validate(case), test_validate.golden(case)
+    theirs, known = kafka.validate(case), golden(case)
     assert (theirs.refused, theirs.at) == (case.refused, case.at)
     assert theirs._replace(data=b"") == known._replace(data=b"")
     assert unpacked(theirs.data) == unpacked(known.data)

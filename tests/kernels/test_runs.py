@@ -14,7 +14,7 @@ from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 from tests.kernels import implementations
 from tests.kernels.hand_made import batch, record
-from tests.kernels.test_encode import binary, columns, spoiled
+from tests.kernels.source_columns import binary, columns, spoiled
 
 VALUE = st.none() | st.binary(max_size=80)
 TIMES = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 300)

@@ -13,8 +13,8 @@ import pytest
 
 import octavo
 from octavo.format.names import FileKind
+from tests.cli.runs import printed
 from tests.scan.segments import path, write_segment
-from tests.scan.test_unreadable import printed
 from tests.storage.batches import batch
 
 BATCHES = [batch(offset) for offset in range(40)]

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -14,8 +13,7 @@ import octavo
 from octavo.format.names import FileKind
 from octavo.scanner.places.location import LocalFile, LocalFileSystem
 from octavo.scanner.places.segment_log import walk_file
-from tests.cli.runs import Run
-from tests.cli.runs import octavo as octavo_command
+from tests.cli.runs import printed
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -47,14 +45,6 @@ def bad_sector(logs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(os, "preadv", fail)
     return log
-
-
-def printed(*line: str) -> Run:
-    """A run of a command; `cat` prints into a file, since it writes beside Python's own stdout."""
-    with TemporaryDirectory() as folder:
-        output = Path(folder, "records")
-        run = octavo_command(*line, *(("--output", str(output)) if line[0] == "cat" else ()))
-        return run._replace(stdout=output.read_text() if output.exists() else run.stdout)
 
 
 def unlisted(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

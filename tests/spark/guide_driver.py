@@ -10,8 +10,8 @@ import doctest
 import sys
 from pathlib import Path
 
-from tests.docs.test_snippets import ROOT, blocks
-from tests.spark.conftest import start_session
+from tests.docs.pages import ROOT, blocks
+from tests.spark.sessions import start_session
 
 GUIDE = ROOT / "docs" / "spark-guide.md"
 LEAST_EXAMPLES = 35

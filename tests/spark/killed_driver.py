@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.spark.conftest import start_session
-from tests.spark.test_sink import copy_stream
+from tests.spark.sessions import start_session
+from tests.spark.sink_runs import copy_stream
 
 MOST = 30
 

@@ -22,12 +22,12 @@ from tests.interop.clients import Acknowledged
 from tests.interop.growing_topic import GrowingTopic
 from tests.interop.jars import kafka_jars
 from tests.interop.workload import Workload
-from tests.spark.conftest import start_session
 from tests.spark.queries import run, start
+from tests.spark.sessions import start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 LEAST_BATCHES = 4
 MOST_PARTITIONS = 4

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.errors import StreamingQueryException
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 # Spark gives a query's Python process ten seconds to start, with no conf for it: too few on a machine that is busy.
 _NOT_STARTED = "Python worker failed to connect back"

@@ -132,7 +132,7 @@ def main() -> None:
     from tests.interop.broker import KAFKA_VERSION, Broker
     from tests.interop.clients import Admin
     from tests.interop.jars import kafka_jars
-    from tests.spark.conftest import start_session
+    from tests.spark.sessions import start_session
 
     jars = [str(jar) for jar in kafka_jars(KAFKA_VERSION)]
     jpype.startJVM("-Dlog4j2.StatusLogger.level=OFF", classpath=jars, convertStrings=False)

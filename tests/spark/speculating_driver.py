@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import octavo
 from octavo.spark import compact, reindex, upgrade
-from tests.spark.conftest import CONFS, start_session
-from tests.spark.test_sink import ROWS, produce
+from tests.spark.sessions import CONFS, start_session
+from tests.spark.sink_runs import ROWS, produce
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

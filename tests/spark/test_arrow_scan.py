@@ -11,7 +11,7 @@ import pytest
 import octavo.spark
 from octavo.errors import ConfigError
 from tests.scan.segments import write_segment
-from tests.spark.conftest import Run
+from tests.spark.sessions import Run
 from tests.storage.batches import batch
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
@@ -22,7 +22,7 @@ from tests.spark.queries import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 OPTIONS: dict[str, Any] = {"subscribe": "orders", "includeHeaders": True}
 STREAM = {**OPTIONS, "startingOffsets": "earliest"}

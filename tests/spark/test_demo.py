@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.test_snippets import QUIET, ROOT, blocks
+from tests.docs.pages import QUIET, ROOT, blocks
 
 PIPELINE = ROOT / "examples" / "orders_pipeline.py"
 

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (pip install oct
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.source.batch_reader import batch_reader
 from octavo.spark.source.stream_reader import stream_reader
-from tests.golden.test_scan import WITH_RECORDS, Row, expected, log_dirs, text
+from tests.golden.client_records import WITH_RECORDS, Row, expected, log_dirs, text
 
 KINDS = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 Found = dict[tuple[str, int], list[Row]]
@@ -52,7 +52,8 @@ def test_readers_give_what_a_real_client_read(archive: str) -> None:
         most = max(sum(map(len, wanted.values())) // 3, 1)
         stream = stream_reader({**options, "maxOffsetsPerTrigger": str(most)}, schema)
         stream.prepareForTriggerAvailableNow()
-        start, limit, streamed = stream.initialOffset(), stream.getDefaultReadLimit(), defaultdict(list)
+        streamed: Found = defaultdict(list)
+        start, limit = stream.initialOffset(), stream.getDefaultReadLimit()
         while (end := stream.latestOffset(start, limit)) != start:
             for partition in stream.partitions(start, end):
                 add(streamed, stream.read(partition))

@@ -10,7 +10,6 @@ import pytest
 
 from octavo.errors import ConfigError
 from octavo.spark.query.java_pattern import compile_java
-from tests.interop.conftest import jvm  # noqa: F401 - a fixture
 
 TOPICS = [
     "orders",
@@ -73,7 +72,7 @@ JAVAS = [
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("pattern", [*SAME, *JAVAS])
-def test_the_topics_found_are_those_that_java_finds(jvm: ModuleType, pattern: str) -> None:  # noqa: F811
+def test_the_topics_found_are_those_that_java_finds(jvm: ModuleType, pattern: str) -> None:
     java = jvm.JClass("java.util.regex.Pattern").compile(pattern)
     ours = compile_java(pattern)
     assert [topic for topic in TOPICS if ours.search(topic)] == [

@@ -31,7 +31,7 @@ from octavo.system.clock import ManualClock
 from octavo.system.runner import ThreadRunner
 from octavo.system.scheduler import EndScheduler
 from tests.golden.archives import unpack
-from tests.spark.conftest import Run
+from tests.spark.sessions import Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,12 +17,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (pip install oct
 from octavo.format.names import LOG_START_OFFSET_CHECKPOINT
 from octavo.spark.query.options import SOURCE_OPTIONS
 from tests.interop.broker import Broker
-from tests.interop.conftest import jvm  # noqa: F401 - a fixture
-from tests.spark.conftest import CONNECTOR
 from tests.spark.kafka_outcomes import fill, theirs
 from tests.spark.option_cases import CASES, DIFFERENCES
 from tests.spark.option_outcomes import PAGE, PART, compared, differ, page, recorded, unpack
 from tests.spark.queries import run
+from tests.spark.sessions import CONNECTOR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,7 +71,7 @@ def test_the_page_shows_what_was_found(logs: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:  # noqa: F811
+def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker with the topics of the cases."""
     if not any(CONNECTOR.glob("*.jar")):
         pytest.skip(f"Spark's Kafka source is not in {CONNECTOR}: `make kafka` fetches it")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.spark.killed_driver import MOST
-from tests.spark.test_sink import ROWS, numbers, staged, values
-from tests.spark.test_sink_writer import SCHEMA, rows, write
+from tests.spark.sink_rows import SCHEMA, rows, write
+from tests.spark.sink_runs import ROWS, numbers, staged, values
 
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "1"))

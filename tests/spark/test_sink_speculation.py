@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.interop.broker import free_ports
-from tests.spark.conftest import JVM_OPTIONS
-from tests.spark.test_sink import ROWS, numbers, values
+from tests.spark.sessions import JVM_OPTIONS
+from tests.spark.sink_runs import ROWS, numbers, values
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import octavo
@@ -15,58 +16,18 @@ from octavo.client.producer.partitioner import partition_for_key
 from octavo.errors import ConfigError, EncodingError, InvalidTopicError, OctavoError, UnknownTopicOrPartitionError
 from octavo.storage.log_manager import LogManager
 
-pa = pytest.importorskip("pyarrow")
-pytest.importorskip("pyspark")
-
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType  # noqa: E402
-
-from octavo.spark.sink.sink import batch_writer, stream_writer  # noqa: E402
-from octavo.spark.sink.task import Staged  # noqa: E402
-
-SCHEMA = "key binary, value binary"
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
 
-def schema(text: str) -> StructType:
-    fields = []
-    for column in text.split(", "):
-        name, kind = column.split(" ", 1)
-        simple = {"string": StringType(), "int": IntegerType()}.get(kind)
-        fields.append(StructField(name, simple if simple is not None else _type(kind)))
-    return StructType(fields)
-
-
-def _type(kind: str) -> Any:
-    from pyspark.sql import types
-
-    header = types.StructType([StructField("key", StringType()), StructField("value", types.BinaryType())])
-    return {
-        "binary": types.BinaryType(),
-        "timestamp": types.TimestampType(),
-        "headers": types.ArrayType(header),
-        "long": types.LongType(),
-    }[kind]
-
-
-def rows(**columns: list[Any]) -> Any:
-    kinds = {
-        "partition": pa.int32(),
-        "topic": pa.string(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
-    }
-    return pa.record_batch({name: pa.array(some, kinds.get(name, pa.binary())) for name, some in columns.items()})
+from octavo.spark.sink.sink import batch_writer, stream_writer
+from octavo.spark.sink.task import Staged
+from tests.spark.sink_rows import SCHEMA, rows, schema, write
 
 
 def checkpoint(folder: Path, query_id: str = "query-1") -> str:
     folder.mkdir(exist_ok=True)
     (folder / "metadata").write_text(json.dumps({"id": query_id}))
     return str(folder)
-
-
-def write(root: Path, text: str, *batches: Any, **options: str) -> None:
-    """A batch query of one task."""
-    writer = batch_writer({"path": str(root), **options}, schema(text), False)
-    writer.commit([writer.write(iter(batches))])
 
 
 def records(root: Path) -> list[dict[str, Any]]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import octavo.spark
-from tests.golden.test_scan import WITH_RECORDS, Partition, Row, expected, log_dirs
+from tests.golden.client_records import WITH_RECORDS, Partition, Row, expected, log_dirs
 from tests.scan.segments import write_segment
-from tests.spark.conftest import Run
+from tests.spark.sessions import Run
 from tests.storage.batches import batch
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
@@ -82,7 +82,7 @@ def isolations(archive: str) -> list[str]:
 
 def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:  # T6
     """Archives at once: to plan and start a query costs more than to read them."""
-    frames, rows = [], {}
+    frames, rows = list[DataFrame](), dict[tuple[str, str, str, int], list[Row]]()
     for archive in ARCHIVES:
         frames += [load(spark.read, archive, isolation) for isolation in isolations(archive)]
         rows |= wanted(archive, *isolations(archive))
@@ -93,7 +93,7 @@ def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:  # 
 
 @pytest.mark.parametrize("part", range(2))
 def test_a_stream_gives_what_a_real_client_read(spark: SparkSession, part: int) -> None:  # T6
-    frames, rows = [], {}
+    frames, rows = list[DataFrame](), dict[tuple[str, str, str, int], list[Row]]()
     for archive in ARCHIVES[part::2]:
         isolation = isolations(archive)[0]  # read_committed where there are transactions
         frames.append(load(spark.readStream, archive, isolation))

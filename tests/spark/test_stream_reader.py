@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from octavo.scanner.places.files import PartitionFiles
+
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
@@ -331,7 +333,12 @@ def test_partitions_that_did_not_change_are_not_read_again(logs: Path, monkeypat
     stream = reader(logs)
     looked: list[str] = []
     look_at = stream._view._look_at
-    monkeypatch.setattr(stream._view, "_look_at", lambda files: (looked.append(files.location.name), look_at(files))[1])
+
+    def noted(files: PartitionFiles) -> Any:
+        looked.append(files.location.name)
+        return look_at(files)
+
+    monkeypatch.setattr(stream._view, "_look_at", noted)
     for _ in range(3):
         stream.initialOffset()
     assert sorted(looked) == ["orders-0", "orders-1"]

@@ -18,7 +18,7 @@ from octavo.storage.append.append_info import AppendInfo, analyze, check_batches
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from tests.storage.analysis_cases import ASSIGNING, CASES, EPOCH, SIZE, SOUND, batch
 from tests.storage.produced_sets import NOW, old_set
-from tests.storage.test_validate import assign
+from tests.storage.validation_answers import assign
 from tests.storage.validation_case import ILLEGAL, LEADER_EPOCH
 
 

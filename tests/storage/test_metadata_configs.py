@@ -9,18 +9,11 @@ import pytest
 
 from octavo import kernels
 from octavo.errors import CorruptionError
-from octavo.format.batches.batch import build_batch
-from octavo.format.messages.cluster_metadata import METADATA_TYPES
-from octavo.format.messages.records import encode_metadata
-from octavo.format.record import Record
 from octavo.storage.log_manager import LogManager
 from tests.cli.runs import octavo
 from tests.storage.batches import batch
+from tests.storage.metadata_log import BROKER, TOPIC, write_metadata
 from tests.storage.worlds import World
-
-TOPIC, BROKER = 2, 4
-CONFIG_RECORD = METADATA_TYPES[4]
-Set = tuple[int, str, str, str | None]
 
 
 @pytest.fixture
@@ -29,21 +22,6 @@ def root(tmp_path: Path) -> Path:
     with LogManager(tmp_path / "logs", environment=World().environment) as logs:
         logs.create_topic("t", 1)
     return tmp_path / "logs"
-
-
-def write_metadata(root: Path, *given: Set) -> None:
-    records = [
-        Record(
-            number,
-            0,
-            None,
-            encode_metadata(CONFIG_RECORD, 0, {"resourceType": kind, "resourceName": of, "name": name, "value": value}),
-        )
-        for number, (kind, of, name, value) in enumerate(given)
-    ]
-    folder = root / "__cluster_metadata-0"
-    folder.mkdir()
-    (folder / f"{0:020}.log").write_bytes(build_batch(records))
 
 
 def opened(root: Path, **configs: int) -> LogManager:

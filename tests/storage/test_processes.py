@@ -16,6 +16,7 @@ from octavo.errors import KafkaStorageError
 from octavo.format.names import CLEAN_SHUTDOWN, LOCK
 from octavo.storage.log_manager import LogManager
 from tests.storage.batches import batch
+from tests.storage.forked import in_child
 from tests.storage.open_logs import offsets_read
 
 needs_open_file_locks = pytest.mark.skipif(
@@ -39,22 +40,6 @@ def test_the_lock_survives_what_its_owner_reads(tmp_path: Path) -> None:
         shutil.copytree(root, tmp_path / "backup")
         assert "another process" in second_owner(root)
     assert "got it" in second_owner(root)
-
-
-def in_child(work: Callable[[], object]) -> str:
-    """What becomes of some work in a forked child."""
-    reader, writer = os.pipe()
-    if (child := os.fork()) == 0:
-        try:
-            answer = repr(work())
-        except BaseException as error:
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writer, answer.encode())
-        os._exit(0)
-    os.close(writer)
-    os.waitpid(child, 0)
-    with os.fdopen(reader) as pipe:
-        return pipe.read()
 
 
 def test_a_forked_child_cannot_use_its_parents_directory(tmp_path: Path) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import lzma
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from octavo.config import LogConfig
-from octavo.errors import CorruptionError, InvalidBatchError, InvalidTimestampError, KafkaError, RecordTooLargeError
+from octavo.errors import InvalidBatchError, InvalidTimestampError, KafkaError, RecordTooLargeError
 from octavo.format.batches.batch import build_batch, decode_batch, read_header
+from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
@@ -22,7 +19,7 @@ from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_OVERHEAD
 from octavo.storage.append import record_reader
 from octavo.storage.append.append_info import AppendInfo
-from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.assignment import Assignment
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log.validation_settings import ValidationSettings
@@ -42,43 +39,13 @@ from tests.storage.produced_sets import (
     records,
     wrapper,
 )
-from tests.storage.validation_case import FIRST_OFFSET, LEADER_EPOCH, Answer, Case
+from tests.storage.validation_answers import GOLDEN, answered, assign, golden, tells_the_truth
+from tests.storage.validation_case import FIRST_OFFSET, LEADER_EPOCH
 from tests.storage.validation_cases import APPEND_TIME, CASES, COMPACT, LIMITS
 
-GOLDEN_FILE = Path(__file__).parents[1] / "data" / "validation.jsonl.xz"
-GOLDEN = {
-    line.pop("case"): line for line in map(json.loads, lzma.decompress(GOLDEN_FILE.read_bytes()).decode().splitlines())
-}
 DEFAULTS = ValidationSettings.of(LogConfig.of())
 FROM_CLIENT = AppendRequest(AppendOrigin.CLIENT, 0)
 TO_DEFAULTS = Assignment(1, NOW, 0, DEFAULTS)
-
-
-def golden(case: Case) -> Answer:
-    line = GOLDEN[str(case)]
-    return Answer(**{**line, "data": bytes.fromhex(line["data"]), "at": tuple(line["at"])})
-
-
-def assign(
-    data: bytes | bytearray | memoryview,
-    configs: Mapping[str, str] | None = None,
-    *,
-    origin: AppendOrigin = AppendOrigin.CLIENT,
-    trusted: bool = False,
-    first_offset: int = FIRST_OFFSET,
-) -> Validated:
-    assignment = Assignment(first_offset, NOW, LEADER_EPOCH, ValidationSettings.of(LogConfig.of(configs or {})))
-    request = AppendRequest(origin, LEADER_EPOCH, trusted=trusted)
-    return assign_offsets(data, AppendInfo.of(walk(data).table), request, assignment)
-
-
-def answered(case: Case, *, trusted: bool = False) -> Answer:
-    try:
-        result = assign(case.data, case.configs, origin=case.origin, trusted=trusted)
-    except KafkaError as error:
-        return Answer(error.kafka_name, tuple(record.batch_index for record in getattr(error, "record_errors", ())))
-    assert walk(result.data).table.tolist() == result.table.tolist()
-    return Answer(None, (), bytes(result.data), result.max_timestamp, result.last_offset + 1, result.is_rebuilt)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -95,23 +62,6 @@ def test_as_kafka_answers(name: str) -> None:
 
 def test_the_golden_answers_are_those_of_the_matrix() -> None:
     assert GOLDEN.keys() == CASES.keys()
-
-
-def tells_the_truth(batch: bytes) -> bool:
-    """Whether a batch is such as Octavo's encoder makes."""
-    try:
-        header, found = decode_batch(batch)
-    except CorruptionError:
-        return False
-    times = [record.timestamp for record in found]
-    return (
-        header.size == len(batch)
-        and header.magic == 2
-        and len(found) > 0
-        and [record.offset for record in found] == list(range(len(found)))
-        and header.max_timestamp == max(times)
-        and min(times) >= -1
-    )
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if tells_the_truth(case.data)])
@@ -252,10 +202,9 @@ def test_a_message_says_what_was_found_and_what_is_expected() -> None:
 def test_what_unpacks_to_too_much_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka has no such limit; a producer that is told MESSAGE_TOO_LARGE splits the batch."""
     monkeypatch.setattr(record_reader, "_decoders", record_reader._Decoders())
-    small = record_reader.Decoder
 
     def limited(columns: Any) -> Any:
-        return small(columns, limit=50)
+        return Decoder(columns, limit=50)
 
     monkeypatch.setattr(record_reader, "Decoder", limited)
     with pytest.raises(RecordTooLargeError):

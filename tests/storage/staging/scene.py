@@ -19,7 +19,7 @@ from octavo.storage.log.read import Isolation
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.publish import Publisher
-from octavo.storage.staging.commit import CommitRequest, OnStep
+from octavo.storage.staging.commit import CommitRequest, CommitStep, OnStep
 from octavo.storage.staging.stage import Place, Stage, StagedPart
 from octavo.storage.staging.sweep import all_folders
 from octavo.system.clock import ManualClock
@@ -116,3 +116,20 @@ def read_values(log: PartitionLog) -> list[bytes]:
 def batch_values(batch_id: int, records: int = 6, size: int = 90) -> dict[int, list[bytes]]:
     """Values of two partitions that no other batch has."""
     return {p: [b"%d-%d-%d " % (batch_id, p, n) + bytes(size) for n in range(records)] for p in range(2)}
+
+
+class Stopped(BaseException):
+    """The process ends here."""
+
+
+class StopAt:
+    """Ends the commit at a step."""
+
+    def __init__(self, step: CommitStep, time: int = 0) -> None:
+        self._left = [step] * (time + 1)
+
+    def __call__(self, step: CommitStep) -> None:
+        if step is self._left[0]:
+            self._left.pop()
+            if not self._left:
+                raise Stopped

@@ -27,14 +27,10 @@ from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, all_folders, sw
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.scheduler import ManualScheduler
 from tests.storage.batches import batch
-from tests.storage.staging.scene import Scene, UnsyncedFileSystem, batch_values
+from tests.storage.staging.scene import Scene, StopAt, Stopped, UnsyncedFileSystem, batch_values
 from tests.storage.worlds import NOW_MS
 
 DAY_MS = 24 * 60 * 60 * 1000
-
-
-class Stopped(BaseException):
-    """The process ends here."""
 
 
 @pytest.fixture
@@ -49,19 +45,6 @@ def stops() -> Iterator[tuple[CommitStep, int]]:
     for step in CommitStep:
         for time in range(2 if step is CommitStep.APPENDED else 1):
             yield step, time
-
-
-class StopAt:
-    """Ends the commit at a step."""
-
-    def __init__(self, step: CommitStep, time: int = 0) -> None:
-        self._left = [step] * (time + 1)
-
-    def __call__(self, step: CommitStep) -> None:
-        if step is self._left[0]:
-            self._left.pop()
-            if not self._left:
-                raise Stopped
 
 
 def joined(*batches: dict[int, list[bytes]]) -> dict[int, list[bytes]]:

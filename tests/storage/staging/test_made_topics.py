@@ -19,9 +19,8 @@ from octavo.storage.staging.destinations import Destination, Destinations, NewTo
 from octavo.storage.staging.stage import Stage, StagedPart
 from octavo.system.filesystem import LocalFileSystem
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
-from tests.storage.staging.scene import WRITER, Scene, UnsyncedFileSystem, read_values
-from tests.storage.staging.test_commit import StopAt, Stopped
-from tests.storage.test_metadata_configs import BROKER, write_metadata
+from tests.storage.metadata_log import BROKER, write_metadata
+from tests.storage.staging.scene import WRITER, Scene, StopAt, Stopped, UnsyncedFileSystem, read_values
 
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2

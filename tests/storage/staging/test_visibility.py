@@ -12,8 +12,7 @@ from octavo.scanner.places.location import locate
 from octavo.scanner.places.root import Root
 from octavo.storage.staging.commit import CommitStep
 from octavo.system.filesystem import LocalFileSystem
-from tests.storage.staging.scene import Scene, batch_values
-from tests.storage.staging.test_commit import StopAt, Stopped
+from tests.storage.staging.scene import Scene, StopAt, Stopped, batch_values
 
 SEEN_FROM = (CommitStep.CONCLUDED, CommitStep.REMOVED)
 
