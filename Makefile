@@ -63,7 +63,7 @@ newest: setup ## run the tests of clients, threads and attacks on the newest Pyt
 	scripts/newest_venv.sh "$$python" && set -x && \
 	PYTHONPATH=src .venv-newest/bin/python -m pytest -p no:cacheprovider $(PYTEST_OPTIONS) $(NEWEST_TESTS)
 
-lint: setup ## run ruff, mypy --strict and the import rules
+lint: setup ## run ruff, mypy --strict (over tests too) and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy

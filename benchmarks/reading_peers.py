@@ -107,6 +107,6 @@ class Peers:
 def _has_spark() -> bool:
     if find_spec("pyspark") is None:
         return False
-    from tests.spark.conftest import CONNECTOR
+    from tests.spark.sessions import CONNECTOR
 
     return any(CONNECTOR.glob("*.jar"))

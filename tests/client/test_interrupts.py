@@ -8,13 +8,15 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-import octavo
+from octavo.client.consumer.consumer import Consumer
+from octavo.client.log_dir import LogDir
 from octavo.client.producer.future import RecordFuture
 from octavo.client.producer.producer import Producer
 from tests.client.interrupts import interrupted
@@ -75,11 +77,14 @@ def test_batches_that_are_split_and_callbacks(store: Store) -> None:
     store.logs.create_topic("t", 2, {"max.message.bytes": 300})
     producer, sends, called = store.logs.producer(batch_size=2000), Sends(store), Counter[int]()
 
+    def count(number: int, _: object) -> None:
+        called[number] += 1
+
     def run() -> None:
         for number in itertools.islice(sends.numbers, 16):
             value = b"%d" % number + b"." * 40
             future = producer.send("t", value, partition=0)
-            sends.futures[value] = future.add_callback(lambda _, number=number: called.update([number]))
+            sends.futures[value] = future.add_callback(partial(count, number))
         producer.flush()
 
     for interrupts, _ in enumerate(interrupted(run, stride=STRIDE)):
@@ -137,7 +142,7 @@ def test_groups(store: Store) -> None:
     producer, numbers = store.logs.producer(), itertools.count()
     stays, seen = store.logs.consumer("t", group="g"), set[bytes | None]()
 
-    def poll(consumer: octavo.client.consumer.consumer.Consumer) -> None:
+    def poll(consumer: Consumer) -> None:
         for records in consumer.poll(max_records=5).values():
             seen.update(record.value for record in records)
 
@@ -177,7 +182,8 @@ def test_closing(tmp_path: Path, what: str) -> None:
         if what == "consumer":
             producer.flush()
             assert consumer.poll()
-        closed = {"directory": store.logs, "consumer": consumer}.get(what, producer)
+        closing: dict[str, Producer | Consumer | LogDir] = {"directory": store.logs, "consumer": consumer}
+        closed = closing.get(what, producer)
         run = interrupted(closed.close, number * STRIDE)
         place = next(run)
         closed.close()

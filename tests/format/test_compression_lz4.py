@@ -43,7 +43,7 @@ def header(flags: int = 0x60, bd: int = 0x40, content_size: bytes = b"") -> byte
 
 def lengths(stream: bytes) -> list[int]:
     """The length fields of a frame that has no checksums, with the end mark."""
-    position, found = 7, []
+    position, found = 7, list[int]()
     while not found or found[-1]:
         found += unpack_from("<I", stream, position)
         position += 4 + (found[-1] & ~STORED)

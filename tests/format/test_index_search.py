@@ -12,7 +12,7 @@ from octavo.format.indexes.index_search import last_slot_up_to
 
 @pytest.mark.parametrize("length", [0, 1, 2, 5, 1024, 1025, 1026, 3000])
 def test_sorted_slots(length: int) -> None:
-    keys = np.arange(0, 3 * length, 3, np.int32)
+    keys = np.arange(0, 3 * length, 3, dtype=np.int32)
     for target in [-1, 0, 1, 2, 3, 3 * length // 2, 3 * length - 4, 3 * length - 3, 3 * length, 10**9]:
         assert last_slot_up_to(keys, target, 8) == bisect_right(keys.tolist(), target) - 1
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from octavo.storage.staging.commit import CommitRequest, CommitStep
 from tests.interop.broker import Broker
 from tests.interop.clients import Admin, Consumer, Producer
 
-pa = pytest.importorskip("pyarrow")
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
 SEGMENT_BYTES = 1 << 20  # the least that 4.3.1 takes
 SMALL, LARGE = 5, 7000  # of 100 bytes: the large ones are adopted as segments
@@ -45,14 +45,14 @@ def stop_when_appended(step: CommitStep) -> None:
 def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path) -> None:
     from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-    from octavo.spark.sink.sink import commit, staged_parts, stream_writer
+    from octavo.spark.sink.sink import OctavoStreamWriter, commit, staged_parts
 
     broker = Broker(tmp_path / "broker")
     broker.start()
     try:
         admin = Admin(jvm, broker.bootstrap_servers)
         for topic in TOPICS:
-            admin.create(topic, **{"segment.bytes": str(SEGMENT_BYTES)})
+            admin.create(topic, segment_bytes=str(SEGMENT_BYTES))
         admin.close()
         producer = Producer(jvm, broker.bootstrap_servers)
         for topic in TOPICS:
@@ -65,7 +65,7 @@ def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path)
         options = {"path": str(broker.log_dir), "checkpointLocation": str(tmp_path / "checkpoint")}
         binary = BinaryType()
         fields = [StructField("topic", StringType()), StructField("key", binary), StructField("value", binary)]
-        writer = stream_writer(options, StructType(fields), False)
+        writer = OctavoStreamWriter(options, StructType(fields))
         written = 0
         for batch_id, count in enumerate([SMALL, LARGE, SMALL, SMALL]):
             message = writer.write(iter([rows(written, count)]))

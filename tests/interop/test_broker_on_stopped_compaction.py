@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from octavo.config import Given
 from octavo.format.batches.batch import build_batch
 from octavo.format.names import CLEAN_SHUTDOWN, PARTITION_METADATA
 from octavo.format.record import Record
@@ -22,7 +23,7 @@ from tests.interop.clients import Admin, Consumer
 pytestmark = pytest.mark.kafka
 
 SEGMENTS, RECORDS, KEYS = 6, 10, 7
-CONFIGS = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.1, "segment.bytes": 1500}
+CONFIGS: dict[str, Given] = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.1, "segment.bytes": 1500}
 KEEPING = {"log.initial.task.delay.ms": "3600000", "log.cleaner.enable": "false"}
 
 

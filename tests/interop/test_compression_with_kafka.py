@@ -17,7 +17,7 @@ from tests.format.streams import PACKING, SIZES, compressible, incompressible, m
 
 pytestmark = pytest.mark.kafka
 
-LEVELS = {
+LEVELS: dict[Codec, list[int | None]] = {
     Codec.GZIP: [None, -1, 1, 4, 9],
     Codec.SNAPPY: [None],
     Codec.LZ4: [None, 1, 3, 9, 12, 17],

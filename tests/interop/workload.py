@@ -35,10 +35,10 @@ class Workload:
 
     def start(self) -> None:
         admin = Admin(self._jvm, self._servers)
-        admin.create(self.plain, **SMALL)
-        admin.create(self.transactional, **SMALL)
-        admin.create(self.compacted, **SMALL, **COMPACTED)
-        admin.create(self.retained, **SMALL, retention_bytes="60000")
+        admin.create(self.plain, 1, **SMALL)
+        admin.create(self.transactional, 1, **SMALL)
+        admin.create(self.compacted, 1, **SMALL, **COMPACTED)
+        admin.create(self.retained, 1, **SMALL, retention_bytes="60000")
         admin.close()
         for thread in self._threads:
             thread.start()

@@ -22,6 +22,7 @@ from tests.golden.archives import archives, entry, records, unpack
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
+ORDERS = TopicPartition("orders", 0)
 WITH_RECORDS = [name for name in archives() if "records" in entry(name)]
 
 
@@ -66,7 +67,7 @@ def test_from_the_log_start_on(tmp_path: Path) -> None:
     batches = [batch(0, 5), batch(5, 5, timestamp=2000), batch(10, 5, timestamp=3000)]
     write_segment(tmp_path / "orders-0", 0, *batches)
     tmp_path.joinpath("log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
-    row = count(tmp_path)["orders", 0]
+    row = count(tmp_path)[ORDERS]
     assert (row.log_start_offset, row.log_end_offset, row.segments) == (7, 15, 1)
     assert (row.tally.batches, row.tally.records, row.tally.size) == (2, 8, len(batches[1]) + len(batches[2]))
     assert (row.tally.first_timestamp, row.tally.max_timestamp) == (2002, 3004)
@@ -78,7 +79,7 @@ def test_wrappers_are_opened(tmp_path: Path) -> None:
     plain = encode_message_set([Record(6, 50, None, b"v")], 0)
     write_segment(tmp_path / "old-0", 0, wrapped, plain)
     tmp_path.joinpath("log-start-offset-checkpoint").write_text("0\n1\nold 0 2\n")
-    tally = count(tmp_path)["old", 0].tally
+    tally = count(tmp_path)[TopicPartition("old", 0)].tally
     assert (tally.batches, tally.records, tally.magics, tally.codecs) == (2, 5, {0, 1}, {0, 1})
     assert (tally.first_timestamp, tally.max_timestamp) == (102, 105)
 
@@ -88,10 +89,10 @@ def test_empty_batches_and_an_empty_partition(tmp_path: Path) -> None:
     write_segment(tmp_path / "orders-0", 0, emptied)
     write_segment(tmp_path / "orders-1", 8)
     rows = count(tmp_path)
-    tally = rows["orders", 0].tally
+    tally = rows[ORDERS].tally
     assert (tally.batches, tally.records, tally.first_timestamp, tally.max_timestamp) == (1, 0, None, -1)
-    assert (rows["orders", 0].log_end_offset, rows["orders", 1].log_end_offset) == (5, 8)
-    assert rows["orders", 1].tally == Tally()
+    assert (rows[ORDERS].log_end_offset, rows[TopicPartition("orders", 1)].log_end_offset) == (5, 8)
+    assert rows[TopicPartition("orders", 1)].tally == Tally()
 
 
 def test_a_damaged_batch_is_passed_over_and_told(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_a_damaged_batch_is_passed_over_and_told(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(batches[0]) + 70] ^= 1
     path.write_bytes(content)
-    tally = count(tmp_path)["orders", 0].tally
+    tally = count(tmp_path)[ORDERS].tally
     assert (tally.records, tally.damages) == (10, 1)
     (note,) = tally.notes
     assert str(note).startswith(f"{path}: position {len(batches[0])}: ")

@@ -13,6 +13,7 @@ import pytest
 
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC
+from octavo.format.record import TimestampType
 from octavo.jobs import count
 from octavo.jobs.upgrade import Upgraded, plan, upgrade
 from octavo.jobs.verify.finding import Severity
@@ -46,7 +47,10 @@ def read(root: Path, isolation_level: IsolationLevel = "read_uncommitted") -> li
     """All records; those without a time are of CreateTime in v2."""
     topics = re.compile(f"(?!{CLUSTER_METADATA_TOPIC}).*")
     records = scan(root, topics, isolation_level=isolation_level).records()
-    return [record._replace(timestamp_type="CreateTime") if record.timestamp == -1 else record for record in records]
+    return [
+        record._replace(timestamp_type=TimestampType.CREATE_TIME) if record.timestamp == -1 else record
+        for record in records
+    ]
 
 
 def problems(root: Path) -> list[str]:

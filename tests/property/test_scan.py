@@ -25,6 +25,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Header, Record
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
+from octavo.scanner.api import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
 from tests.scan.segments import path, write_segment
 
@@ -172,7 +173,7 @@ def shown(record: ConsumerRecord) -> tuple[Record, str]:
 def test_a_scan_shows_what_the_model_shows(model: Model, data: st.DataObject, committed: bool, indexed: bool) -> None:
     bound = st.integers(0, model.next_offset + 3)
     start, end, split_bytes = data.draw(bound), data.draw(bound), data.draw(st.sampled_from([1, 150, 600, 1 << 20]))
-    level = "read_committed" if committed else "read_uncommitted"
+    level: IsolationLevel = "read_committed" if committed else "read_uncommitted"
     with written(model, indexed=indexed) as root:
         scan = octavo.scan(root, from_offset=start, to_offset=end, isolation_level=level, split_bytes=split_bytes)
         wanted = [row for row in model.visible(committed=committed) if start <= row[0].offset < end]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def root(logs: octavo.LogDir) -> Path:
     return logs.log("orders", 0).folder.parent
 
 
-def consumer(logs: octavo.LogDir, **options: object) -> ScanConsumer:
+def consumer(logs: octavo.LogDir, **options: Any) -> ScanConsumer:
     given = {name: options.pop(name) for name in ("isolation_level", "from_offset", "on_damage") if name in options}
     return octavo.scan(root(logs), topics=["orders"], **given).consumer(**options)
 

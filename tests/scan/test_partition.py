@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from octavo.scanner.partition.second_look import Chase, Patience
 from octavo.scanner.partition.snapshot import PartitionSnapshot, effective_segments, retrying, take_snapshot
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.files import FileStat, PartitionFiles
-from octavo.scanner.places.location import locate
+from octavo.scanner.places.location import LocalFile, LocalFileSystem, Location, locate
 from octavo.system.clock import ManualClock
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -32,7 +33,7 @@ def snapshot(folder: Path) -> PartitionSnapshot:
     return take_snapshot(read_directory(locate(folder)).partitions[ORDERS])
 
 
-def offsets(folder: Path, **options: object) -> list[int]:
+def offsets(folder: Path, **options: Any) -> list[int]:
     return [record.offset for record in octavo.scan(folder, **options)]
 
 
@@ -221,9 +222,7 @@ class Counting:
     """A file system that notes how many bytes were asked for."""
 
     @staticmethod
-    def locate(folder: Path, read: list[int]) -> octavo.scanner.places.location.Location:
-        from octavo.scanner.places.location import LocalFile, LocalFileSystem, Location
-
+    def locate(folder: Path, read: list[int]) -> Location:
         class CountingFile(LocalFile):
             def pread(self, buffer: memoryview, position: int, /) -> int:
                 read.append(len(buffer))

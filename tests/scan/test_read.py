@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Header, Record, TimestampType
 from octavo.kernels.layout import Column
+from octavo.scanner.api import Scan
 from octavo.scanner.findings import Findings
 from octavo.scanner.reading.arrow import read_tasks
 from octavo.scanner.reading.read import TaskReader, wanted_columns
@@ -36,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "logs" / "orders-0"
 
 
-def offsets(folder: Path, **options: object) -> list[int]:
+def offsets(folder: Path, **options: Any) -> list[int]:
     return [record.offset for record in octavo.scan(folder, **options)]
 
 
@@ -224,7 +226,7 @@ class TestChanges:
     """What a broker may do to files between the plan and the reading."""
 
     @pytest.fixture
-    def scan(self, folder: Path) -> octavo.scanner.api.Scan:
+    def scan(self, folder: Path) -> Scan:
         for number in (0, 4, 8):
             write_segment(folder, 10 * number, *TEN[number : number + 4], closed=number < 8)
         scan = octavo.scan(folder, split_bytes=2 * SIZE)
@@ -237,27 +239,25 @@ class TestChanges:
             for file in folder.glob(f"{base:020}.*"):
                 file.unlink()
 
-    def test_appends_do_not_show(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_appends_do_not_show(self, folder: Path, scan: Scan) -> None:
         with path(folder, 80, FileKind.LOG).open("ab") as log:
             log.write(batch(100, 5))
         assert [record.offset for record in scan] == list(range(100))
 
-    def test_files_on_their_way_out_are_read_under_their_new_name(
-        self, folder: Path, scan: octavo.scanner.api.Scan
-    ) -> None:
+    def test_files_on_their_way_out_are_read_under_their_new_name(self, folder: Path, scan: Scan) -> None:
         # C4
         for file in [*folder.glob(f"{0:020}.*"), *folder.glob(f"{40:020}.*")]:
             file.rename(f"{file}.deleted")
         assert [record.offset for record in scan] == list(range(100))
         assert not scan.notes
 
-    def test_what_was_deleted_is_told(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_what_was_deleted_is_told(self, folder: Path, scan: Scan) -> None:
         self.remove(folder, 0, 40)
         assert [record.offset for record in scan] == list(range(80, 100))
         assert "offsets 0 to 19 were deleted while they were read" in str(scan.notes[0])
         assert scan.damages == 0
 
-    def test_compaction_into_one_file_is_followed_by_offset(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_compaction_into_one_file_is_followed_by_offset(self, folder: Path, scan: Scan) -> None:
         self.remove(folder, 0, 40)
         write_segment(folder, 0, sparse(3), *TEN[1:3], sparse(31, 35), sparse(44), TEN[6], sparse(79))
         assert [record.offset for record in scan] == [
@@ -271,22 +271,22 @@ class TestChanges:
             *range(80, 100),
         ]
 
-    def test_a_larger_file_in_the_place_of_the_planned_one(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_a_larger_file_in_the_place_of_the_planned_one(self, folder: Path, scan: Scan) -> None:
         self.remove(folder, 40)
         write_segment(folder, 0, *TEN[:8])
         assert [record.offset for record in scan] == list(range(100))
 
-    def test_a_smaller_file_in_the_place_of_the_planned_one(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_a_smaller_file_in_the_place_of_the_planned_one(self, folder: Path, scan: Scan) -> None:
         write_segment(folder, 40, sparse(41), sparse(55), TEN[7])
         assert [record.offset for record in scan] == [*range(40), 41, 55, *range(70, 100)]
 
-    def test_a_swap_in_progress_is_read(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_a_swap_in_progress_is_read(self, folder: Path, scan: Scan) -> None:
         self.remove(folder, 0, 40)
         for file in write_segment(folder / "new", 0, *TEN[:2], TEN[7]).parent.iterdir():
             file.rename(folder / f"{file.name}.swap")
         assert [record.offset for record in scan] == [*range(20), *range(70, 100)]
 
-    def test_a_truncated_log_is_told(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_a_truncated_log_is_told(self, folder: Path, scan: Scan) -> None:
         scan.plan()
         with path(folder, 80, FileKind.LOG).open("r+b") as log:
             log.truncate(SIZE)
@@ -294,14 +294,12 @@ class TestChanges:
         assert [record.offset for record in reader] == list(range(90))
         assert not findings.damages
 
-    def test_a_folder_that_goes_away_is_an_error_of_one_sentence(
-        self, folder: Path, scan: octavo.scanner.api.Scan
-    ) -> None:
+    def test_a_folder_that_goes_away_is_an_error_of_one_sentence(self, folder: Path, scan: Scan) -> None:
         shutil.rmtree(folder)
         with pytest.raises(ScanError, match="orders-0: it was deleted or renamed while it was read"):
             scan.to_table()
 
-    def test_a_file_that_is_open_is_read_to_its_end(self, folder: Path, scan: octavo.scanner.api.Scan) -> None:
+    def test_a_file_that_is_open_is_read_to_its_end(self, folder: Path, scan: Scan) -> None:
         records = octavo.scan(folder).records()
         first = next(records)
         self.remove(folder, 0)

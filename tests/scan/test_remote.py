@@ -6,6 +6,7 @@ import logging
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import fsspec
@@ -62,7 +63,11 @@ def _content(file: Path) -> bytes:
 @pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_a_scan_is_the_same_wherever_the_files_are(place: str, isolation: str) -> None:
-    options = {"topics": ["crash.plain", "crash.txn"], "isolation_level": isolation, "split_bytes": 5000}
+    options: dict[str, Any] = {
+        "topics": ["crash.plain", "crash.txn"],
+        "isolation_level": isolation,
+        "split_bytes": 5000,
+    }
     there, here = octavo.scan(place, **options), octavo.scan(archives.unpack(ARCHIVE), **options)
     assert there.to_table() == here.to_table()
     assert there.to_table().num_rows > 300

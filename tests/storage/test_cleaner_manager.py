@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from octavo.config.kinds import Given
+from octavo.errors import CleaningAborted
 from octavo.format.batches.batch import build_batch
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.scanner.api import scan
-from octavo.storage.cleaner.states import CleanerStates, CleaningAborted
+from octavo.storage.cleaner.states import CleanerStates
 from octavo.storage.cleaner.throttle import Throttle
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock

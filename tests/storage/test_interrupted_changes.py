@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.errors import KafkaStorageError, LogDirLockedError
+from octavo.config import Given
+from octavo.errors import AppendRejected, KafkaStorageError, LogDirLockedError
 from octavo.format.names import CLEAN_SHUTDOWN, LOCK
-from octavo.storage.append.append import append as append_module
 from octavo.storage.log.local_log import LocalLog
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
@@ -119,7 +119,11 @@ def test_too_many_open_files_are_not_a_failed_disk(tmp_path: Path) -> None:
 def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A swap renames a file, then notes its new name: a flush in between must not take the disk for failed."""
     with LogManager(tmp_path, background=False) as logs:
-        configs = {"segment.bytes": 1000, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.01}
+        configs: dict[str, Given] = {
+            "segment.bytes": 1000,
+            "cleanup.policy": "compact",
+            "min.cleanable.dirty.ratio": 0.01,
+        }
         logs.create_topic("c", 1, configs)
         log = logs.log("c", 0)
         fill(log, 12)
@@ -260,7 +264,7 @@ def test_a_close_waits_for_a_topic_that_is_being_made(monkeypatch: pytest.Monkey
 def test_a_rejected_batch_is_not_an_interrupted_change(tmp_path: Path) -> None:
     log = open_log(World(), tmp_path)
     segments = log.segments
-    with pytest.raises(append_module.AppendRejected):
+    with pytest.raises(AppendRejected):
         log.append_as_leader(batch(0, 400), leader_epoch=0)
     assert not log.state.is_uncertain
     assert log.segments is segments

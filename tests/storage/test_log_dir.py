@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import World
 
 
-def opened(*roots: Path, world: World | None = None, **options: bool) -> LogManager:
+def opened(*roots: Path, world: World | None = None, **options: Any) -> LogManager:
     return LogManager(list(roots), environment=(world or World()).environment, **options)
 
 

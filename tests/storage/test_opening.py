@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def files_of(root: Path) -> dict[str, int]:
     return {str(path.relative_to(root)): path.stat().st_size for path in root.rglob("*.log*")}
 
 
-def opened(root: Path, world: World, **options: bool) -> LogManager:
+def opened(root: Path, world: World, **options: Any) -> LogManager:
     return LogManager(root, environment=world.environment, **options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typing_extensions import Buffer
 
 from octavo.errors import CorruptionError, InconsistentTopicIdError, KafkaStorageError, UnexpectedAppendOffsetError
 from tests.storage.batches import batch
@@ -109,7 +110,7 @@ def test_failing_disk_makes_the_log_unusable(world: World, tmp_path: Path) -> No
     log._on_failure = failures.append
     fill(log, 1)
 
-    def fail(data: bytes, position: int) -> None:
+    def fail(data: Buffer, position: int) -> None:
         raise OSError(28, "No space left on device")
 
     log.segments.active.files.log.file.pwrite = fail  # type: ignore[method-assign]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from octavo.config import BrokerConfig, Given, LogConfig
-from octavo.errors import ConfigError, CorruptionError
+from octavo.errors import CleaningAborted, ConfigError, CorruptionError
 from octavo.format.batches.batch import Origin, build_batch, decode_batch
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.walker import walk
@@ -24,7 +24,6 @@ from octavo.storage.cleaner.clean import clean, commit
 from octavo.storage.cleaner.clean_group import clean_group
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.plan import CleanPlan, plan_cleaning, range_of
-from octavo.storage.cleaner.states import CleaningAborted
 from octavo.storage.cleaner.tasks import map_keys
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
