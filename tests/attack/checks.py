@@ -13,9 +13,9 @@ from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.scanner.api import IsolationLevel
+from octavo.system.runner import InlineRunner
 from tests.attack.journal import Place, Promises, TopicState
 from tests.attack.works import TRANSACTIONAL_IDS
-from tests.corruption.scene import InlineRunner
 
 _MOST = 3  # of one kind are told one by one
 _COLUMNS = ("partition", "offset", "key", "value")
