@@ -16,8 +16,8 @@ from octavo.format.batches.batch import empty_batch, read_header
 from octavo.format.indexes import offset_index
 from octavo.format.names import FileKind, TopicPartition
 from octavo.kernels.layout import Stop
-from octavo.scanner.partition.second_look import Chase, Patience
-from octavo.scanner.partition.snapshot import PartitionSnapshot, effective_segments, retrying, take_snapshot
+from octavo.scanner.partition.snapshot import Chase, PartitionSnapshot, effective_segments, retrying, take_snapshot
+from octavo.scanner.partition.tail import Patience
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.files import FileStat, PartitionFiles
 from octavo.scanner.places.location import LocalFile, LocalFileSystem, Location, locate

@@ -17,7 +17,7 @@ from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
-from octavo.scanner.lookup.timestamps import to_milliseconds
+from octavo.scanner.lookup.bounds import to_milliseconds
 from octavo.scanner.reading.plan import ReadTask
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from octavo.format.batches.batch_summary import summarize
 from octavo.format.record import TimestampType
 from octavo.kernels.layout import BATCH, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
-from octavo.scanner.reading.rows import AbortedRanges, all_delivered, delivered, needs_offsets, timestamp_types
+from octavo.scanner.reading.aborted import AbortedRanges
+from octavo.scanner.reading.rows import all_delivered, delivered, needs_offsets, timestamp_types
 
 ROWS = 4
 

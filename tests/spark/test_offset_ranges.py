@@ -9,7 +9,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (pip install oct
 import itertools
 
 from octavo.format.names import TopicPartition
-from octavo.spark.source.admission import backlog, limit_bytes, limit_offsets, must_wait
+from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait
 from octavo.spark.source.offset_ranges import PartitionRange, divide
 
 A, B, C = (TopicPartition("t", number) for number in range(3))

@@ -15,9 +15,10 @@ from octavo.format.batches.sound import are_readable, unreadable
 from octavo.format.batches.walker import walk
 from octavo.format.names import FileKind, SegmentFile, TopicPartition
 from octavo.kernels.layout import TRANSACTIONAL
+from octavo.scanner.reading.aborted import AbortedRanges
 from octavo.scanner.reading.read import Filling
 from octavo.scanner.reading.records import ConsumerRecord, records_of
-from octavo.scanner.reading.rows import AbortedRanges, delivered, timestamp_types
+from octavo.scanner.reading.rows import delivered, timestamp_types
 from octavo.storage.log.read import Isolation, OffsetMetadata
 from octavo.storage.partition_log import PartitionLog
 

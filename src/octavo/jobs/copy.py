@@ -17,9 +17,8 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.names import TopicPartition
 from octavo.jobs.append_run import run_length
 from octavo.jobs.copy_start import begin
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import Findings, Note
 from octavo.scanner.lookup.bounds import OffsetRange
-from octavo.scanner.notes import Note
 from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition

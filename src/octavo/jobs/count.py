@@ -13,9 +13,8 @@ from octavo.errors import CorruptionError, ScanError
 from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.jobs.tally import Counter, Tally
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import Findings, Note
 from octavo.scanner.lookup.bounds import OffsetRange
-from octavo.scanner.notes import Note
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import ReadTask, plan_partition

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from octavo.errors import OctavoError
-from octavo.scanner.findings import Findings
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Findings, Note
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.pool import pool_of_thread
 from octavo.scanner.reading.read import wanted_columns

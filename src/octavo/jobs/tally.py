@@ -15,10 +15,10 @@ from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.decoder import Decoder
 from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_TIMESTAMP, Column
-from octavo.scanner.findings import Findings
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Findings, Note
+from octavo.scanner.reading.aborted import AbortedRanges
 from octavo.scanner.reading.read import sound_batches
-from octavo.scanner.reading.rows import AbortedRanges, delivered
+from octavo.scanner.reading.rows import delivered
 from octavo.scanner.reading.source import SourceChunk
 
 _NONE_ABORTED = AbortedRanges(())

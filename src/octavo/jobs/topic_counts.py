@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from octavo.jobs.count import PartitionCount, count, plan
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import Findings, Note
 from octavo.scanner.log_dirs import Place, open_log_dirs
-from octavo.scanner.notes import Note
 from octavo.scanner.places.selection import Selection
 from octavo.system.runner import Progress, Runner
 

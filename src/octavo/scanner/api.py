@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
-from octavo.scanner.findings import Findings, OnDamage
+from octavo.scanner.findings import Findings, Note, OnDamage
 from octavo.scanner.log_dirs import Place, open_log_dirs
-from octavo.scanner.lookup.bounds import Bounds, Offsets, resolve
-from octavo.scanner.lookup.timestamps import Timestamp, to_milliseconds
-from octavo.scanner.notes import Note
+from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, resolve, to_milliseconds
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.partition.transactions import read_transactions
 from octavo.scanner.places.files import PartitionFiles

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.scanner.notes import Note
 
 OnDamage = Literal["raise", "skip"]
+
+
+class Note(NamedTuple):
+    """One sentence about a place."""
+
+    path: str
+    sentence: str
+    is_damage: bool = False  # something that was asked for is, or may be, missing
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.sentence}"
 
 
 class Findings:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles

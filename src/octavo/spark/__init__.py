@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.jobs.compact_request import CompactRequest
+    from octavo.spark.data_source import register
     from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
-    from octavo.spark.registration import register
     from octavo.spark.source.arrow_scan import scan, scan_stream
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
     "CompactRequest": "octavo.jobs.compact_request",
-    "register": "octavo.spark.registration",
+    "register": "octavo.spark.data_source",
     **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.source.arrow_scan"),
 }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.datasource import (
         DataSourceReader,
         DataSourceStreamReader,
@@ -51,3 +52,8 @@ class OctavoDataSource(DataSource):
         from octavo.spark.sink.sink import stream_writer
 
         return stream_writer(self.options, schema, overwrite)
+
+
+def register(spark: SparkSession) -> None:
+    """Make `format("octavo")` known to a session: where `pyspark_octavo` is not on a path that Spark searches."""
+    spark.dataSource.register(OctavoDataSource)

@@ -27,8 +27,8 @@ from octavo.jobs.verify.finding import Finding
 from octavo.jobs.verify.job import Summary, Verification
 from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scanner.api import scan
+from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import Place
-from octavo.scanner.notes import Note
 from octavo.scanner.places.location import Location, local_path
 from octavo.spark.runner import SparkRunner
 from octavo.storage.log_manager import LogManager

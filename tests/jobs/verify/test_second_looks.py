@@ -16,7 +16,7 @@ from octavo.jobs.verify import partition as partition_checks
 from octavo.jobs.verify.finding import Finding, Problem
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
-from octavo.scanner.partition.second_look import Patience
+from octavo.scanner.partition.tail import Patience
 from octavo.system.clock import ManualClock
 from octavo.system.runner import ThreadRunner
 from tests.scan.segments import path, write_segment

@@ -8,7 +8,7 @@ from octavo.cli.cat.text import SHOWN
 from octavo.cli.options import Function, isolation_option, offset_or, path_type, unpacked_option
 from octavo.cli.runner import spark_option
 from octavo.errors import ScanError
-from octavo.scanner.lookup.timestamps import to_milliseconds
+from octavo.scanner.lookup.bounds import to_milliseconds
 
 FORMS = ["json", "raw", "csv", "arrow", "parquet"]
 

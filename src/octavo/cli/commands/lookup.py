@@ -12,9 +12,9 @@ from octavo.cli.options import isolation_option, json_option, logdirs_argument, 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.damage.passed import not_read
+from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.lookup.lookup import NOT_FOUND, Lookup, SpecialTimestamp, find_offset, find_timestamp
-from octavo.scanner.notes import Note
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.selection import Selection

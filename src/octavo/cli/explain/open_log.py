@@ -9,7 +9,7 @@ from typing import Self
 from octavo.errors import CorruptionError
 from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import MAX_FILE_BYTES
-from octavo.scanner.damage.zeros import are_zeros
+from octavo.scanner.damage.resync import are_zeros
 from octavo.scanner.places.location import Location, read_fully
 from octavo.scanner.places.segment_log import walk_file
 

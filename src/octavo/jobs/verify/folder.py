@@ -26,7 +26,7 @@ from octavo.jobs.verify import epochs, producers
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
-from octavo.scanner.partition.second_look import Patience
+from octavo.scanner.partition.tail import Patience
 from octavo.scanner.places.files import PartitionFiles, from_entries
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)

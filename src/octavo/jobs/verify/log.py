@@ -12,8 +12,7 @@ from octavo.format.batches.walker import Chunk
 from octavo.jobs.verify.finding import Findings, Problem, Severity
 from octavo.jobs.verify.view import Part, SegmentView, Spans
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
-from octavo.scanner.damage.resync import next_sound_position
-from octavo.scanner.damage.zeros import are_zeros
+from octavo.scanner.damage.resync import are_zeros, next_sound_position
 from octavo.scanner.places.location import ReadableFile
 from octavo.scanner.places.segment_log import walk_file
 

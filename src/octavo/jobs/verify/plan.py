@@ -16,8 +16,8 @@ from octavo.jobs.verify.root import RootTask
 from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.log_dirs import Place, distinct
-from octavo.scanner.partition.second_look import Patience
 from octavo.scanner.partition.snapshot import effective_segments, relisted, retrying
+from octavo.scanner.partition.tail import Patience
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles, SegmentFiles
 from octavo.scanner.places.location import Location

@@ -23,12 +23,11 @@ from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.partition.index_files import end_unused
-from octavo.scanner.partition.second_look import LOOKS, Patience
+from octavo.scanner.partition.tail import LOOKS, Patience
 from octavo.scanner.places.files import FileStat, SegmentFiles, read_partition, snapshot_path
 from octavo.scanner.places.location import Location
-from octavo.scanner.places.root import Root
+from octavo.scanner.places.root import Root, read_small
 from octavo.scanner.places.segment_log import follow, walk_file
-from octavo.scanner.places.small_files import read_small
 
 _SEGMENT_KINDS = (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX)
 

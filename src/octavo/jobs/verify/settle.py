@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from octavo.jobs.verify.finding import Findings
-from octavo.scanner.partition.second_look import LOOKS, Patience
+from octavo.scanner.partition.tail import LOOKS, Patience
 from octavo.scanner.places.location import Location
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from octavo.format.batches.sound import unreadable
 from octavo.format.batches.walker import STOP_TEXTS, Chunk
 from octavo.scanner.damage.salvage import Gap
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.places.location import Location
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batches import zeros
 from octavo.kernels.layout import LOG_OVERHEAD, MAGIC_POSITION, MIN_MESSAGE_SIZE, SIZE_POSITION
-from octavo.scanner.damage.zeros import zeros_end
 from octavo.scanner.places.location import ReadableFile, read_fully
 from octavo.scanner.places.segment_log import batch_at
 
@@ -44,6 +46,16 @@ def next_sound_position(
                 break
         start += _WINDOW_BYTES
     return None
+
+
+def zeros_end(file: ReadableFile, position: int, end: int) -> int:
+    """The position of the first byte from here on that is not zero; `end` where all of them are."""
+    return zeros.zeros_end(partial(read_fully, file), position, end, file.skip_hole)
+
+
+def are_zeros(file: ReadableFile, position: int, end: int) -> bool:
+    """Whether there is nothing but zeros between two positions."""
+    return zeros_end(file, position, end) >= end
 
 
 def _candidates(data: NDArray[np.uint8], left: int, next_offset: int) -> NDArray[np.int64]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
+from octavo.scanner.findings import Note
 from octavo.scanner.lookup.times import first_offset_from
-from octavo.scanner.notes import Note
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 Named = Literal["earliest", "latest", "highWatermark"]
 Offset = int | Named
+Timestamp = int | str | date  # a datetime is one
 Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +81,26 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise:
             raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")
         return snapshot.high_watermark
     raise ScanError(f"offset {offset!r}, expected a number, earliest, latest or highWatermark")
+
+
+def to_milliseconds(timestamp: Timestamp) -> int:
+    """The milliseconds since 1970. A time without a zone is UTC, as records have it; a date is its midnight."""
+    if isinstance(timestamp, int):
+        return timestamp
+    if isinstance(timestamp, str):
+        text = timestamp.strip()
+        if text.removeprefix("-").isascii() and text.removeprefix("-").isdigit():
+            return int(text)
+        try:
+            timestamp = datetime.fromisoformat(text)
+        except ValueError:
+            raise ScanError(
+                f"timestamp {text!r}, expected milliseconds or ISO 8601 such as 2026-11-01T12:00Z"
+            ) from None
+    if isinstance(timestamp, date) and not isinstance(timestamp, datetime):
+        timestamp = datetime.combine(timestamp, time())
+    if not isinstance(timestamp, datetime):
+        expected = "milliseconds as an integer, ISO 8601 text, a date or a datetime"
+        raise ScanError(f"timestamp {timestamp!r}, expected {expected}")
+    zoned = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=UTC)
+    return (zoned - _EPOCH) // timedelta(milliseconds=1)

@@ -22,7 +22,7 @@ from octavo.format.names import FileKind
 from octavo.kernels.layout import NO_TIMESTAMP, Column
 from octavo.scanner.damage.passed import Passed, not_read
 from octavo.scanner.damage.salvage import walk_past
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import is_sound, read_offset_index, read_time_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.partition.tail import largest_in_log

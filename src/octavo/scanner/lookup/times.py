@@ -12,7 +12,7 @@ from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import CONTROL, Column
 from octavo.scanner.damage.passed import Passed, not_read
 from octavo.scanner.damage.salvage import walk_past
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for, read_time_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.segment_log import follow

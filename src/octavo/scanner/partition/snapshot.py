@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -9,14 +10,14 @@ from typing import TypeVar
 
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
-from octavo.scanner.notes import Note
-from octavo.scanner.partition.second_look import Chase, Patience
-from octavo.scanner.partition.tail import Tail, read_tail
+from octavo.scanner.findings import Note
+from octavo.scanner.partition.tail import LOOKS, Patience, Tail, read_tail
 from octavo.scanner.places.files import PartitionFiles, SegmentFiles, read_partition, read_segments
 from octavo.scanner.places.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scanner.places.root import Root
 
 _COMMITS = 5  # that may come in between, before what was found is taken as it is
+_CHASE_SECONDS = 30.0
 
 Value = TypeVar("Value")
 
@@ -64,6 +65,28 @@ class PartitionSnapshot:
 def take_snapshot(files: PartitionFiles, patience: Patience | None = None) -> PartitionSnapshot:
     """Look at a partition. Files that went away since they were listed are looked for in a new listing."""
     return retrying(files, partial(look_at, patience=patience))
+
+
+class Chase:
+    """Whether to list a folder again whose files went away before they could be read.
+
+    A cleaner that never rests renames and deletes for ever, and each time something else: that is followed up to a
+    deadline. Where listings stay the same a file that cannot be opened is given up after some tries.
+    """
+
+    def __init__(self, seconds: float = _CHASE_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
+        self.listings = 0
+        self._now = now
+        self._end = now() + seconds
+        self._last: object = None
+        self._same = 0
+
+    def goes_on(self, listing: object) -> bool:
+        """Whether to try what a new listing shows."""
+        self.listings += 1
+        self._same = self._same + 1 if listing == self._last else 0
+        self._last = listing
+        return self._same < LOOKS and self._now() < self._end
 
 
 def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +15,33 @@ from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import STOP_TEXTS
 from octavo.format.indexes.time_index import TimestampOffset
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
+from octavo.scanner.damage.resync import are_zeros
 from octavo.scanner.damage.salvage import walk_past
-from octavo.scanner.damage.zeros import are_zeros
 from octavo.scanner.partition.index_files import are_untrimmed, last_sound_entry
-from octavo.scanner.partition.second_look import LOOKS, Patience
 from octavo.scanner.places.files import PartitionFiles, SegmentFiles
-from octavo.scanner.places.location import ReadableFile
+from octavo.scanner.places.location import Entry, ReadableFile
 from octavo.scanner.places.segment_log import follow
+from octavo.system.clock import Clock, SystemClock
+
+LOOKS = 5
+_PAUSE_SECONDS = 0.02
+_RECENT_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Whether a file may be being written, and how a writer is waited for. Picklable."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    sleep: Callable[[float], None] = time.sleep
+
+    def is_recent(self, entry: Entry) -> bool:
+        """Whether the file was changed within the last minute (or the clocks disagree)."""
+        return self.clock.time_ms() - entry.mtime_ms < _RECENT_MS
+
+    def pause(self) -> None:
+        """Let a writer go on."""
+        self.sleep(_PAUSE_SECONDS)
 
 
 class Tail(NamedTuple):

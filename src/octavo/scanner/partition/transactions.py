@@ -17,14 +17,14 @@ from octavo.format.names import FileKind
 from octavo.format.small_files import producer_snapshot
 from octavo.scanner.damage.passed import Passed
 from octavo.scanner.damage.salvage import walk_past
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for
 from octavo.scanner.partition.replay import Replay, transactional
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.files import SegmentFiles
 from octavo.scanner.places.location import Location
+from octavo.scanner.places.root import read_small
 from octavo.scanner.places.segment_log import follow
-from octavo.scanner.places.small_files import read_small
 
 
 class Transactions(NamedTuple):

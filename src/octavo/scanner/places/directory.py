@@ -14,7 +14,7 @@ from octavo.format.names import (
     SegmentFile,
     TopicPartition,
 )
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.places.files import FileStat, PartitionFiles, from_entries, read_partition, read_segments
 from octavo.scanner.places.location import UNKNOWN_SIZE, Entry, Location, printable
 from octavo.scanner.places.root import Root

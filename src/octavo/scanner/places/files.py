@@ -18,11 +18,10 @@ from octavo.format.names import (
 from octavo.format.small_files import leader_epochs, partition_metadata
 from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.scanner.places.location import UNKNOWN_SIZE
-from octavo.scanner.places.small_files import read_small
+from octavo.scanner.places.root import Root, read_small
 
 if TYPE_CHECKING:
     from octavo.scanner.places.location import Entry, Location
-    from octavo.scanner.places.root import Root
 
 
 class FileStat(NamedTuple):

@@ -19,9 +19,8 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import checkpoint, commit_store, meta_properties
 from octavo.format.small_files.meta_properties import MetaProperties
-from octavo.scanner.notes import Note
+from octavo.scanner.findings import Note
 from octavo.scanner.places.location import Location
-from octavo.scanner.places.small_files import read_small
 
 Value = TypeVar("Value")
 
@@ -87,3 +86,17 @@ class Root:
                 path, is_damage = str(self.location.child(name)), name in _LIMITS
                 self.notes.append(Note(path, f"not read: {error.problem}", is_damage))
         return self._read[name]  # type: ignore[return-value]
+
+
+def read_small(location: Location, decode: Callable[[bytes], Value]) -> Value | None:
+    """The file's content as a value; None where there is no such file."""
+    try:
+        data = location.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CorruptionError(error.strerror or str(error), path=str(location)) from error
+    try:
+        return decode(data)
+    except CorruptionError as error:
+        raise error.at(path=str(location)) from None

@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.batches.batch_summary import Summary, last_offsets
-from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.record import TimestampType
 from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
-
-
-class AbortedRanges:
-    """The aborted transactions by producer: from its first offset up to its ABORT marker all of them is left out.
-
-    A consumer does the same with a set of producer ids that markers end.
-    """
-
-    def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
-        ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for txn in aborted:
-            ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
-        # A producer's transactions do not overlap: sorted by their first offsets they are sorted by their last.
-        self._ranges = {number: np.array(sorted(found), np.int64).T for number, found in ranges.items()}
-
-    def mask(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
-        """True for the batches of aborted transactions."""
-        masked = np.zeros(len(table), np.bool_)
-        is_transactional = table["attributes"] & TRANSACTIONAL != 0
-        for producer_id in np.unique(table["producer_id"]).tolist():
-            if producer_id in self._ranges:
-                begins, ends = self._ranges[producer_id]
-                rows = np.flatnonzero(is_transactional & (table["producer_id"] == producer_id))
-                slots = np.searchsorted(begins, last_offsets(table[rows]), "right") - 1
-                masked[rows] = (slots >= 0) & (table[rows]["base_offset"] <= ends[slots])
-        return masked
-
-    def __bool__(self) -> bool:
-        return bool(self._ranges)
+from octavo.scanner.reading.aborted import AbortedRanges
 
 
 def all_delivered(summary: Summary, start: int, end: int) -> bool:

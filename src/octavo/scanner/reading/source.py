@@ -16,8 +16,7 @@ from octavo.scanner.damage.resync import next_sound_position
 from octavo.scanner.damage.salvage import walk_into
 from octavo.scanner.findings import Findings
 from octavo.scanner.partition.index_files import hint_for, sound_position_behind
-from octavo.scanner.partition.second_look import Chase
-from octavo.scanner.partition.snapshot import effective_segments
+from octavo.scanner.partition.snapshot import Chase, effective_segments
 from octavo.scanner.places.files import PartitionFiles, SegmentFiles, read_partition
 from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.root import Root

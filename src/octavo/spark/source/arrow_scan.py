@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, InputPartition
 
 from octavo.spark.query.limits import batch_limits
 from octavo.spark.query.options import warn_of
@@ -19,11 +20,13 @@ from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.source.batch_reader import BatchReader
 from octavo.spark.source.stream_reader import StreamReader
-from octavo.spark.source.task_source import TaskSource, task_of
+from octavo.spark.source.tasks import SourcePartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.datasource import DataSourceStreamReader
+    from pyspark.sql.types import StructType
 
     Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -80,3 +83,31 @@ def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
         if value is not None:
             texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return CaseInsensitiveDict(texts)
+
+
+class TaskSource(DataSource):
+    """Takes the options of `format("octavo")`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "octavo_tasks"
+
+    def schema(self) -> str:
+        return "task binary"
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return _TaskStream(SourceOptions.of(self.options), StreamOptions.of(self.options))
+
+
+class _TaskStream(StreamReader):
+    """Plans as StreamReader does, and reads nothing but its plan."""
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        yield (pickle.dumps(partition),)
+
+
+def task_of(row: bytes) -> SourcePartition:
+    """The task in a row."""
+    task = pickle.loads(row)
+    assert isinstance(task, SourcePartition)
+    return task

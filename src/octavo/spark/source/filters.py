@@ -24,8 +24,8 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
+from octavo.scanner.findings import Note
 from octavo.scanner.lookup.times import first_offset_from
-from octavo.scanner.notes import Note
 from octavo.spark.source.offset_ranges import PartitionRange
 
 if TYPE_CHECKING:

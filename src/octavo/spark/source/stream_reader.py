@@ -24,11 +24,10 @@ from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.query.values import Offsets, from_nested, to_nested
-from octavo.spark.source.admission import backlog, limit_bytes, limit_offsets, must_wait
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
 from octavo.spark.source.data_loss import DataLoss
 from octavo.spark.source.log_view import LogView, Partitions
-from octavo.spark.source.micro_batch import ranges_between
+from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait, ranges_between
 from octavo.spark.source.positions import starts
 from octavo.spark.source.tasks import SourcePartition, plan_tasks
 from octavo.system.clock import Clock, SystemClock
