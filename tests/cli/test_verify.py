@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.scanner.places.location import Entry, LocalFileSystem
+from octavo.scanner.places.location import Entry, LocalReadableFileSystem
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import LONG_AGO, flipped
@@ -80,14 +80,14 @@ def test_colour_is_for_terminals_that_want_it(
 
 
 def test_a_partition_that_cannot_be_read_is_one_all_the_same(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = LocalFileSystem.list
+    listed = LocalReadableFileSystem.list
 
-    def failing(self: LocalFileSystem, folder: str, /) -> list[Entry]:
+    def failing(self: LocalReadableFileSystem, folder: str, /) -> list[Entry]:
         if folder == str(log.parent):
             raise PermissionError(errno.EACCES, "Permission denied", folder)
         return listed(self, folder)
 
-    monkeypatch.setattr(LocalFileSystem, "list", failing)
+    monkeypatch.setattr(LocalReadableFileSystem, "list", failing)
     run = octavo("verify", str(log.parent.parent))
     assert (run.exit, run.stderr) == (1, "")
     assert run.stdout.startswith(f"problem: {log.parent}: unreadable-file: not read: Permission denied\n")

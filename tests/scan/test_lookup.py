@@ -12,7 +12,7 @@ from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind, TopicPartition
 from octavo.format.record import Record
 from octavo.scanner.log_dirs import open_log_dirs
-from octavo.scanner.lookup.lookup import NOT_FOUND, Lookup, find_offset, find_timestamp, max_so_far
+from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, find_offset, find_timestamp, max_so_far
 from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
 from octavo.scanner.partition.transactions import read_transactions
@@ -39,7 +39,7 @@ def test_an_offset_through_the_index(folder: Path) -> None:  # I4
     size = len(batches[0])
     found = find_offset(snapshot_of(folder), 5, TEN)
     # Of the entries for 2, 4, 6, 8 (two batches are more than 200 bytes) that for 4 is the last one up to 5.
-    assert found == Lookup(
+    assert found == LookupResult(
         5, 1005, snapshot_of(folder).segments[0], None, OffsetPosition(4, 4 * size), 4 * size, 5 * size
     )
 
@@ -60,7 +60,7 @@ def test_a_time_between_two_records_of_a_batch(folder: Path) -> None:
     found = find_timestamp(snapshot_of(folder), 12, TEN)
     assert (found.offset, found.timestamp, found.batch_position) == (2, 12, 0)
     assert find_timestamp(snapshot_of(folder), 15, TEN).offset == 5
-    assert find_timestamp(snapshot_of(folder), 25, TEN) == Lookup()
+    assert find_timestamp(snapshot_of(folder), 25, TEN) == LookupResult()
 
 
 def test_timestamp_0_alone_in_a_segment(folder: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_gaps_of_compaction_are_passed(folder: Path) -> None:
     write_segment(folder, 20, batch(25))
     snapshot = snapshot_of(folder)
     assert [find_offset(snapshot, offset, 26).offset for offset in (0, 1, 7, 8, 24, 25)] == [0, 7, 7, 25, 25, 25]
-    assert find_offset(snapshot, 26, 26) == Lookup()
+    assert find_offset(snapshot, 26, 26) == LookupResult()
     assert find_offset(snapshot, 8, 20).offset == NOT_FOUND
 
 

@@ -16,11 +16,17 @@ from octavo.format.batches.batch import empty_batch, read_header
 from octavo.format.indexes import offset_index
 from octavo.format.names import FileKind, TopicPartition
 from octavo.kernels.layout import Stop
-from octavo.scanner.partition.snapshot import Chase, PartitionSnapshot, effective_segments, retrying, take_snapshot
-from octavo.scanner.partition.tail import Patience
+from octavo.scanner.partition.snapshot import (
+    ListingRetries,
+    PartitionSnapshot,
+    effective_segments,
+    retrying,
+    take_snapshot,
+)
+from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.files import FileStat, PartitionFiles
-from octavo.scanner.places.location import LocalFile, LocalFileSystem, Location, locate
+from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem, Location, locate
 from octavo.system.clock import ManualClock
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -150,7 +156,7 @@ def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(fol
         log.write_bytes(whole)
 
     files = read_directory(locate(folder)).partitions[ORDERS]
-    found = take_snapshot(files, Patience(ManualClock(0), write_on))
+    found = take_snapshot(files, WriterPatience(ManualClock(0), write_on))
     assert (found.log_end_offset, found.notes) == (100, ())
 
 
@@ -223,13 +229,13 @@ class Counting:
 
     @staticmethod
     def locate(folder: Path, read: list[int]) -> Location:
-        class CountingFile(LocalFile):
+        class CountingFile(LocalReadableFile):
             def pread(self, buffer: memoryview, position: int, /) -> int:
                 read.append(len(buffer))
                 return super().pread(buffer, position)
 
-        class CountingFileSystem(LocalFileSystem):
-            def open(self, path: str, /) -> LocalFile:
+        class CountingFileSystem(LocalReadableFileSystem):
+            def open(self, path: str, /) -> LocalReadableFile:
                 return CountingFile(path)
 
         return Location(CountingFileSystem(), str(folder))
@@ -309,9 +315,9 @@ def test_a_cleaner_that_never_rests_is_followed(folder: Path, monkeypatch: pytes
 
 def test_a_chase_ends_by_its_deadline() -> None:
     clock = iter([0, 10, 20, 29, 31])
-    chase = Chase(30, lambda: next(clock))
+    chase = ListingRetries(30, lambda: next(clock))
     assert [chase.goes_on(number) for number in range(4)] == [True, True, True, False]
-    still = Chase(30, lambda: 0)
+    still = ListingRetries(30, lambda: 0)
     assert [still.goes_on("same") for _ in range(6)] == [True] * 5 + [False]
 
 

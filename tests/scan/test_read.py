@@ -20,7 +20,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Header, Record, TimestampType
 from octavo.kernels.layout import Column
 from octavo.scanner.api import Scan
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.arrow import read_tasks
 from octavo.scanner.reading.read import TaskReader, wanted_columns
 from octavo.scanner.reading.records import read_records
@@ -102,7 +102,7 @@ def test_columns_that_are_not_asked_for_are_not_built(folder: Path) -> None:
     assert wanted_columns(("offset", "value")) == Column.OFFSET | Column.VALUE
     for names in [("topic",), ("key",), ("value", "timestamp")]:
         (task,) = octavo.scan(folder, columns=names).plan()
-        (filling,) = TaskReader(task.columns, Findings()).fillings(task)
+        (filling,) = TaskReader(task.columns, ScanFindings()).fillings(task)
         assert (filling.columns.key is None) == ("key" not in names)
         assert (filling.columns.value is None) == ("value" not in names)
         assert filling.columns.header_key is None
@@ -290,7 +290,7 @@ class TestChanges:
         scan.plan()
         with path(folder, 80, FileKind.LOG).open("r+b") as log:
             log.truncate(SIZE)
-        reader = read_records(scan.plan(), findings := Findings())
+        reader = read_records(scan.plan(), findings := ScanFindings())
         assert [record.offset for record in reader] == list(range(90))
         assert not findings.damages
 
@@ -334,7 +334,7 @@ class TestMemory:
     def test_memory_of_dropped_batches_is_used_again(self, folder: Path) -> None:
         write_segment(folder, 0, *(batch(10 * n, 10) for n in range(500)))
         tasks = octavo.scan(folder).plan()
-        places = {found.column("value").buffers()[2].address for found in read_tasks(tasks, ("value",), Findings())}
+        places = {found.column("value").buffers()[2].address for found in read_tasks(tasks, ("value",), ScanFindings())}
         assert len(places) < 6
 
 

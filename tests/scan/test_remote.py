@@ -14,7 +14,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 import octavo
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.arrow import read_tasks
 from tests.golden import archives
 
@@ -87,7 +87,7 @@ def test_a_partition_and_times_are_found_there_too(place: str) -> None:
 @pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)
 def test_tasks_carry_their_file_system(place: str) -> None:
     tasks = pickle.loads(pickle.dumps(octavo.scan(place, "crash.plain", columns=["offset"], split_bytes=2000).plan()))
-    rows = [row for batch in read_tasks(tasks, ("offset",), Findings()) for row in batch.column(0).to_pylist()]
+    rows = [row for batch in read_tasks(tasks, ("offset",), ScanFindings()) for row in batch.column(0).to_pylist()]
     assert rows == list(range(271))
 
 

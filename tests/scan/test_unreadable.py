@@ -11,7 +11,7 @@ import pytest
 
 import octavo
 from octavo.format.names import FileKind
-from octavo.scanner.places.location import LocalFile, LocalFileSystem
+from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
 from octavo.scanner.places.segment_log import walk_file
 from tests.cli.runs import printed
 from tests.scan.segments import path, write_segment
@@ -49,26 +49,26 @@ def bad_sector(logs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def unlisted(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let files and folders of these names be refused."""
-    listed, opened = LocalFileSystem.list, LocalFileSystem.open
+    listed, opened = LocalReadableFileSystem.list, LocalReadableFileSystem.open
 
     def check(place: str) -> None:
         if Path(place).name in names:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
 
-    def list_(self: LocalFileSystem, folder: str) -> object:
+    def list_(self: LocalReadableFileSystem, folder: str) -> object:
         check(folder)
         return listed(self, folder)
 
-    def open_(self: LocalFileSystem, place: str) -> LocalFile:
+    def open_(self: LocalReadableFileSystem, place: str) -> LocalReadableFile:
         check(place)
         return opened(self, place)
 
-    monkeypatch.setattr(LocalFileSystem, "list", list_)
-    monkeypatch.setattr(LocalFileSystem, "open", open_)
+    monkeypatch.setattr(LocalReadableFileSystem, "list", list_)
+    monkeypatch.setattr(LocalReadableFileSystem, "open", open_)
 
 
 def test_what_lies_before_a_bad_sector_comes_first(bad_sector: Path) -> None:
-    with LocalFile(str(bad_sector)) as file:
+    with LocalReadableFile(str(bad_sector)) as file:
         chunks = walk_file(file, 0, file.size())
         assert sum(len(chunk.table) for chunk in [next(chunks)]) == 10
         with pytest.raises(OSError, match="Input/output error") as raised:

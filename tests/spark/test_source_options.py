@@ -21,7 +21,7 @@ from octavo.spark.query.limits import (
     AtTimestamp,
     AtTimestamps,
     Limit,
-    Named,
+    NamedLimit,
     batch_limits,
     stream_reads_to_high_watermark,
     stream_start,
@@ -46,8 +46,8 @@ def test_the_defaults_are_those_of_the_table() -> None:
     admission = StreamOptions.of(LEAST).admission
     assert admission.max_trigger_delay_ms == duration_ms("", table["maxTriggerDelay"])
     assert ("headers" in options.columns) is json.loads(table["includeHeaders"])
-    assert batch_limits(LEAST) == (Named.EARLIEST, Named.LATEST)
-    assert stream_start(LEAST) is Named.LATEST
+    assert batch_limits(LEAST) == (NamedLimit.EARLIEST, NamedLimit.LATEST)
+    assert stream_start(LEAST) is NamedLimit.LATEST
     assert not admission.is_limited
     assert pickle.loads(pickle.dumps(options)) == options
 
@@ -80,7 +80,7 @@ def test_a_path_may_be_spelt_as_spark_spells_it() -> None:
 @pytest.mark.parametrize(
     ("given", "limit"),
     [
-        ({"startingOffsets": " Earliest "}, Named.EARLIEST),
+        ({"startingOffsets": " Earliest "}, NamedLimit.EARLIEST),
         ({"startingOffsets": '{"orders":{"0":23,"1":-2}}'}, AtOffsets({ZERO: 23, ONE: -2})),
         ({"startingTimestamp": "100", "startingOffsets": "latest"}, AtTimestamp(100)),
         ({"startingOffsetsByTimestamp": '{"orders":{"0":5}}', "startingOffsets": "latest"}, AtTimestamps({ZERO: 5})),

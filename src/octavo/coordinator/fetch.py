@@ -32,14 +32,14 @@ class FetchForm(NamedTuple):
     skips_transactions: bool = False
 
 
-class Chunk(NamedTuple):
+class FetchedRecords(NamedTuple):
     """Records as they are asked for, and where to read on when all were: behind what is not shown, too."""
 
     records: Iterator[ConsumerRecord]
     next_position: int
 
 
-def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchForm) -> Chunk | None:
+def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchForm) -> FetchedRecords | None:
     """What a partition has from the position on, None if nothing yet; OffsetOutOfRangeError beyond its log."""
     fetched, data = log.fetch(position, form.max_bytes, form.isolation)
     table, largest_offset = _sound(name, walk(data, check_crc=form.check_crcs).table, log.log_end_offset)
@@ -52,7 +52,7 @@ def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchFor
     shown = delivered(table, position, next_position, aborted)
     if form.skips_transactions:
         shown = shown[shown["attributes"] & TRANSACTIONAL == 0]
-    return Chunk(_located(_records(name, data, shown, position), log, fetched.start), next_position)
+    return FetchedRecords(_located(_records(name, data, shown, position), log, fetched.start), next_position)
 
 
 def fetch_all(

@@ -17,7 +17,7 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.names import TopicPartition
 from octavo.jobs.append_run import run_length
 from octavo.jobs.copy_start import begin
-from octavo.scanner.findings import Findings, Note
+from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
 from octavo.scanner.places.files import PartitionFiles
@@ -97,7 +97,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
 
     `progress` is told how many bytes were read; where `is_ending` says so, the rest is left to another time.
     """
-    source, findings = task.snapshot, Findings("skip")
+    source, findings = task.snapshot, ScanFindings("skip")
     findings.take(source.notes)
     if source.failure is not None:
         findings.unreadable(source.files.location, source.failure)
@@ -115,7 +115,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     return copied
 
 
-def _append(found: SourceChunk, log: PartitionLog, end: int, findings: Findings, copied: Copied) -> None:
+def _append(found: SourceChunk, log: PartitionLog, end: int, findings: ScanFindings, copied: Copied) -> None:
     start, data = log.log_end_offset, memoryview(found.chunk.data)
     sound = sound_batches(found, start, end, findings)
     left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]

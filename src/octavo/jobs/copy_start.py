@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from octavo.errors import OctavoError
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.walker import walk
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.reading.plan import plan_partition
@@ -63,7 +63,7 @@ def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list
 
 def _batch_at(source: PartitionSnapshot, offset: int) -> NDArray[np.void] | None:
     """The sound batch that holds an offset; None where there is none, as compaction and damage leave it."""
-    ignored = Findings("skip")
+    ignored = ScanFindings("skip")
     for task in plan_partition(source, OffsetRange(offset, offset + 1), None, ()):
         for found in Source(task, ignored):
             table = sound_batches(found, offset, offset + 1, ignored)

@@ -13,7 +13,7 @@ from octavo.errors import CorruptionError, ScanError
 from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.jobs.tally import Counter, Tally
-from octavo.scanner.findings import Findings, Note
+from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
@@ -46,10 +46,10 @@ class PartitionPlan(NamedTuple):
 
 
 def plan(
-    partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: Findings | None = None
+    partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: ScanFindings | None = None
 ) -> list[PartitionPlan]:
     """The tasks of each partition, of about `split_bytes`. Of one that cannot be read the findings are told."""
-    findings = findings or Findings()
+    findings = findings or ScanFindings()
     plans: list[PartitionPlan] = []
     for files in partitions:
         try:
@@ -79,7 +79,7 @@ def _plan(files: PartitionFiles, split_bytes: int) -> PartitionPlan:
 
 def run(task: ReadTask) -> Tally:
     """Count the batches and records of a task."""
-    findings = Findings("skip")
+    findings = ScanFindings("skip")
     counter = Counter(task.end_offset, findings)
     source = Source(task, findings)
     for found in source:

@@ -10,7 +10,7 @@ from octavo.errors import ScanError
 from octavo.scanner.log_dirs import Place
 from octavo.scanner.places.directory import Directory, read_directory
 from octavo.scanner.places.location import LOCAL, locate
-from octavo.scanner.places.selection import Selection
+from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.directory.log_root import lock_directory
 
 
@@ -41,4 +41,4 @@ def _listed(place: Place, topics: Sequence[str]) -> Directory:
 def _check(found: Sequence[Directory], topics: Sequence[str]) -> None:
     partitions = [name for directory in found for name in directory.partitions]
     known = {topic for directory in found for topic in directory.topics}
-    Selection.of(topics or None).check(partitions, known, ", ".join(str(directory.place) for directory in found))
+    TopicSelection.of(topics or None).check(partitions, known, ", ".join(str(directory.place) for directory in found))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from octavo.errors import OctavoError
-from octavo.scanner.findings import Findings, Note
+from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.pool import pool_of_thread
 from octavo.scanner.reading.read import wanted_columns
@@ -94,7 +94,7 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     from octavo.scanner.reading.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
-    findings = Findings("skip")
+    findings = ScanFindings("skip")
     reads = task.reads if advance is None else _told(task.reads, advance)
     dictionaries = task.form == "parquet"  # which leaves them plain; in an Arrow file they would be the reader's
     reads_ahead = len(task.reads) > 1  # one file is written by one thread: let another one read

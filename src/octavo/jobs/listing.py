@@ -9,14 +9,14 @@ from octavo.format.names import CLEAN_SHUTDOWN
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import LOCAL, Location
-from octavo.scanner.places.selection import Selection
+from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.directory.log_root import Only
-from octavo.storage.directory.log_root import Selection as Opened
+from octavo.storage.directory.log_root import TopicSelection as Opened
 
 
 def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:
     """Refuse a topic or partition that is not there; of a topic the nearest name is told."""
-    selection = Selection.of(topics, partition)
+    selection = TopicSelection.of(topics, partition)
     directories = _listed(logdirs, selection.wants)
     if directories:
         found = [name for directory in directories for name in directory.partitions]

@@ -15,7 +15,7 @@ from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.decoder import Decoder
 from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_TIMESTAMP, Column
-from octavo.scanner.findings import Findings, Note
+from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.reading.aborted import AbortedRanges
 from octavo.scanner.reading.read import sound_batches
 from octavo.scanner.reading.rows import delivered
@@ -54,7 +54,7 @@ class Tally:
 class Counter:
     """Counts the batches of one task, up to an offset that is not counted."""
 
-    def __init__(self, end_offset: int, findings: Findings) -> None:
+    def __init__(self, end_offset: int, findings: ScanFindings) -> None:
         self.tally = Tally()
         self._end = end_offset
         self._findings = findings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from octavo.jobs.count import PartitionCount, count, plan
-from octavo.scanner.findings import Findings, Note
+from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
-from octavo.scanner.places.selection import Selection
+from octavo.scanner.places.selection import TopicSelection
 from octavo.system.runner import Progress, Runner
 
 
@@ -20,8 +20,10 @@ class TopicCounts:
 
     def __init__(self, places: Place | Sequence[Place], topics: Sequence[str] = ()) -> None:
         self._log_dirs = open_log_dirs(places, (lambda wanted: wanted.topic in topics) if topics else None)
-        Selection.of(topics or None).check(self._log_dirs.partitions, self._log_dirs.topics(), self._log_dirs.shown())
-        findings = Findings("skip")
+        TopicSelection.of(topics or None).check(
+            self._log_dirs.partitions, self._log_dirs.topics(), self._log_dirs.shown()
+        )
+        findings = ScanFindings("skip")
         self._plans = plan(self._log_dirs.partitions.values(), findings=findings)
         self.planned: list[Note] = [*self._log_dirs.notes, *findings.notes]
         self.counted: list[Note] = []

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
-from octavo.scanner.findings import Findings, Note, OnDamage
+from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, resolve, to_milliseconds
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.partition.transactions import read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
-from octavo.scanner.places.selection import Selection, Topics
+from octavo.scanner.places.selection import Topics, TopicSelection
 from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, plan_partition
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.records import ConsumerRecord, read_records
@@ -33,7 +33,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ScanRequest:
     """What to read of each partition."""
 
     bounds: Bounds
@@ -85,18 +85,18 @@ def scan(
         None if from_timestamp is None else to_milliseconds(from_timestamp),
         None if to_timestamp is None else to_milliseconds(to_timestamp),
     )
-    selection = Selection.of(topics, partitions)
+    selection = TopicSelection.of(topics, partitions)
     log_dirs = open_log_dirs(paths, selection.wants)
     unreadable = log_dirs.unreadable()
     selection.check({**log_dirs.partitions, **unreadable}, log_dirs.topics(), log_dirs.shown())
     if unreadable and on_damage == "raise":
         raise next(iter(unreadable.values()))
-    findings = Findings(on_damage)
+    findings = ScanFindings(on_damage)
     findings.damages = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes {max_unpacked_bytes}, expected more than 0")
-    request = Request(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
+    request = ScanRequest(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
     return Scan([log_dirs.partitions[name] for name in wanted], request, findings, log_dirs.notes)
 
 
@@ -107,7 +107,11 @@ class Scan:
     """
 
     def __init__(
-        self, partitions: Iterable[PartitionFiles], request: Request, findings: Findings, notes: Iterable[Note] = ()
+        self,
+        partitions: Iterable[PartitionFiles],
+        request: ScanRequest,
+        findings: ScanFindings,
+        notes: Iterable[Note] = (),
     ) -> None:
         self._partitions = list(partitions)
         self._request = request
@@ -231,8 +235,8 @@ class Scan:
         found = open_log_dirs(roots, lambda name: name.topic == "__consumer_offsets") if roots else None
         if found is None or not found.partitions:
             return {}
-        request = Request(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)
-        return committed_offsets(Scan(found.partitions.values(), request, Findings("skip")), group)
+        request = ScanRequest(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)
+        return committed_offsets(Scan(found.partitions.values(), request, ScanFindings("skip")), group)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()

@@ -21,7 +21,7 @@ class Note(NamedTuple):
         return f"{self.path}: {self.sentence}"
 
 
-class Findings:
+class ScanFindings:
     """Collects the notes of one reading; `damages` counts those that say what could not be read."""
 
     def __init__(self, on_damage: OnDamage = "raise") -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.format.names import FileKind
 from octavo.jobs.verify.finding import MEANINGS, Problem, Severity
-from octavo.scanner.places.location import LocalFile, LocalFileSystem
+from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, flipped, shown
 from tests.scan.segments import path, write_segment
@@ -195,14 +195,14 @@ def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
 def test_a_file_that_the_disk_does_not_give(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "orders-0" / "partition.metadata").write_text(TOPIC_ID)
     (logs / "meta.properties").write_text("version=0\n")
-    opened = LocalFileSystem.open
+    opened = LocalReadableFileSystem.open
 
-    def failing(self: LocalFileSystem, path: str, /) -> LocalFile:
+    def failing(self: LocalReadableFileSystem, path: str, /) -> LocalReadableFile:
         if path.endswith(name):
             raise OSError(errno.EIO, "Input/output error", path)
         return opened(self, path)
 
-    monkeypatch.setattr(LocalFileSystem, "open", failing)
+    monkeypatch.setattr(LocalReadableFileSystem, "open", failing)
     (found,) = findings_of(logs)
     assert (Path(found.path).name, found.problem) == (name, Problem.UNREADABLE_FILE)
     assert found.detail == "Input/output error"
@@ -212,14 +212,14 @@ def test_a_file_that_the_disk_does_not_give(logs: Path, name: str, monkeypatch: 
 def test_a_file_that_cannot_be_read_ends_no_other_check(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "orders-0" / name).touch()
     flipped(path(logs / "orders-0", 0, FileKind.LOG), 70)
-    opened = LocalFileSystem.open
+    opened = LocalReadableFileSystem.open
 
-    def failing(self: LocalFileSystem, path: str, /) -> LocalFile:
+    def failing(self: LocalReadableFileSystem, path: str, /) -> LocalReadableFile:
         if path.endswith(name):
             raise PermissionError(errno.EACCES, "Permission denied", path)
         return opened(self, path)
 
-    monkeypatch.setattr(LocalFileSystem, "open", failing)
+    monkeypatch.setattr(LocalReadableFileSystem, "open", failing)
     assert problems(logs) == [(name, Problem.UNREADABLE_FILE), (f"{0:020}.log", Problem.CRC_MISMATCH)]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.format.names import OFFSET_CHECKPOINTS, FileKind
 from octavo.jobs.verify.finding import Problem
-from octavo.scanner.places.location import Entry, LocalFile, LocalFileSystem
+from octavo.scanner.places.location import Entry, LocalReadableFile, LocalReadableFileSystem
 from tests.jobs.verify.verified import findings_of
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -22,18 +22,18 @@ COUNT = 30
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file was opened, and each folder listed, by name."""
     counts: Counter[str] = Counter()
-    opened, listed = LocalFileSystem.open, LocalFileSystem.list
+    opened, listed = LocalReadableFileSystem.open, LocalReadableFileSystem.list
 
-    def open_counted(self: LocalFileSystem, path: str, /) -> LocalFile:
+    def open_counted(self: LocalReadableFileSystem, path: str, /) -> LocalReadableFile:
         counts[Path(path).name] += 1
         return opened(self, path)
 
-    def list_counted(self: LocalFileSystem, folder: str, /) -> list[Entry]:
+    def list_counted(self: LocalReadableFileSystem, folder: str, /) -> list[Entry]:
         counts[Path(folder).name] += 1
         return listed(self, folder)
 
-    monkeypatch.setattr(LocalFileSystem, "open", open_counted)
-    monkeypatch.setattr(LocalFileSystem, "list", list_counted)
+    monkeypatch.setattr(LocalReadableFileSystem, "open", open_counted)
+    monkeypatch.setattr(LocalReadableFileSystem, "list", list_counted)
     return counts
 
 
@@ -70,12 +70,12 @@ def test_two_segments_are_verified_side_by_side(tmp_path: Path, monkeypatch: pyt
     """A segment is a task: of each the log is opened only when another's is, too."""
     for number in range(2):
         write_segment(tmp_path / f"orders-{number}", 0, batch(0))
-    opened, meeting = LocalFileSystem.open, Barrier(2, timeout=60)
+    opened, meeting = LocalReadableFileSystem.open, Barrier(2, timeout=60)
 
-    def open_together(self: LocalFileSystem, path: str, /) -> LocalFile:
+    def open_together(self: LocalReadableFileSystem, path: str, /) -> LocalReadableFile:
         if path.endswith(".log"):
             meeting.wait()
         return opened(self, path)
 
-    monkeypatch.setattr(LocalFileSystem, "open", open_together)
+    monkeypatch.setattr(LocalReadableFileSystem, "open", open_together)
     assert findings_of(tmp_path) == []

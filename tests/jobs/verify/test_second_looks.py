@@ -16,7 +16,7 @@ from octavo.jobs.verify import partition as partition_checks
 from octavo.jobs.verify.finding import Finding, Problem
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
-from octavo.scanner.partition.tail import Patience
+from octavo.scanner.partition.tail import WriterPatience
 from octavo.system.clock import ManualClock
 from octavo.system.runner import ThreadRunner
 from tests.scan.segments import path, write_segment
@@ -38,7 +38,7 @@ class Meanwhile:
 
     def __init__(self, step: Callable[[], object]) -> None:
         self.pauses = 0
-        self.patience = Patience(ManualClock(0), self._sleep)
+        self.patience = WriterPatience(ManualClock(0), self._sleep)
         self._step = step
 
     def _sleep(self, _: float) -> None:

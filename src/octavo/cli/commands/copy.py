@@ -17,7 +17,7 @@ from octavo.jobs import copy as job
 from octavo.jobs.copy import Copied, CopyTask
 from octavo.scanner.log_dirs import LogDirs, open_log_dirs
 from octavo.scanner.places.location import LOCAL, Location
-from octavo.scanner.places.selection import Selection
+from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.log_manager import LogManager
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import LocalFileSystem
@@ -63,7 +63,7 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
 
 
 def _listed(source: str, target: str, topics: Sequence[str]) -> LogDirs:
-    selection = Selection.of(topics)
+    selection = TopicSelection.of(topics)
     log_dirs = open_log_dirs(source, selection.wants)
     selection.check(list(log_dirs.partitions), log_dirs.topics(), log_dirs.shown())
     for directory in log_dirs.directories:

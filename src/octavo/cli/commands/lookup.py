@@ -14,10 +14,10 @@ from octavo.format.names import TopicPartition
 from octavo.scanner.damage.passed import not_read
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
-from octavo.scanner.lookup.lookup import NOT_FOUND, Lookup, SpecialTimestamp, find_offset, find_timestamp
+from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, SpecialTimestamp, find_offset, find_timestamp
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
-from octavo.scanner.places.selection import Selection
+from octavo.scanner.places.selection import TopicSelection
 
 
 class _Question(NamedTuple):
@@ -61,7 +61,7 @@ def command(
     if files is None:
         if wanted in log_dirs.unreadable():
             raise log_dirs.unreadable()[wanted]
-        Selection.of(topic, partition).check((), log_dirs.topics(), log_dirs.shown())
+        TopicSelection.of(topic, partition).check((), log_dirs.topics(), log_dirs.shown())
         raise ScanError(f"{log_dirs.shown()}: there is no partition {partition} of topic {topic!r}")
     question = _Question(offset, timestamp, isolation_level == "read_committed")
     found, end_notes = retrying(files, lambda listed: _look_up(listed, question))
@@ -75,7 +75,7 @@ def command(
     return int(any(note.is_damage for note in decisive))
 
 
-def _look_up(files: PartitionFiles, question: _Question) -> tuple[Lookup, list[Note]]:
+def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:
     """The answer, and what is to be said of the log's end."""
     snapshot = look_at(files)
     end, notes = snapshot.log_end_offset, list(snapshot.notes)
@@ -94,7 +94,7 @@ def _look_up(files: PartitionFiles, question: _Question) -> tuple[Lookup, list[N
     return find_timestamp(snapshot, question.timestamp, end), notes
 
 
-def _fields(found: Lookup) -> dict[str, object]:
+def _fields(found: LookupResult) -> dict[str, object]:
     time_entry, offset_entry = found.time_index_entry, found.offset_index_entry
     return {
         "segment": None if found.segment is None else found.segment.name(),

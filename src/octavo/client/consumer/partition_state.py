@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from octavo.client.consumer.offset_reset import OffsetReset
-from octavo.coordinator.fetch import Chunk, FetchForm, fetch
+from octavo.coordinator.fetch import FetchedRecords, FetchForm, fetch
 from octavo.errors import OffsetOutOfRangeError
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord
@@ -43,7 +43,7 @@ class PartitionState:
         self._reset = reset
         self._clock = clock
         self._position: int | None = None
-        self._ahead: tuple[Chunk, int] | None = None  # and where what is left of the chunk begins
+        self._ahead: tuple[FetchedRecords, int] | None = None  # and where what is left of the chunk begins
 
     @property
     def position(self) -> int | None:
@@ -89,7 +89,7 @@ class PartitionState:
             self._position = chunk.next_position
         return [], -1
 
-    def _fetch(self, position: int) -> Chunk | None:
+    def _fetch(self, position: int) -> FetchedRecords | None:
         """What follows the position, or the one that auto.offset.reset puts in its place."""
         try:
             return fetch(self.name, self.log, position, self._form)

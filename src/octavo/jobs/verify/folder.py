@@ -26,7 +26,7 @@ from octavo.jobs.verify import epochs, producers
 from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
-from octavo.scanner.partition.tail import Patience
+from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.files import PartitionFiles, from_entries
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
@@ -52,7 +52,7 @@ class FolderTask:
     """Verify the names and small files of a partition's folder. Picklable."""
 
     files: PartitionFiles
-    patience: Patience
+    patience: WriterPatience
     is_read: bool = True
     unflushed_from: int | None = None  # the offset from which on a crash may have come; None: nothing tells of one
 
@@ -73,7 +73,7 @@ class FolderTask:
 class _FolderCheck:
     """The checks of one folder, and what they learn."""
 
-    def __init__(self, files: PartitionFiles, patience: Patience, unflushed_from: int | None) -> None:
+    def __init__(self, files: PartitionFiles, patience: WriterPatience, unflushed_from: int | None) -> None:
         self.findings = Findings()
         self.topic_id: str | None = None
         self.last_epoch: EpochEntry | None = None

@@ -17,9 +17,9 @@ from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.log_dirs import Place, distinct
 from octavo.scanner.partition.snapshot import effective_segments, relisted, retrying
-from octavo.scanner.partition.tail import Patience
+from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
-from octavo.scanner.places.files import PartitionFiles, SegmentFiles
+from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Location
 
 VerifyTask = RootTask | FolderTask | SegmentTask
@@ -54,17 +54,17 @@ class DirectoryPlan:
 
 
 def plan(
-    places: Iterable[Place], wanted: Wanted | None = None, patience: Patience | None = None
+    places: Iterable[Place], wanted: Wanted | None = None, patience: WriterPatience | None = None
 ) -> list[DirectoryPlan]:
     """List the places, each once; every folder in them is verified, also where two hold the same partition.
 
     With `wanted` only these partitions are, but always the files in the root.
     """
-    patience = patience or Patience()
+    patience = patience or WriterPatience()
     return [_plan(read_directory(place, wanted), patience) for place in distinct(places)]
 
 
-def _plan(directory: Directory, patience: Patience) -> DirectoryPlan:
+def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     entry_a_batch = has_an_entry_a_batch(directory.root.location)
     recovery_points = directory.root.recovery_points()
@@ -99,7 +99,7 @@ class _Marks(NamedTuple):
     recovery_point: int | None
 
 
-def _partition(files: PartitionFiles, patience: Patience, marks: _Marks) -> PartitionPlan:
+def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -> PartitionPlan:
     """What is being deleted is read only where it was asked for by name; its logs are left as they were then."""
     is_leaving = files.folder.state is FolderState.DELETE
     is_read, clean = marks.is_given or not is_leaving, marks.is_clean and not is_leaving
@@ -120,7 +120,7 @@ def _partition(files: PartitionFiles, patience: Patience, marks: _Marks) -> Part
     return PartitionPlan(files, clean, folder, tasks)
 
 
-def _all_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
+def _all_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
     return relisted(replace(files, whole=True)).segments
 
 

@@ -14,7 +14,7 @@ from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.jobs.verify.finding import Finding, Findings, Problem
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
-from octavo.scanner.partition.tail import Patience
+from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.location import Location
 
 # What Java's Properties writes: anything else it escapes.
@@ -36,7 +36,7 @@ class RootTask:
     location: Location
     names: tuple[str, ...]  # of its files
     unknown_folders: tuple[str, ...]
-    patience: Patience
+    patience: WriterPatience
 
     @property
     def size(self) -> int:

@@ -23,8 +23,8 @@ from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.partition.index_files import end_unused
-from octavo.scanner.partition.tail import LOOKS, Patience
-from octavo.scanner.places.files import FileStat, SegmentFiles, read_partition, snapshot_path
+from octavo.scanner.partition.tail import LOOKS, WriterPatience
+from octavo.scanner.places.files import FileStat, ListedSegment, read_partition, snapshot_path
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.root import Root, read_small
 from octavo.scanner.places.segment_log import follow, walk_file
@@ -49,7 +49,7 @@ class SegmentTask:
     """Verify one segment. Picklable."""
 
     view: SegmentView
-    patience: Patience
+    patience: WriterPatience
 
     @property
     def size(self) -> int:
@@ -94,7 +94,7 @@ def _relisted(view: SegmentView) -> SegmentView | None:
         view = replace(view, is_before_empty=view.is_before_empty and not following.size)
         base, transient = view.base_offset, view.segment.transient
         log, offsets, times, txns = (_stat(view, kind, base, transient) for kind in _SEGMENT_KINDS)
-        return None if log is None else replace(view, segment=SegmentFiles(base, log, offsets, times, txns, transient))
+        return None if log is None else replace(view, segment=ListedSegment(base, log, offsets, times, txns, transient))
     try:
         files = read_partition(Root(view.folder.parent), view.folder, PartitionFolder("", 0))
     except (FileNotFoundError, NotADirectoryError):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from octavo.jobs.verify.finding import Findings
-from octavo.scanner.partition.tail import LOOKS, Patience
+from octavo.scanner.partition.tail import LOOKS, WriterPatience
 from octavo.scanner.places.location import Location
 
 
 def settled(
-    patience: Patience, location: Location, check: Callable[[bytes, Findings], None], findings: Findings
+    patience: WriterPatience, location: Location, check: Callable[[bytes, Findings], None], findings: Findings
 ) -> None:
     """Check a small file; what is found counts only if the file stays as it is. A file that goes away is no finding."""
     previous: bytes | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.names import FileKind
-from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.files import ListedSegment
 from octavo.scanner.places.location import Location
 
 _OPEN = 1 << 64
@@ -21,7 +21,7 @@ class SegmentView:
     """A segment as one listing of its folder showed it."""
 
     folder: Location
-    segment: SegmentFiles
+    segment: ListedSegment
     next_base_offset: int | None  # of the segment behind it; None: it is the last
     clean_shutdown: bool  # whether `.kafka_cleanshutdown` is there
     entry_a_batch: bool = False  # whether all index entries were written by 4.1 or later

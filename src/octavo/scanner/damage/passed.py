@@ -11,7 +11,7 @@ from octavo.scanner.findings import Note
 from octavo.scanner.places.location import Location
 
 
-class Passed:
+class PassedDamage:
     """The damaged places of one log file behind the last sound batch that begins at or before an offset.
 
     What lies before such a batch has smaller offsets, and is of no concern to who looks for that offset or a later one.

@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple, TypeVar
 
 from octavo.errors import OffsetOutOfRangeError
 from octavo.format.names import TopicPartition
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.lookup.bounds import Bounds, OffsetRange, resolve
 from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, relisted, retrying
-from octavo.scanner.partition.transactions import Transactions, read_transactions
+from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.scanner.reading.plan import plan_partition
@@ -47,7 +47,7 @@ class Followed:
     What was taken counts only once `advance` says so.
     """
 
-    def __init__(self, files: PartitionFiles, reading: Reading, findings: Findings) -> None:
+    def __init__(self, files: PartitionFiles, reading: Reading, findings: ScanFindings) -> None:
         self.is_paused = False
         self.seeks = 0
         self.position: int | None = None
@@ -74,7 +74,7 @@ class Followed:
     def reach(self) -> Range:
         """Where the partition begins and ends for this reader."""
 
-        def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> Range:
+        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> Range:
             return Range(snapshot.log_start_offset, self._end_of(snapshot, transactions))
 
         return self._look(look)
@@ -82,7 +82,7 @@ class Followed:
     def first_from(self, timestamp: int) -> int | None:
         """The offset of the first record of a time or later; None where there is none."""
 
-        def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> int | None:
+        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int | None:
             found = first_offset_from(snapshot, timestamp, self._findings.notes)
             return None if found is None or found >= self._end_of(snapshot, transactions) else found
 
@@ -93,7 +93,7 @@ class Followed:
         if self.position is None:
             bounds = self._reading.bounds
 
-            def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> int:
+            def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
                 if self._reading.reset == "latest":
                     return self._end_of(snapshot, transactions)
                 return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
@@ -129,7 +129,7 @@ class Followed:
     def _fetch(self, position: int) -> None:
         """Look at the files again, and read from the position on, or from where `reset` says."""
 
-        def look(snapshot: PartitionSnapshot, transactions: Transactions | None) -> None:
+        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> None:
             start, end = position, self._end_of(snapshot, transactions)
             if not snapshot.log_start_offset <= start <= snapshot.log_end_offset:
                 start = self._reset(start, snapshot, end)
@@ -149,11 +149,11 @@ class Followed:
         self._findings.loss(snapshot.files.location, sentence)
         return found
 
-    def _end_of(self, snapshot: PartitionSnapshot, transactions: Transactions | None) -> int:
+    def _end_of(self, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
         to_end = replace(self._reading.bounds, from_offset="earliest", from_timestamp=None)
         return max(resolve(to_end, snapshot, transactions).end, snapshot.log_start_offset)
 
-    def _look(self, look: Callable[[PartitionSnapshot, Transactions | None], Value]) -> Value:
+    def _look(self, look: Callable[[PartitionSnapshot, PartitionTransactions | None], Value]) -> Value:
         """What is found in the files as they are now; the checkpoints around them are read again, too."""
 
         def at(files: PartitionFiles) -> Value:

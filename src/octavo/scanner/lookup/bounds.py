@@ -14,10 +14,10 @@ from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 
 if TYPE_CHECKING:
-    from octavo.scanner.partition.transactions import Transactions
+    from octavo.scanner.partition.transactions import PartitionTransactions
 
-Named = Literal["earliest", "latest", "highWatermark"]
-Offset = int | Named
+OffsetName = Literal["earliest", "latest", "highWatermark"]
+Offset = int | OffsetName
 Timestamp = int | str | date  # a datetime is one
 Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
 
@@ -47,7 +47,7 @@ class OffsetRange:
     notes: tuple[Note, ...] = ()
 
 
-def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Transactions | None) -> OffsetRange:
+def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
     """The offsets of one partition; with transactions, up to its last stable offset."""
     limit = snapshot.log_end_offset if transactions is None else transactions.last_stable_offset
     asked = _asked(bounds.from_offset, snapshot, limit, "earliest")

@@ -20,13 +20,13 @@ from octavo.format.indexes.time_index import ENTRY as TIME_ENTRY
 from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import FileKind
 from octavo.kernels.layout import NO_TIMESTAMP, Column
-from octavo.scanner.damage.passed import Passed, not_read
+from octavo.scanner.damage.passed import PassedDamage, not_read
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import is_sound, read_offset_index, read_time_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.partition.tail import largest_in_log
-from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.files import ListedSegment
 from octavo.scanner.places.location import ReadableFile, read_fully
 from octavo.scanner.places.segment_log import follow
 
@@ -43,12 +43,12 @@ class SpecialTimestamp(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class LookupResult:
     """The answer, and each step to it that was taken; offset -1 where no record fits."""
 
     offset: int = NOT_FOUND
     timestamp: int = NO_TIMESTAMP
-    segment: SegmentFiles | None = None
+    segment: ListedSegment | None = None
     time_index_entry: TimestampOffset | None = None
     offset_index_entry: OffsetPosition | None = None
     start_position: int | None = None  # where the reading of the log file began
@@ -56,12 +56,12 @@ class Lookup:
     notes: tuple[Note, ...] = ()
 
 
-def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lookup:
+def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> LookupResult:
     """The first record at or behind an offset, below `end_offset`: compaction leaves gaps."""
     if not snapshot.log_start_offset <= offset < end_offset:
-        return Lookup()
+        return LookupResult()
     first = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
-    found, notes = Lookup(), tuple[Note, ...]()
+    found, notes = LookupResult(), tuple[Note, ...]()
     for slot in range(max(first, 0), len(snapshot.segments)):
         found = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
         notes += found.notes
@@ -70,19 +70,19 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
     return replace(found, notes=notes)
 
 
-def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> Lookup:
+def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> LookupResult:
     """The first record of this time or later, or what a `SpecialTimestamp` asks for, below `end_offset`."""
     if timestamp == SpecialTimestamp.LATEST:
-        return Lookup(end_offset, segment=_segment_of(snapshot, end_offset))
+        return LookupResult(end_offset, segment=_segment_of(snapshot, end_offset))
     if timestamp == SpecialTimestamp.EARLIEST:
-        return Lookup(snapshot.log_start_offset, segment=_segment_of(snapshot, snapshot.log_start_offset))
+        return LookupResult(snapshot.log_start_offset, segment=_segment_of(snapshot, snapshot.log_start_offset))
     if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
         return _find_max_timestamp(snapshot, end_offset)
     for slot, segment in enumerate(snapshot.segments):
         largest = max_so_far(snapshot, slot).timestamp
         if (largest if largest >= 0 else segment.log.mtime_ms) >= timestamp:
             return _Search(snapshot, slot, snapshot.log_start_offset, end_offset).by_timestamp(timestamp)
-    return Lookup()
+    return LookupResult()
 
 
 def max_so_far(snapshot: PartitionSnapshot, slot: int) -> TimestampOffset:
@@ -98,20 +98,20 @@ def max_so_far(snapshot: PartitionSnapshot, slot: int) -> TimestampOffset:
     return entry
 
 
-def _find_max_timestamp(snapshot: PartitionSnapshot, end_offset: int) -> Lookup:
+def _find_max_timestamp(snapshot: PartitionSnapshot, end_offset: int) -> LookupResult:
     if not snapshot.segments:
-        return Lookup()
+        return LookupResult()
     largest = [max_so_far(snapshot, slot) for slot in range(len(snapshot.segments))]
     slot = max(range(len(largest)), key=lambda slot: largest[slot].timestamp)
     return _Search(snapshot, slot, snapshot.segments[slot].base_offset, end_offset).by_max_timestamp(largest[slot])
 
 
-def _segment_of(snapshot: PartitionSnapshot, offset: int) -> SegmentFiles | None:
+def _segment_of(snapshot: PartitionSnapshot, offset: int) -> ListedSegment | None:
     slot = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
     return snapshot.segments[slot] if slot >= 0 else None
 
 
-def _last_time_entry(snapshot: PartitionSnapshot, segment: SegmentFiles) -> TimestampOffset:
+def _last_time_entry(snapshot: PartitionSnapshot, segment: ListedSegment) -> TimestampOffset:
     """Of a file without a zero tail, as all but the last segment's are, only the last entry is read.
 
     A file that cannot be read is no loss: the log has what it holds.
@@ -143,23 +143,23 @@ class _Search:
         self._notes: list[Note] = []
         self._decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
 
-    def by_offset(self, offset: int) -> Lookup:
+    def by_offset(self, offset: int) -> LookupResult:
         return self._scan(None, offset, _ANY)
 
-    def by_timestamp(self, timestamp: int) -> Lookup:
+    def by_timestamp(self, timestamp: int) -> LookupResult:
         entry = read_time_index(self._snapshot.files, self._segment).lookup(timestamp)
         return self._scan(entry, max(entry.offset, self._start_offset), timestamp)
 
-    def by_max_timestamp(self, largest: TimestampOffset) -> Lookup:
+    def by_max_timestamp(self, largest: TimestampOffset) -> LookupResult:
         return self._scan(largest, largest.offset, largest.timestamp, exactly=True)
 
     def _scan(
         self, time_entry: TimestampOffset | None, from_offset: int, timestamp: int, *, exactly: bool = False
-    ) -> Lookup:
+    ) -> LookupResult:
         """Read from the offset index's entry on, to the first record that fits."""
         entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
         location = self._snapshot.files.path(self._segment)
-        passed, start, found = Passed(location, from_offset), None, None
+        passed, start, found = PassedDamage(location, from_offset), None, None
         try:
             with follow(location) as log:
                 start = self._trusted(entry, log)
@@ -175,7 +175,7 @@ class _Search:
         if time_entry is not None and time_entry.timestamp < 0:
             time_entry = None
         indexed = entry if entry.position > 0 else None
-        return Lookup(offset, at, self._segment, time_entry, indexed, start, position, tuple(self._notes))
+        return LookupResult(offset, at, self._segment, time_entry, indexed, start, position, tuple(self._notes))
 
     def _trusted(self, entry: OffsetPosition, log: ReadableFile) -> int:
         if entry.position == 0 or is_sound(entry, self._segment.base_offset, log, log.size()):
@@ -186,7 +186,7 @@ class _Search:
         return 0
 
     def _matches(
-        self, log: ReadableFile, start: int, timestamp: int, exactly: bool, passed: Passed
+        self, log: ReadableFile, start: int, timestamp: int, exactly: bool, passed: PassedDamage
     ) -> Iterator[tuple[int, int, int]]:
         """Position of the batch, offset and timestamp of the first matching record of each batch that has one."""
         end = self._snapshot.end_position(self._slot, log)

@@ -10,7 +10,7 @@ from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import unreadable
 from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import CONTROL, Column
-from octavo.scanner.damage.passed import Passed, not_read
+from octavo.scanner.damage.passed import PassedDamage, not_read
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for, read_time_index
@@ -45,7 +45,7 @@ def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: l
         return None  # a segment's last entry, written when it was rolled, holds its largest timestamp
     start = max(index.lookup(timestamp).offset, snapshot.log_start_offset)
     decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
-    passed = Passed(snapshot.files.path(segment), start)
+    passed = PassedDamage(snapshot.files.path(segment), start)
     with follow(snapshot.files.path(segment)) as log:
         position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
         for chunk in walk_past(log, position, stop, segment.base_offset, passed.see_gap):

@@ -16,7 +16,7 @@ from octavo.scanner.places.segment_log import batch_at
 
 if TYPE_CHECKING:
     from octavo.format.indexes.offset_index import OffsetPosition
-    from octavo.scanner.places.files import PartitionFiles, SegmentFiles
+    from octavo.scanner.places.files import ListedSegment, PartitionFiles
 
 Index = TypeVar("Index", OffsetIndex, TimeIndex)
 
@@ -25,7 +25,7 @@ _BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
 _TRIES = 4
 
 
-def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetIndex:
+def read_offset_index(files: PartitionFiles, segment: ListedSegment) -> OffsetIndex:
     """The used entries of a segment's offset index; none where the file is absent, unreadable or out of order."""
     if segment.offset_index is None:
         return OffsetIndex.decode(b"", segment.base_offset)
@@ -33,7 +33,7 @@ def read_offset_index(files: PartitionFiles, segment: SegmentFiles) -> OffsetInd
     return index if index.is_ascending() else OffsetIndex.decode(b"", segment.base_offset)
 
 
-def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
+def read_time_index(files: PartitionFiles, segment: ListedSegment) -> TimeIndex:
     """The used entries of a segment's time index; none where the file is absent, unreadable or out of order."""
     if segment.time_index is None:
         return TimeIndex.decode(b"", segment.base_offset)
@@ -41,7 +41,7 @@ def read_time_index(files: PartitionFiles, segment: SegmentFiles) -> TimeIndex:
     return index if index.is_ascending() else TimeIndex.decode(b"", segment.base_offset)
 
 
-def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile) -> OffsetPosition | None:
+def last_sound_entry(files: PartitionFiles, segment: ListedSegment, log: ReadableFile) -> OffsetPosition | None:
     """The last entry of the offset index at whose position a sound batch begins; None where none of the last few is."""
     if segment.offset_index is None:
         return None
@@ -55,7 +55,7 @@ def last_sound_entry(files: PartitionFiles, segment: SegmentFiles, log: Readable
     return None
 
 
-def are_untrimmed(files: PartitionFiles, segment: SegmentFiles) -> bool:
+def are_untrimmed(files: PartitionFiles, segment: ListedSegment) -> bool:
     """Whether the indexes of a segment end in unused entries: it is being written, or was when a crash came.
 
     Where it has none, nothing says that it was closed: a scan needs no index to read a log up to its end.
@@ -74,7 +74,7 @@ def end_unused(ends: Iterable[bool]) -> bool | None:
     return any(found) if found else None
 
 
-def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, offset: int) -> int:
+def hint_for(files: PartitionFiles, segment: ListedSegment, log: ReadableFile, offset: int) -> int:
     """A position at or before the batch that holds the offset: by the index where it can be trusted, else the start."""
     if offset <= segment.base_offset:
         return 0
@@ -82,7 +82,9 @@ def hint_for(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, of
     return entry.position if is_sound(entry, segment.base_offset, log, log.size()) else 0
 
 
-def sound_position_behind(files: PartitionFiles, segment: SegmentFiles, log: ReadableFile, position: int) -> int | None:
+def sound_position_behind(
+    files: PartitionFiles, segment: ListedSegment, log: ReadableFile, position: int
+) -> int | None:
     """The first position behind this one at which, by the index, a batch begins, and one does."""
     index, end = read_offset_index(files, segment), log.size()
     for slot in range(int(np.searchsorted(index.positions(), position, "right")), len(index)):

@@ -12,7 +12,7 @@ from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL
 
 
-class Replay:
+class TransactionReplay:
     """The transactions that are open, and those that were seen to be aborted, as batches are passed in offset order."""
 
     def __init__(self, open_transactions: dict[int, int] | None = None) -> None:

@@ -11,8 +11,8 @@ from typing import TypeVar
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
 from octavo.scanner.findings import Note
-from octavo.scanner.partition.tail import LOOKS, Patience, Tail, read_tail
-from octavo.scanner.places.files import PartitionFiles, SegmentFiles, read_partition, read_segments
+from octavo.scanner.partition.tail import LOOKS, SegmentTail, WriterPatience, read_tail
+from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition, read_segments
 from octavo.scanner.places.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scanner.places.root import Root
 
@@ -27,11 +27,11 @@ class PartitionSnapshot:
     """A partition as it was at one moment. What a broker appends later lies above `log_end_offset`."""
 
     files: PartitionFiles
-    segments: tuple[SegmentFiles, ...]  # those that a broker would read, by base offset
+    segments: tuple[ListedSegment, ...]  # those that a broker would read, by base offset
     log_start_offset: int
     log_end_offset: int
     high_watermark: int | None  # from its checkpoint, between the two; None where that does not name the partition
-    tail: Tail | None  # of the last segment; None without a segment
+    tail: SegmentTail | None  # of the last segment; None without a segment
     notes: tuple[Note, ...] = ()
     failure: OSError | None = None  # why the last segment, which is none of `segments`, cannot be read
 
@@ -62,12 +62,12 @@ class PartitionSnapshot:
         return max(below - 1, 0)
 
 
-def take_snapshot(files: PartitionFiles, patience: Patience | None = None) -> PartitionSnapshot:
+def take_snapshot(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
     """Look at a partition. Files that went away since they were listed are looked for in a new listing."""
     return retrying(files, partial(look_at, patience=patience))
 
 
-class Chase:
+class ListingRetries:
     """Whether to list a folder again whose files went away before they could be read.
 
     A cleaner that never rests renames and deletes for ever, and each time something else: that is followed up to a
@@ -91,7 +91,7 @@ class Chase:
 
 def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:
     """What `look` finds, with a new listing each time when a listed file is gone."""
-    chase = Chase()
+    chase = ListingRetries()
     while True:
         try:
             return look(files)
@@ -127,7 +127,7 @@ def relisted(files: PartitionFiles) -> PartitionFiles:
         raise ScanError(f"{files.location}: it was deleted or renamed while it was read") from None
 
 
-def look_at(files: PartitionFiles, patience: Patience | None = None) -> PartitionSnapshot:
+def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
     """A snapshot of these files; FileNotFoundError where one of them is gone."""
     listed = effective_segments(files)
     first = listed[0].base_offset if listed else 0
@@ -147,7 +147,7 @@ def look_at(files: PartitionFiles, patience: Patience | None = None) -> Partitio
     return PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
 
 
-def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
+def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
     """The segments that a broker would have after its start: complete `.swap` files take the place of their range.
 
     A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished. What has such
@@ -170,8 +170,8 @@ def effective_segments(files: PartitionFiles) -> tuple[SegmentFiles, ...]:
 
 
 def _readable(
-    files: PartitionFiles, segments: tuple[SegmentFiles, ...], patience: Patience | None
-) -> tuple[tuple[SegmentFiles, ...], Tail | None, OSError | None]:
+    files: PartitionFiles, segments: tuple[ListedSegment, ...], patience: WriterPatience | None
+) -> tuple[tuple[ListedSegment, ...], SegmentTail | None, OSError | None]:
     """The segments up to the last one that can be read, where that ends, and why those behind it cannot be read."""
     failure: OSError | None = None
     while segments:
@@ -187,7 +187,9 @@ def _readable(
     return segments, None, failure
 
 
-def _tail_note(files: PartitionFiles, segments: tuple[SegmentFiles, ...], tail: Tail | None) -> tuple[Note, ...]:
+def _tail_note(
+    files: PartitionFiles, segments: tuple[ListedSegment, ...], tail: SegmentTail | None
+) -> tuple[Note, ...]:
     problem = tail.problem() if tail is not None else None
     if tail is None or problem is None:
         return ()

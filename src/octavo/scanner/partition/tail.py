@@ -18,7 +18,7 @@ from octavo.kernels.layout import NO_TIMESTAMP, Stop
 from octavo.scanner.damage.resync import are_zeros
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.partition.index_files import are_untrimmed, last_sound_entry
-from octavo.scanner.places.files import PartitionFiles, SegmentFiles
+from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Entry, ReadableFile
 from octavo.scanner.places.segment_log import follow
 from octavo.system.clock import Clock, SystemClock
@@ -29,7 +29,7 @@ _RECENT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class WriterPatience:
     """Whether a file may be being written, and how a writer is waited for. Picklable."""
 
     clock: Clock = field(default_factory=SystemClock)
@@ -44,7 +44,7 @@ class Patience:
         self.sleep(_PAUSE_SECONDS)
 
 
-class Tail(NamedTuple):
+class SegmentTail(NamedTuple):
     """The end of a segment."""
 
     next_offset: int
@@ -75,12 +75,12 @@ class Tail(NamedTuple):
         return f"{'zeros' if self.zeros else STOP_TEXTS[self.stop]} at the end"
 
 
-def read_tail(files: PartitionFiles, segment: SegmentFiles, patience: Patience | None = None) -> Tail:
+def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPatience | None = None) -> SegmentTail:
     """Walk a segment from its last sound index entry on; without one, from its start.
 
     Damage counts when it is still there at a second look: into a preallocated file a broker may be writing.
     """
-    patience, tail = patience or Patience(), _look(files, segment)
+    patience, tail = patience or WriterPatience(), _look(files, segment)
     for _ in range(LOOKS - 1):
         if not tail.is_damaged or not patience.is_recent(files.path(segment).entry()):
             break
@@ -91,7 +91,7 @@ def read_tail(files: PartitionFiles, segment: SegmentFiles, patience: Patience |
     return tail
 
 
-def _look(files: PartitionFiles, segment: SegmentFiles) -> Tail:
+def _look(files: PartitionFiles, segment: ListedSegment) -> SegmentTail:
     """The index is read before the log's size is taken: a broker appends to the log first."""
     with follow(files.path(segment)) as log:
         entry = last_sound_entry(files, segment, log)
@@ -102,7 +102,7 @@ def _look(files: PartitionFiles, segment: SegmentFiles) -> Tail:
     return tail._replace(being_written=not stopped and are_untrimmed(files, segment))
 
 
-def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
+def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> SegmentTail:
     size = log.size()
     next_offset, position, damaged, stop = base_offset, start, 0, Stop.END
     largest = TimestampOffset(NO_TIMESTAMP, base_offset)
@@ -119,10 +119,10 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> Tail:
     if stop is Stop.END and not damaged:
         size = position  # the file was cut there meanwhile
     zeros = not damaged and position < size and are_zeros(log, position, size)
-    return Tail(next_offset, position, size, stop, damaged, zeros, largest)
+    return SegmentTail(next_offset, position, size, stop, damaged, zeros, largest)
 
 
-def largest_in_log(files: PartitionFiles, segment: SegmentFiles) -> TimestampOffset:
+def largest_in_log(files: PartitionFiles, segment: ListedSegment) -> TimestampOffset:
     """The largest timestamp of a segment by its log alone; -1 where that cannot be read."""
     try:
         with follow(files.path(segment)) as log:

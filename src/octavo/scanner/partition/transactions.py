@@ -15,19 +15,19 @@ from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn, TxnIndex
 from octavo.format.names import FileKind
 from octavo.format.small_files import producer_snapshot
-from octavo.scanner.damage.passed import Passed
+from octavo.scanner.damage.passed import PassedDamage
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for
-from octavo.scanner.partition.replay import Replay, transactional
+from octavo.scanner.partition.replay import TransactionReplay, transactional
 from octavo.scanner.partition.snapshot import PartitionSnapshot
-from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.files import ListedSegment
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.root import read_small
 from octavo.scanner.places.segment_log import follow
 
 
-class Transactions(NamedTuple):
+class PartitionTransactions(NamedTuple):
     """Offline the high watermark is the log end offset: only an open transaction holds the last stable offset back."""
 
     last_stable_offset: int
@@ -37,7 +37,7 @@ class Transactions(NamedTuple):
     unindexed_below: int = 0
 
 
-def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
+def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
     """Take the newest producer snapshot and replay what was appended since.
 
     Aborted transactions come from the transaction indexes and from the replay: on a live disk a marker may be in the
@@ -45,7 +45,7 @@ def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
     """
     notes: list[Note] = []
     start, open_transactions = _newest_state(snapshot, notes)
-    replay = Replay(open_transactions)
+    replay = TransactionReplay(open_transactions)
     passed: list[Location] = []
     for chunk, rows in _transactional(snapshot, start, passed):
         replay.take(chunk.data, rows)
@@ -67,7 +67,7 @@ def read_transactions(snapshot: PartitionSnapshot) -> Transactions:
             if snapshot.log_start_offset <= txn.last_offset < snapshot.log_end_offset:
                 aborted[txn.last_offset, txn.producer_id] = txn
     in_order = tuple(aborted[key] for key in sorted(aborted))
-    return Transactions(last_stable_offset, in_order, tuple(notes), unindexed_below)
+    return PartitionTransactions(last_stable_offset, in_order, tuple(notes), unindexed_below)
 
 
 def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, dict[int, int]]:
@@ -97,7 +97,7 @@ def _transactional(
         if end <= start:
             continue
         location = snapshot.files.path(segment)
-        damage = Passed(location, start)
+        damage = PassedDamage(location, start)
         try:
             with follow(location) as log:
                 position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
@@ -112,7 +112,7 @@ def _transactional(
         passed += [location] if damage.notes() else []
 
 
-def _read_index(snapshot: PartitionSnapshot, segment: SegmentFiles, notes: list[Note]) -> TxnIndex | None:
+def _read_index(snapshot: PartitionSnapshot, segment: ListedSegment, notes: list[Note]) -> TxnIndex | None:
     """A segment's transaction index; None where there is none, or a damaged one."""
     if segment.txn_index is None and segment is not snapshot.segments[-1]:
         return None  # the last segment's may have been made since the listing

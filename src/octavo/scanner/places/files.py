@@ -32,7 +32,7 @@ class FileStat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentFiles:
+class ListedSegment:
     """A segment's log file, and which of its indexes are there. With `transient` all names carry that suffix."""
 
     base_offset: int
@@ -53,7 +53,7 @@ class PartitionFiles:
     root: Root
     location: Location
     folder: PartitionFolder
-    segments: tuple[SegmentFiles, ...]  # by base offset
+    segments: tuple[ListedSegment, ...]  # by base offset
     snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
     others: dict[str, FileStat]  # whatever else is there: small files, .deleted, .cleaned, .swap, unknown names
     whole: bool = True  # False: one segment file was asked for, not its partition
@@ -62,14 +62,14 @@ class PartitionFiles:
     def topic_partition(self) -> TopicPartition:
         return self.folder.topic_partition
 
-    def path(self, segment: SegmentFiles, kind: FileKind = FileKind.LOG) -> Location:
+    def path(self, segment: ListedSegment, kind: FileKind = FileKind.LOG) -> Location:
         """Where a segment's file is."""
         return self.location.child(segment.name(kind))
 
     def snapshot_path(self, offset: int) -> Location:
         return snapshot_path(self.location, offset)
 
-    def transient_segments(self, transient: Transient) -> tuple[SegmentFiles, ...]:
+    def transient_segments(self, transient: Transient) -> tuple[ListedSegment, ...]:
         """The segments on their way in or out."""
         parsed = ((SegmentFile.parse(name), stat) for name, stat in self.others.items())
         return _segments((file, stat) for file, stat in parsed if file is not None and file.transient is transient)
@@ -128,7 +128,7 @@ def read_segments(
     return replace(files, segments=tuple(found), whole=False)
 
 
-def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[SegmentFiles, ...]:
+def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[ListedSegment, ...]:
     """The segments that have a log file; an index without one belongs to none."""
     by_base: dict[int, dict[FileKind, FileStat]] = {}
     transient = Transient.NONE
@@ -136,7 +136,7 @@ def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[SegmentFil
         by_base.setdefault(file.base_offset, {})[file.kind] = stat
         transient = file.transient
     return tuple(
-        SegmentFiles(
+        ListedSegment(
             base_offset,
             kinds[FileKind.LOG],
             kinds.get(FileKind.OFFSET_INDEX),

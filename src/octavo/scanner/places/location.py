@@ -52,7 +52,7 @@ class ReadableFile(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class FileSystem(Protocol):
+class ReadableFileSystem(Protocol):
     """A file system, picklable. A path that is not there raises FileNotFoundError, other failures an OSError."""
 
     def list(self, folder: str, /) -> list[Entry]: ...
@@ -74,7 +74,7 @@ class FileSystem(Protocol):
 class Location:
     """A path in its file system. Nothing is looked at before one of the methods asks."""
 
-    file_system: FileSystem
+    file_system: ReadableFileSystem
     path: str
 
     @property
@@ -130,7 +130,7 @@ def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
     return filled
 
 
-class LocalFile:
+class LocalReadableFile:
     """A file of this machine, read with preadv: no mapping, which a truncation would turn into a fault."""
 
     __slots__ = ("_descriptor", "_path")
@@ -168,7 +168,7 @@ class LocalFile:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalFileSystem:
+class LocalReadableFileSystem:
     """The files of this machine."""
 
     def list(self, folder: str, /) -> list[Entry]:
@@ -196,8 +196,8 @@ class LocalFileSystem:
             return Entry(name, 0, 0, True)
         return _file_entry(name, status)
 
-    def open(self, path: str, /) -> LocalFile:
-        return LocalFile(path)
+    def open(self, path: str, /) -> LocalReadableFile:
+        return LocalReadableFile(path)
 
     def absolute(self, path: str, /) -> str:
         return os.path.abspath(path)  # noqa: PTH100
@@ -211,7 +211,7 @@ def _file_entry(name: str, status: os.stat_result) -> Entry:
     return Entry(name, size, status.st_mtime_ns // 1_000_000, False)
 
 
-LOCAL = LocalFileSystem()
+LOCAL = LocalReadableFileSystem()
 
 
 # A letter alone is no scheme: `x:/y` is a folder, as Hadoop takes it for a drive.

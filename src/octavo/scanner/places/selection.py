@@ -15,7 +15,7 @@ _INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TopicSelection:
     """By name, by a pattern that the whole name matches, or all; partitions by number, or all.
 
     As with a consumer's subscription, Kafka's internal topics are read only when they are named.
@@ -25,7 +25,7 @@ class Selection:
     partitions: frozenset[int] | None = None
 
     @classmethod
-    def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> Selection:
+    def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> TopicSelection:
         if isinstance(topics, str):
             topics = [topics]
         names = topics if topics is None or isinstance(topics, re.Pattern) else frozenset(topics)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.kernels.layout import TRANSACTIONAL
-from octavo.scanner.findings import Findings
-from octavo.scanner.partition.replay import Replay, transactional
+from octavo.scanner.findings import ScanFindings
+from octavo.scanner.partition.replay import TransactionReplay, transactional
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.source import Source, SourceChunk
 
@@ -55,7 +55,7 @@ class AbortedRanges:
 class AbortedOf:
     """The aborted transactions of a task: those that it was planned with and, where it may lack some, the log's."""
 
-    def __init__(self, task: ReadTask, findings: Findings) -> None:
+    def __init__(self, task: ReadTask, findings: ScanFindings) -> None:
         self._task = task
         self._findings = findings
         self._known = AbortedRanges(task.aborted)
@@ -88,7 +88,7 @@ class AbortedOf:
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:
     """The aborted transactions with batches in the task, by the log alone."""
-    replay = Replay()
+    replay = TransactionReplay()
     _follow(replay, task, lambda: False)
     assert task.replay_end is not None
     begun = dict(replay.open)
@@ -98,8 +98,8 @@ def look_ahead(task: ReadTask) -> list[AbortedTxn]:
     return replay.aborted
 
 
-def _follow(replay: Replay, task: ReadTask, has_enough: Callable[[], bool]) -> None:
-    for found in Source(task, Findings("skip")):
+def _follow(replay: TransactionReplay, task: ReadTask, has_enough: Callable[[], bool]) -> None:
+    for found in Source(task, ScanFindings("skip")):
         replay.take(found.chunk.data, found.chunk.table)
         if has_enough():
             return

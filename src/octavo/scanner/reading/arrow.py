@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from octavo.format.arrow import FIELDS, to_arrow
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.pool import ColumnPool
 from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader, wanted_columns
@@ -46,7 +46,7 @@ def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Sch
 def read_tasks(
     tasks: Iterable[ReadTask],
     columns: tuple[str, ...],
-    findings: Findings,
+    findings: ScanFindings,
     *,
     dictionaries: bool = False,
     pool: ColumnPool | None = None,
@@ -60,7 +60,7 @@ def read_tasks(
             yield builder.batch(task, filling)  # kept in no variable here: the pool would wait for it
 
 
-def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Findings) -> pa.RecordBatchReader:
+def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: ScanFindings) -> pa.RecordBatchReader:
     """A reader of the tasks' record batches, one after the other."""
     return pa.RecordBatchReader.from_batches(schema_of(columns), read_tasks(tasks, columns, findings))
 

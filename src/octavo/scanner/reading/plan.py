@@ -18,13 +18,13 @@ from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.segment_log import batch_at, follow
 
 if TYPE_CHECKING:
-    from octavo.scanner.partition.transactions import Transactions
+    from octavo.scanner.partition.transactions import PartitionTransactions
 
 SPLIT_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class FileRange:
+class SegmentRange:
     """A part of a log file; both positions are batch starts (or the end) of the file of this size.
 
     The positions are what the plan saw: where the file has changed since, its reader goes by the offsets.
@@ -47,7 +47,7 @@ class ReadTask:
     partition: int
     start_offset: int
     end_offset: int  # not included
-    ranges: tuple[FileRange, ...]
+    ranges: tuple[SegmentRange, ...]
     aborted: tuple[AbortedTxn, ...]  # whose records are left out; empty for read_uncommitted
     columns: tuple[str, ...]
     # None: `aborted` has all. Else an index may be missing, and the log is to be asked, up to this offset at most.
@@ -63,7 +63,7 @@ class ReadTask:
 def plan_partition(
     snapshot: PartitionSnapshot,
     offsets: OffsetRange,
-    transactions: Transactions | None,
+    transactions: PartitionTransactions | None,
     columns: tuple[str, ...],
     split_bytes: int = SPLIT_BYTES,
     max_unpacked_bytes: int | None = None,
@@ -71,7 +71,7 @@ def plan_partition(
     """The tasks for these offsets of a partition, each of about `split_bytes`; with transactions, read_committed."""
     if offsets.start >= offsets.end:
         return []
-    ranges: list[FileRange] = []
+    ranges: list[SegmentRange] = []
     for slot in range(len(snapshot.segments)):
         ranges += _ranges(snapshot, slot, offsets, split_bytes)
     aborted = transactions.aborted if transactions else ()
@@ -87,9 +87,9 @@ def plan_partition(
     return tasks
 
 
-def _grouped(ranges: Sequence[FileRange], split_bytes: int) -> list[list[FileRange]]:
+def _grouped(ranges: Sequence[SegmentRange], split_bytes: int) -> list[list[SegmentRange]]:
     """Neighbours together, as long as they have no more bytes than a task should have."""
-    groups: list[list[FileRange]] = []
+    groups: list[list[SegmentRange]] = []
     left = 0
     for part in ranges:
         size = part.end - part.start
@@ -101,7 +101,7 @@ def _grouped(ranges: Sequence[FileRange], split_bytes: int) -> list[list[FileRan
     return groups
 
 
-def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_bytes: int) -> list[FileRange]:
+def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_bytes: int) -> list[SegmentRange]:
     """The parts of a segment's file that hold wanted offsets."""
     segment, end_offset = snapshot.segments[slot], snapshot.end_of(slot)
     is_last = slot + 1 == len(snapshot.segments)
@@ -109,7 +109,7 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
     size = snapshot.tail.size if is_last and snapshot.tail is not None else segment.log.size
     if end == 0 or end_offset <= offsets.start or segment.base_offset >= offsets.end:
         return []
-    whole = FileRange(segment.name(), 0, end, size, segment.base_offset, min(end_offset, offsets.end))
+    whole = SegmentRange(segment.name(), 0, end, size, segment.base_offset, min(end_offset, offsets.end))
     if offsets.start <= segment.base_offset and end_offset <= offsets.end and end <= split_bytes:
         return [whole]
     try:
@@ -119,13 +119,13 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
     except OSError:
         return [whole]  # replaced since the snapshot: the reader will find its offsets; or unreadable: it will say so
     return [
-        FileRange(whole.name, position, next_position, size, first_offset, min(next_offset, whole.end_offset))
+        SegmentRange(whole.name, position, next_position, size, first_offset, min(next_offset, whole.end_offset))
         for (position, first_offset), (next_position, next_offset) in pairwise(cuts)
     ]
 
 
 def _cuts(
-    index: OffsetIndex, log: ReadableFile, whole: FileRange, offsets: OffsetRange, split_bytes: int
+    index: OffsetIndex, log: ReadableFile, whole: SegmentRange, offsets: OffsetRange, split_bytes: int
 ) -> list[tuple[int, int]]:
     """Positions with the offset of the batch there, at about equal distances; the last is where the reading ends.
 

@@ -16,7 +16,7 @@ from octavo.format.compression import unpack_limit
 from octavo.format.record import TimestampType
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.aborted import AbortedOf
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
@@ -60,7 +60,7 @@ class TaskReader:
     """
 
     def __init__(
-        self, columns: tuple[str, ...], findings: Findings, exchange: Callable[[], RecordColumns] | None = None
+        self, columns: tuple[str, ...], findings: ScanFindings, exchange: Callable[[], RecordColumns] | None = None
     ) -> None:
         wanted = wanted_columns(columns)
         self._by_type = "timestampType" in columns
@@ -107,7 +107,7 @@ class TaskReader:
                 table = table[damaged + 1 :]
 
 
-def sound_batches(found: SourceChunk, start: int, end: int, findings: Findings) -> NDArray[np.void]:
+def sound_batches(found: SourceChunk, start: int, end: int, findings: ScanFindings) -> NDArray[np.void]:
     """The batches that can be read; of another one among those that are wanted the findings are told."""
     table = found.chunk.table
     if are_readable(found.summary):

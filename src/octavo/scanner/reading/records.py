@@ -12,7 +12,7 @@ import numpy as np
 from octavo.format.java.utf8 import decode_utf8
 from octavo.format.record import Header, TimestampType
 from octavo.kernels.columns import BinaryColumn, RecordColumns
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader
 
@@ -37,7 +37,7 @@ _NO_HEADERS: tuple[Header, ...] = ()
 _ROWS_AT_ONCE = 1024
 
 
-def read_records(tasks: Iterable[ReadTask], findings: Findings) -> Iterator[ConsumerRecord]:
+def read_records(tasks: Iterable[ReadTask], findings: ScanFindings) -> Iterator[ConsumerRecord]:
     """The records of tasks, one after the other; all columns, whatever the tasks name."""
     reader = TaskReader(tuple(COLUMNS), findings)
     return chain.from_iterable(

@@ -14,14 +14,14 @@ from octavo.format.names import PartitionFolder
 from octavo.kernels.layout import Stop
 from octavo.scanner.damage.resync import next_sound_position
 from octavo.scanner.damage.salvage import walk_into
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.partition.index_files import hint_for, sound_position_behind
-from octavo.scanner.partition.snapshot import Chase, effective_segments
-from octavo.scanner.places.files import PartitionFiles, SegmentFiles, read_partition
+from octavo.scanner.partition.snapshot import ListingRetries, effective_segments
+from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition
 from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.root import Root
 from octavo.scanner.places.segment_log import batch_at, follow
-from octavo.scanner.reading.plan import FileRange, ReadTask
+from octavo.scanner.reading.plan import ReadTask, SegmentRange
 
 
 class SourceChunk(NamedTuple):
@@ -53,7 +53,7 @@ class Source:
     ranges is read by offset from the start.
     """
 
-    def __init__(self, task: ReadTask, findings: Findings) -> None:
+    def __init__(self, task: ReadTask, findings: ScanFindings) -> None:
         self.task = task
         self.next_offset = task.start_offset
         self._findings = findings
@@ -65,7 +65,7 @@ class Source:
         if not self.task.ranges:
             yield from self._relocated(self.task.end_offset)
 
-    def _part(self, part: FileRange) -> Iterator[SourceChunk]:
+    def _part(self, part: SegmentRange) -> Iterator[SourceChunk]:
         location = self.task.folder.child(part.name)
         try:
             log = follow(location)
@@ -145,7 +145,7 @@ class Source:
         files, segment = self._listed(name)
         return 0 if segment is None else hint_for(files, segment, log, self.next_offset)
 
-    def _listed(self, name: str) -> tuple[PartitionFiles, SegmentFiles | None]:
+    def _listed(self, name: str) -> tuple[PartitionFiles, ListedSegment | None]:
         files = self._listing()
         return files, next((segment for segment in files.segments if segment.name() == name), None)
 
@@ -158,7 +158,7 @@ class Source:
 
     def _relocated(self, end_offset: int) -> Iterator[SourceChunk]:
         """The batches up to an offset from the segments that are there now."""
-        chase = Chase()
+        chase = ListingRetries()
         while chase.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
             try:
                 yield from self._from_listing(files, end_offset)
@@ -186,7 +186,7 @@ class Source:
                 yield from self._walk(_Span(log, location, start, size, size, end, segment.base_offset))
 
 
-def _is_planned(log: ReadableFile, part: FileRange) -> bool:
+def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
     """Whether the file can be the one that was planned with: no shorter, and the same batch at the same place."""
     size = log.size()
     if size < part.size:

@@ -14,7 +14,7 @@ LATEST_OFFSET = -1
 EARLIEST_OFFSET = -2
 
 
-class Named(StrEnum):
+class NamedLimit(StrEnum):
     """A place by its name; options give it in any case."""
 
     EARLIEST = "earliest"
@@ -43,10 +43,10 @@ class AtTimestamp:
     timestamp: int
 
 
-Limit = Named | AtOffsets | AtTimestamps | AtTimestamp
+Limit = NamedLimit | AtOffsets | AtTimestamps | AtTimestamp
 
 
-def limit_of(options: Mapping[str, str], side: str, otherwise: Named) -> Limit:
+def limit_of(options: Mapping[str, str], side: str, otherwise: NamedLimit) -> Limit:
     """The limit of one side, `starting` or `ending`. Timestamps go before offsets, one for all before one for each."""
     if f"{side}Timestamp" in options:
         text = options[f"{side}Timestamp"].strip()
@@ -57,7 +57,7 @@ def limit_of(options: Mapping[str, str], side: str, otherwise: Named) -> Limit:
     if f"{side}OffsetsByTimestamp" in options:
         return AtTimestamps(timestamps(options[f"{side}OffsetsByTimestamp"].strip()))
     text = options.get(f"{side}Offsets", otherwise).strip()
-    for name in Named:
+    for name in NamedLimit:
         if text.lower() == name.lower():
             return name
     return AtOffsets(offsets(text))
@@ -65,15 +65,15 @@ def limit_of(options: Mapping[str, str], side: str, otherwise: Named) -> Limit:
 
 def batch_limits(options: Mapping[str, str]) -> tuple[Limit, Limit]:
     """Start and end of a batch, which cannot start at latest nor end at earliest."""
-    start = limit_of(options, "starting", Named.EARLIEST)
-    if start is Named.LATEST or start is Named.HIGH_WATERMARK:
+    start = limit_of(options, "starting", NamedLimit.EARLIEST)
+    if start is NamedLimit.LATEST or start is NamedLimit.HIGH_WATERMARK:
         raise ConfigError(f"starting offset can't be {start} for batch queries on Kafka")
     if isinstance(start, AtOffsets):
         for name, offset in start.offsets.items():
             if offset == LATEST_OFFSET:
                 raise ConfigError(f"startingOffsets for {listed([name])} can't be latest for batch queries on Kafka")
-    end = limit_of(options, "ending", Named.LATEST)
-    if end is Named.EARLIEST:
+    end = limit_of(options, "ending", NamedLimit.LATEST)
+    if end is NamedLimit.EARLIEST:
         raise ConfigError("ending offset can't be earliest for batch queries on Kafka")
     if isinstance(end, AtOffsets):
         for name, offset in end.offsets.items():
@@ -85,8 +85,8 @@ def batch_limits(options: Mapping[str, str]) -> tuple[Limit, Limit]:
 
 def stream_start(options: Mapping[str, str]) -> Limit:
     """Where a new stream starts."""
-    start = limit_of(options, "starting", Named.LATEST)
-    if start is Named.HIGH_WATERMARK:
+    start = limit_of(options, "starting", NamedLimit.LATEST)
+    if start is NamedLimit.HIGH_WATERMARK:
         raise ConfigError("startingOffsets: expected earliest, latest or offsets, got highWatermark")
     return start
 
@@ -96,7 +96,7 @@ def stream_reads_to_high_watermark(options: Mapping[str, str]) -> bool:
     if "endingOffsetsByTimestamp" in options:
         raise ConfigError("ending timestamp not valid in streaming queries")
     text = options.get("endingOffsets")
-    if text is not None and text.strip().lower() != Named.HIGH_WATERMARK.lower():
+    if text is not None and text.strip().lower() != NamedLimit.HIGH_WATERMARK.lower():
         raise ConfigError("ending offset not valid in streaming queries (but highWatermark is)")
     return text is not None
 

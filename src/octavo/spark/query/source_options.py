@@ -15,7 +15,7 @@ from octavo.scanner.places.location import local_path
 from octavo.spark.query.options import PARTITION_BYTES
 from octavo.spark.query.schema import columns_of, schema_of
 from octavo.spark.query.stream_options import check_trigger_limits
-from octavo.spark.query.subscription import Subscription
+from octavo.spark.query.subscription import QuerySubscription
 from octavo.spark.query.values import INT32, INT64, boolean, count, integer, positive
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class SourceOptions:
     """Picklable: readers carry it to their tasks."""
 
     paths: tuple[str, ...]
-    subscription: Subscription
+    subscription: QuerySubscription
     columns: tuple[str, ...]
     isolation_level: IsolationLevel
     fail_on_data_loss: bool
@@ -74,7 +74,7 @@ class SourceOptions:
         check_trigger_limits(options)
         return cls(
             paths_of(options),
-            Subscription.of(options),
+            QuerySubscription.of(options),
             columns_of(options.get("columns"), _boolean(options, "includeHeaders", False)),
             _isolation_level(options),
             _boolean(options, "failOnDataLoss", True),

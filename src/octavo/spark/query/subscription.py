@@ -17,7 +17,7 @@ _INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class QuerySubscription:
     """Topics by name, by a pattern that is found in the name, or single partitions. One of the three is given.
 
     Kafka's internal topics are read only when they are named.
@@ -28,7 +28,7 @@ class Subscription:
     assigned: frozenset[TopicPartition] = frozenset()
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Subscription:
+    def of(cls, options: Mapping[str, str]) -> QuerySubscription:
         """From a mapping that compares names without case."""
         given = [name for name in STRATEGIES if name in options]
         choice = f"of the following options %s be specified for the octavo source: {', '.join(STRATEGIES)}."

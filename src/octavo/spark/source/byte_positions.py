@@ -7,7 +7,7 @@ import numpy as np
 from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
-from octavo.scanner.places.files import SegmentFiles
+from octavo.scanner.places.files import ListedSegment
 from octavo.scanner.places.segment_log import batch_at, follow
 
 
@@ -43,7 +43,7 @@ def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int)
 
 
 def _cut(
-    snapshot: PartitionSnapshot, segment: SegmentFiles, index: OffsetIndex, position: int, start: int
+    snapshot: PartitionSnapshot, segment: ListedSegment, index: OffsetIndex, position: int, start: int
 ) -> int | None:
     """The first offset of the last indexed batch up to a position, or of the next one; None where none is known."""
     positions = index.positions()
@@ -58,7 +58,7 @@ def _cut(
     return None
 
 
-def _position(snapshot: PartitionSnapshot, segment: SegmentFiles, offset: int) -> int:
+def _position(snapshot: PartitionSnapshot, segment: ListedSegment, offset: int) -> int:
     try:
         return read_offset_index(snapshot.files, segment).lookup(offset).position
     except FileNotFoundError:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from octavo.errors import DataLossError
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 
 _log = logging.getLogger("octavo.spark")
 
@@ -26,7 +26,7 @@ class DataLoss:
         _log.warning("%s: %s", _MAY_BE_LOST, reason)
 
 
-class ReadFindings(Findings):
+class TaskFindings(ScanFindings):
     """What a task meets while it reads: files that went away with their records are a loss, damage is an error."""
 
     def __init__(self, loss: DataLoss) -> None:

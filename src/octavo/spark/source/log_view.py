@@ -8,7 +8,7 @@ from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying, until_settled
-from octavo.scanner.partition.transactions import Transactions, read_transactions
+from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.spark.query.source_options import SourceOptions
@@ -19,7 +19,7 @@ class PartitionView:
     """A partition at one moment, with what its reader may see of it."""
 
     snapshot: PartitionSnapshot
-    transactions: Transactions | None  # None for read_uncommitted
+    transactions: PartitionTransactions | None  # None for read_uncommitted
 
     @property
     def start(self) -> int:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from octavo.errors import ConfigError, ScanError
 from octavo.format.names import TopicPartition
-from octavo.scanner.findings import Findings
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.lookup.lookup import NOT_FOUND, find_timestamp
 from octavo.scanner.partition.snapshot import look_at, retrying
-from octavo.spark.query.limits import EARLIEST_OFFSET, LATEST_OFFSET, AtOffsets, AtTimestamp, AtTimestamps, Limit, Named
+from octavo.spark.query.limits import (
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    AtOffsets,
+    AtTimestamp,
+    AtTimestamps,
+    Limit,
+    NamedLimit,
+)
 from octavo.spark.query.source_options import OnNoMatch
 from octavo.spark.query.values import Offsets, listed
 from octavo.spark.source.log_view import Partitions, PartitionView
@@ -60,16 +68,16 @@ def _offset_at(view: PartitionView, timestamp: int) -> int:
         listed_first,
         lambda files: find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end),
     )
-    Findings("raise").take(found.notes)
+    ScanFindings("raise").take(found.notes)
     return found.offset
 
 
-def _at_offsets(limit: Named | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
-    if limit is Named.EARLIEST:
+def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
+    if limit is NamedLimit.EARLIEST:
         return {name: view.start for name, view in partitions.items()}
-    if limit is Named.LATEST:
+    if limit is NamedLimit.LATEST:
         return latest
-    if limit is Named.HIGH_WATERMARK:
+    if limit is NamedLimit.HIGH_WATERMARK:
         return {name: _high_watermark(view) for name, view in partitions.items()}
     assert isinstance(limit, AtOffsets)
     _check_assigned(limit.offsets, partitions, side)

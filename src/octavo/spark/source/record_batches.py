@@ -18,7 +18,7 @@ from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.pool import ColumnPool
 from octavo.scanner.reading.read import Filling, TaskReader, wanted_columns
 from octavo.spark.query.schema import schema_of
-from octavo.spark.source.data_loss import DataLoss, ReadFindings
+from octavo.spark.source.data_loss import DataLoss, TaskFindings
 from octavo.spark.worker import settle
 
 # Larger batches leave the CPU's cache between Python and the JVM, smaller ones cost a round each (measured).
@@ -37,7 +37,7 @@ def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: Data
     """The record batches of tasks. Records that are gone by now are a loss, which is reported."""
     settle()
     pool = ColumnPool(wanted_columns(columns))
-    reader = TaskReader(columns, ReadFindings(loss), pool.take)
+    reader = TaskReader(columns, TaskFindings(loss), pool.take)
     maker = _Maker(columns, pool)
     for task in tasks:
         try:
