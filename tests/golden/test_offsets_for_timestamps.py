@@ -10,8 +10,8 @@ import pytest
 
 from octavo.config import LogConfig
 from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, TopicPartition
+from octavo.format.record import SpecialTimestamp
 from octavo.format.small_files import checkpoint
-from octavo.storage.log.lookup import SpecialTimestamp
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest

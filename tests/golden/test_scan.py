@@ -148,7 +148,7 @@ def test_a_damaged_batch_in_the_middle_is_an_error_or_passed_over() -> None:
     scan = octavo.scan(folder, FLIPPED, on_damage="skip")
     read, whole = as_records(scan), expected("v431-killed")["read_uncommitted", FLIPPED, 0]
     lost = [row for row in whole if row not in read]
-    assert scan.damages == 1
+    assert scan.damage_count == 1
     assert str(raised.value.position) in scan.notes[-1].sentence
     assert read == [row for row in whole if row not in lost]
     assert 0 < len(lost) < 10

@@ -102,7 +102,7 @@ def test_a_damaged_batch_is_passed_over_and_told(tmp_path: Path) -> None:
     content[len(batches[0]) + 70] ^= 1
     path.write_bytes(content)
     tally = count(tmp_path)[ORDERS].tally
-    assert (tally.records, tally.damages) == (10, 1)
+    assert (tally.records, tally.damage_count) == (10, 1)
     (note,) = tally.notes
     assert str(note).startswith(f"{path}: position {len(batches[0])}: ")
 

@@ -129,7 +129,7 @@ def test_the_end_of_a_log_that_was_closed_is_damaged(folder: Path, tail: bytes, 
         (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
     scan = octavo.scan(folder, on_damage="skip")
     assert [record.offset for record in scan] == list(range(90))
-    assert scan.damages == 1
+    assert scan.damage_count == 1
     assert "at the end: the log ends at position" in str(scan.notes[0])
 
 
@@ -144,7 +144,7 @@ def test_zeros_end_a_log_only_where_they_reach_to_its_end(folder: Path, hole: in
         f"{log}: position {5 * len(TEN[0])}: bytes that are no batch after offset 49, "
         "expected batches up to offset 99; passed over"
     ]
-    assert scan.damages == 1
+    assert scan.damage_count == 1
 
 
 def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(folder: Path) -> None:

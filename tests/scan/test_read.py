@@ -157,7 +157,7 @@ class TestDamage:
         assert raised.value.position is not None and 3 * SIZE <= raised.value.position <= 4 * SIZE
         scan = octavo.scan(folder, on_damage="skip")
         assert [record.offset for record in scan] == [*range(30), *range(40, 100)]
-        assert scan.damages == 1
+        assert scan.damage_count == 1
         assert scan.notes[0].sentence.endswith("passed over")
         assert scan.to_table().num_rows == 90
 
@@ -184,7 +184,7 @@ class TestDamage:
         path(folder, 0, FileKind.OFFSET_INDEX).unlink()
         scan = octavo.scan(folder, on_damage="skip")
         assert [record.offset for record in scan] == [*range(30), *range(40, 105)]
-        assert scan.damages == 1
+        assert scan.damage_count == 1
         assert offsets(folder, from_offset=40) == list(range(40, 105))
 
     def test_damage_before_the_first_record_of_a_time_is_told(self, folder: Path) -> None:
@@ -211,7 +211,7 @@ class TestDamage:
         log.write_bytes(data)
         scan = octavo.scan(folder, on_damage="skip")
         assert [record.offset for record in scan] == [*range(30), *range(40, 100 if is_last else 105)]
-        assert scan.damages == 1
+        assert scan.damage_count == 1
 
     def test_a_segment_before_the_last_that_is_cut_is_damage(self, folder: Path) -> None:
         log = write_segment(folder, 0, *TEN[:5])
@@ -255,7 +255,7 @@ class TestChanges:
         self.remove(folder, 0, 40)
         assert [record.offset for record in scan] == list(range(80, 100))
         assert "offsets 0 to 19 were deleted while they were read" in str(scan.notes[0])
-        assert scan.damages == 0
+        assert scan.damage_count == 0
 
     def test_compaction_into_one_file_is_followed_by_offset(self, folder: Path, scan: Scan) -> None:
         self.remove(folder, 0, 40)
@@ -292,7 +292,7 @@ class TestChanges:
             log.truncate(SIZE)
         reader = read_records(scan.plan(), findings := ScanFindings())
         assert [record.offset for record in reader] == list(range(90))
-        assert not findings.damages
+        assert not findings.damage_count
 
     def test_a_folder_that_goes_away_is_an_error_of_one_sentence(self, folder: Path, scan: Scan) -> None:
         shutil.rmtree(folder)
@@ -347,7 +347,7 @@ def test_a_batch_of_less_than_no_records_is_damage(folder: Path, fields: dict[st
     )
     scan = octavo.scan(folder, on_damage="skip")
     assert [record.offset for record in scan] == [0, 2]
-    assert scan.damages == 1
+    assert scan.damage_count == 1
     assert f"{log}: position 172: a batch at offset 1 of -1 records" in str(scan.notes[0])
     with pytest.raises(CorruptionError, match="-1 records"):
         octavo.scan(folder).to_table()

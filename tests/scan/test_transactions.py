@@ -83,7 +83,7 @@ def test_a_transaction_that_may_have_ended_in_damage_is_told(folder: Path) -> No
     assert note.sentence == "a transaction that seems open at offset 5 may have ended where the log is damaged"
     scan = octavo.scan(folder, isolation_level="read_committed", on_damage="skip")
     assert [record.offset for record in scan] == list(range(5))
-    assert scan.damages == 1
+    assert scan.damage_count == 1
 
 
 def test_records_of_aborted_transactions_are_left_out(folder: Path) -> None:

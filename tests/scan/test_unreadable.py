@@ -82,7 +82,7 @@ def test_reading_goes_on_behind_a_bad_sector_by_the_index(logs: Path, bad_sector
     assert offsets[:10] == list(range(10))
     assert offsets[-1] == 39
     assert not {10, 11} & set(offsets)
-    assert scan.damages == 1
+    assert scan.damage_count == 1
     assert f"{bad_sector}: position {10 * SIZE}: Input/output error; not read" in map(str, scan.notes)
     with pytest.raises(OSError, match="Input/output error"):
         list(octavo.scan(logs).records())

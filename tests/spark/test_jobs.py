@@ -175,8 +175,8 @@ def test_what_could_not_be_counted_is_told(spark: SparkSession, tmp_path: Path) 
     data[len(data) // 2] ^= 1
     log.write_bytes(data)
     whole, report = jobs.topics(spark, unpack("v431-clean")), jobs.topics(spark, root)
-    assert whole.damages == 0
-    assert report.damages == 1
+    assert whole.damage_count == 0
+    assert report.damage_count == 1
     assert [note for note in report.notes if str(log) in note.path]
     names = {row.topic_partition for row in whole.counts}
     assert {row.topic_partition for row in report.counts} == names
@@ -206,5 +206,5 @@ def test_an_export_names_its_files_and_tells_of_damage(spark: SparkSession, tmp_
     log.write_bytes(data)
     results = jobs.export(spark, f"file:{root}", f"file:{tmp_path}/records")
     assert sorted(result.path for result in results) == sorted((tmp_path / "records").iterdir())
-    assert sum(result.damages for result in results) == 1
+    assert sum(result.damage_count for result in results) == 1
     assert [note for result in results for note in result.notes if str(log) in note.path]

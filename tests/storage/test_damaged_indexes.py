@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.format.names import FileKind
-from octavo.storage.log.lookup import SpecialTimestamp
+from octavo.format.record import SpecialTimestamp
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.open_logs import fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World

@@ -9,8 +9,8 @@ import pytest
 from octavo.errors import OffsetOutOfRangeError
 from octavo.format.batches.walker import walk
 from octavo.format.legacy.message_set import encode_message_set
-from octavo.format.record import Record
-from octavo.storage.log.lookup import FoundOffset, SpecialTimestamp
+from octavo.format.record import Record, SpecialTimestamp
+from octavo.storage.log.lookup import FoundOffset
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.batches import batch

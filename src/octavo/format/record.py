@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from octavo.kernels import layout
+
+
+class SpecialTimestamp(IntEnum):
+    """What ListOffsets is asked for instead of a time."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+    EARLIEST_PENDING_UPLOAD = -6
 
 
 class TimestampType(Enum):

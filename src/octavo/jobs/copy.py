@@ -54,7 +54,7 @@ class Copied:
     start_offset: int  # where the copying began
     batches: int = 0
     size: int = 0
-    damages: int = 0
+    damage_count: int = 0
     notes: list[Note] = field(default_factory=list)
 
 
@@ -111,7 +111,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
             _append(found, log, part.end_offset, findings, copied)
             progress(int(found.chunk.table["size"].sum(dtype=np.int64)))
     log.state.advance_log_start(min(source.log_start_offset, log.log_end_offset))
-    copied.damages, copied.notes = findings.damages, findings.notes
+    copied.damage_count, copied.notes = findings.damage_count, findings.notes
     return copied
 
 

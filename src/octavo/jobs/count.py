@@ -85,7 +85,7 @@ def run(task: ReadTask) -> Tally:
     for found in source:
         counter.take(found, source.next_offset)
     counter.tally.notes = findings.notes
-    counter.tally.damages = findings.damages
+    counter.tally.damage_count = findings.damage_count
     return counter.tally
 
 
@@ -96,7 +96,7 @@ def commit(
     done = iter(outcomes)
     for planned in plans:
         finished = [next(done) for _ in planned.tasks]
-        tally = Tally(notes=list(planned.notes), damages=sum(note.is_damage for note in planned.notes))
+        tally = Tally(notes=list(planned.notes), damage_count=sum(note.is_damage for note in planned.notes))
         try:
             for outcome in finished:
                 tally.add(outcome.get())

@@ -65,7 +65,7 @@ class ExportResult:
     rows: int
     size: int
     notes: tuple[Note, ...]
-    damages: int
+    damage_count: int
 
 
 def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
@@ -104,7 +104,7 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
         batches = read_ahead(batches)
     schema = schema_of(task.columns, dictionaries=dictionaries)
     rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))
-    return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damages)
+    return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damage_count)
 
 
 def commit(

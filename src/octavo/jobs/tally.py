@@ -36,7 +36,7 @@ class Tally:
     magics: set[int] = field(default_factory=set)
     codecs: set[int] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
-    damages: int = 0
+    damage_count: int = 0
 
     def add(self, other: Tally) -> None:
         """Add the counts of what comes behind."""
@@ -48,7 +48,7 @@ class Tally:
         self.magics |= other.magics
         self.codecs |= other.codecs
         self.notes += other.notes
-        self.damages += other.damages
+        self.damage_count += other.damage_count
 
 
 class Counter:

@@ -14,8 +14,8 @@ from octavo.system.runner import Progress, Runner
 class TopicCounts:
     """Of the named topics, or of all. Planned when it is made, counted by `rows`.
 
-    `planned` are the notes of what was found before anything is counted; `counted` and `damages` are complete once the
-    rows are at their end.
+    `planned` are the notes of what was found before anything is counted; `counted` and `damage_count` are complete once
+    the rows are at their end.
     """
 
     def __init__(self, places: Place | Sequence[Place], topics: Sequence[str] = ()) -> None:
@@ -27,7 +27,7 @@ class TopicCounts:
         self._plans = plan(self._log_dirs.partitions.values(), findings=findings)
         self.planned: list[Note] = [*self._log_dirs.notes, *findings.notes]
         self.counted: list[Note] = []
-        self.damages = findings.damages + len(self._log_dirs.unreadable())
+        self.damage_count = findings.damage_count + len(self._log_dirs.unreadable())
 
     @property
     def size(self) -> int:
@@ -42,8 +42,8 @@ class TopicCounts:
                 self.counted.append(row)
                 continue
             of_rows += row.tally.notes
-            self.damages += row.tally.damages
+            self.damage_count += row.tally.damage_count
             yield row
         of_roots = [note for directory in self._log_dirs.directories for note in directory.root.notes]
         self.counted += of_rows + of_roots
-        self.damages += sum(note.is_damage for note in of_roots)
+        self.damage_count += sum(note.is_damage for note in of_roots)

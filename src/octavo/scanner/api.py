@@ -92,7 +92,7 @@ def scan(
     if unreadable and on_damage == "raise":
         raise next(iter(unreadable.values()))
     findings = ScanFindings(on_damage)
-    findings.damages = len(unreadable)
+    findings.damage_count = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes {max_unpacked_bytes}, expected more than 0")
@@ -123,9 +123,9 @@ class Scan:
         return tuple(self._findings.notes)
 
     @property
-    def damages(self) -> int:
+    def damage_count(self) -> int:
         """How many damaged places were passed over."""
-        return self._findings.damages
+        return self._findings.damage_count
 
     @property
     def columns(self) -> tuple[str, ...]:

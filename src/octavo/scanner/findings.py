@@ -22,12 +22,12 @@ class Note(NamedTuple):
 
 
 class ScanFindings:
-    """Collects the notes of one reading; `damages` counts those that say what could not be read."""
+    """Collects the notes of one reading; `damage_count` counts those that say what could not be read."""
 
     def __init__(self, on_damage: OnDamage = "raise") -> None:
         self.on_damage = on_damage
         self.notes: list[Note] = []
-        self.damages = 0
+        self.damage_count = 0
 
     def note(self, path: object, sentence: str) -> None:
         self.notes.append(Note(str(path), sentence))
@@ -42,7 +42,7 @@ class ScanFindings:
     def count(self, notes: Iterable[Note]) -> None:
         """Take notes of which none is raised: of small files, without which the log can be read."""
         for note in notes:
-            self.damages += note.is_damage
+            self.damage_count += note.is_damage
             self.notes.append(note)
 
     def loss(self, path: object, sentence: str) -> None:
@@ -53,7 +53,7 @@ class ScanFindings:
         """Raise the error, which has its path and position, or note it: the reader goes on behind it."""
         if self.on_damage == "raise":
             raise error
-        self.damages += 1
+        self.damage_count += 1
         place = "" if error.position is None else f"position {error.position}: "
         self.note(error.path, f"{place}{error.problem}; passed over")
 
@@ -61,6 +61,6 @@ class ScanFindings:
         """Raise what the disk said, or note it: the reader goes on with what it can read."""
         if self.on_damage == "raise":
             raise error
-        self.damages += 1
+        self.damage_count += 1
         place = "" if position is None else f"position {position}: "
         self.note(error.filename or path, f"{place}{error.strerror or error}; not read")

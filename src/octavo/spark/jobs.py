@@ -52,7 +52,7 @@ class TopicsReport:
 
     counts: list[PartitionCount]
     notes: list[Note]
-    damages: int
+    damage_count: int
 
 
 def verify(spark: SparkSession, paths: Place | Sequence[Place]) -> VerifyReport:
@@ -66,7 +66,7 @@ def topics(spark: SparkSession, paths: Place | Sequence[Place], names: Sequence[
     """Exact counts of what a client can read of each partition of the named topics, or of all."""
     counting = TopicCounts(_places(paths), names)
     counts = list(counting.rows(SparkRunner(spark)))
-    return TopicsReport(counts, [*counting.planned, *counting.counted], counting.damages)
+    return TopicsReport(counts, [*counting.planned, *counting.counted], counting.damage_count)
 
 
 def reindex(
@@ -95,7 +95,7 @@ def export(
     """Write records into a folder, a file a task: what `octavo.scan` selects with the same arguments.
 
     The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows. A damaged batch
-    is passed over, as by `octavo cat`: a result's `damages` and `notes` say of it.
+    is passed over, as by `octavo cat`: a result's `damage_count` and `notes` say of it.
     """
     records = scan(_places(paths), on_damage="skip", **selection)
     (folder,) = _local([output])

@@ -13,12 +13,13 @@ from octavo.config import LogConfig
 from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.record import SpecialTimestamp
 from octavo.kernels.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
 from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log import lookup, read, truncate
 from octavo.storage.log.log_state import LogState
-from octavo.storage.log.lookup import NOT_FOUND, FoundOffset, SpecialTimestamp
+from octavo.storage.log.lookup import NOT_FOUND, FoundOffset
 from octavo.storage.log.read import Fetched, Isolation, Request
 from octavo.storage.log.retain import Verdict
 from octavo.storage.log.retention_round import retention_round

@@ -74,13 +74,13 @@ def command(
         from octavo.cli.cat.export import export_records
 
         with job_runner(master) as runner:
-            damages = export_records(records, output, cast("Form", form), max_messages, runner)
+            damage_count = export_records(records, output, cast("Form", form), max_messages, runner)
     else:
         with opened(output) as sink:
             _write(records, sink, form, shown, max_messages)
-        damages = records.damages
+        damage_count = records.damage_count
     _say_notes(records, said)
-    return 1 if damages else 0
+    return 1 if damage_count else 0
 
 
 def _write(records: Scan, sink: BinaryIO, form: TextForm | Form, shown: str, limit: int | None) -> None:

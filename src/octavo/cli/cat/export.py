@@ -24,7 +24,7 @@ def export_records(records: Scan, output: str, form: Form, limit: int | None, ru
     results = export.commit(tasks, _outcomes(tasks, runner))
     for result in results:
         say_notes(result.notes)
-    return sum(result.damages for result in results)
+    return sum(result.damage_count for result in results)
 
 
 def _outcomes(tasks: list[ExportTask], runner: Runner) -> Iterable[Outcome[ExportTask, ExportResult]]:

@@ -56,7 +56,7 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
                     problems += 1
                     echo(f"octavo: {outcome.task.topic_partition}: {error}", err=True)
                     continue
-                problems += copied.damages
+                problems += copied.damage_count
                 say_notes(copied.notes)
                 _print(outcome.task, copied, logs, as_json)
     return 1 if problems else 0
@@ -97,7 +97,7 @@ def _print(task: CopyTask, copied: Copied, logs: LogManager, as_json: bool) -> N
                 "startOffset": copied.start_offset,
                 "batches": copied.batches,
                 "bytes": copied.size,
-                "damages": copied.damages,
+                "damages": copied.damage_count,
                 "segments": len(log.segments),
                 "logStartOffset": log.log_start_offset,
                 "logEndOffset": log.log_end_offset,

@@ -11,10 +11,11 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
+from octavo.format.record import SpecialTimestamp
 from octavo.scanner.damage.passed import not_read
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
-from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, SpecialTimestamp, find_offset, find_timestamp
+from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, find_offset, find_timestamp
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.selection import TopicSelection

@@ -57,7 +57,7 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
     if not as_json and (counts or sys.stdout.isatty()):
         print_table(COLUMNS, [_cells(row) for row in counts])
     say_notes(counting.counted)
-    return 1 if counting.damages else 0
+    return 1 if counting.damage_count else 0
 
 
 def _fields(row: PartitionCount) -> dict[str, object]:

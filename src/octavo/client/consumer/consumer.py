@@ -18,8 +18,8 @@ from octavo.coordinator.groups.groups import Groups
 from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
+from octavo.format.record import SpecialTimestamp
 from octavo.scanner.reading.records import ConsumerRecord
-from octavo.storage.log.lookup import SpecialTimestamp
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.signals import Signal

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 from octavo.errors import NoOffsetForPartitionError
 from octavo.format.names import TopicPartition
-from octavo.storage.log.lookup import SpecialTimestamp
+from octavo.format.record import SpecialTimestamp
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 

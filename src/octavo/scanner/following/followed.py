@@ -34,13 +34,6 @@ class Reading(NamedTuple):
     reset: Reset
 
 
-class Range(NamedTuple):
-    """What of a partition can be read now, the end not included."""
-
-    start: int
-    end: int
-
-
 class Followed:
     """`position` is the next offset to hand out; `seeks` counts how often it was set from outside.
 
@@ -71,11 +64,11 @@ class Followed:
         """What comes before the offset was handed out."""
         self.position = offset
 
-    def reach(self) -> Range:
+    def reach(self) -> OffsetRange:
         """Where the partition begins and ends for this reader."""
 
-        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> Range:
-            return Range(snapshot.log_start_offset, self._end_of(snapshot, transactions))
+        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
+            return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot, transactions))
 
         return self._look(look)
 

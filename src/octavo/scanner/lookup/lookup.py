@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import IntEnum
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import ENTRY as TIME_ENTRY
 from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import FileKind
+from octavo.format.record import SpecialTimestamp
 from octavo.kernels.layout import NO_TIMESTAMP, Column
 from octavo.scanner.damage.passed import PassedDamage, not_read
 from octavo.scanner.damage.salvage import walk_past
@@ -32,14 +32,6 @@ from octavo.scanner.places.segment_log import follow
 
 NOT_FOUND = -1
 _ANY = -(1 << 63)  # every timestamp is as late
-
-
-class SpecialTimestamp(IntEnum):
-    """Timestamps that ask for something else than a time."""
-
-    LATEST = -1
-    EARLIEST = -2
-    MAX_TIMESTAMP = -3
 
 
 @dataclass(frozen=True, slots=True)

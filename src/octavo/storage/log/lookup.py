@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from enum import IntEnum
 from typing import NamedTuple
 
 from octavo import kernels
@@ -19,17 +18,6 @@ from octavo.storage.segment.segments import Segments
 _READ_BYTES = 32 << 10
 
 _Place = tuple[int, int, int, int]  # timestamp, offset, leader epoch, position of the batch
-
-
-class SpecialTimestamp(IntEnum):
-    """Timestamps that ask for something else than a time."""
-
-    LATEST = -1
-    EARLIEST = -2
-    MAX_TIMESTAMP = -3
-    EARLIEST_LOCAL = -4
-    LATEST_TIERED = -5
-    EARLIEST_PENDING_UPLOAD = -6
 
 
 class FoundOffset(NamedTuple):
