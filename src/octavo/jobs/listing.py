@@ -11,7 +11,7 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.directory.log_root import Only
-from octavo.storage.directory.log_root import TopicSelection as Opened
+from octavo.storage.directory.log_root import Selection as Opened
 
 
 def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:
