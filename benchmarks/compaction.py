@@ -23,16 +23,20 @@ from benchmarks.data import EPOCH_MS, FOLDER, ROWS_AT_ONCE, encode
 from octavo import kernels
 from octavo.config import LogConfig
 from octavo.format.batches.walker import walk_chunks
+from octavo.format.names import TopicPartition
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.offset_table import KeyHash, OffsetTable
-from octavo.storage.cleaner.clean import clean
+from octavo.storage.cleaner.clean import Cleaner
+from octavo.storage.cleaner.map_keys import map_keys
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.cleaner.plan import CleanPlan, plan_cleaning, range_of
-from octavo.storage.cleaner.tasks import map_keys
+from octavo.storage.cleaner.plan import Candidate
+from octavo.storage.directory.log_root import LogRoot, Selection
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
 from octavo.system.clock import ManualClock
+from octavo.system.filesystem import LocalFileSystem
+from octavo.system.runner import InlineRunner
 from octavo.system.scheduler import ManualScheduler
 
 Prepared = TypeVar("Prepared")
@@ -57,8 +61,9 @@ def main() -> None:
     records = int(RECORDS * options.scale)
     source = made(options.scale)
     alone = _best(options.rounds, *map_alone(limits, int(KEYS * options.scale)))
-    from_log = _best(options.rounds, lambda: planned(source, limits), lambda planned: map_keys(planned[1]))
-    whole = _best(options.rounds, lambda: planned(copied(source), limits), lambda planned: clean(*planned))
+    from_log = _best(options.rounds, lambda: found(source).plan(limits, EPOCH_MS), map_keys)
+    cleaner = Cleaner(InlineRunner(), LocalFileSystem(), limits, EPOCH_MS)
+    whole = _best(options.rounds, lambda: found(copied(source)), lambda candidate: next(cleaner.clean([candidate])))
     shutil.rmtree(source.with_name("copy-0"), ignore_errors=True)
     print(f"{options.key_hash}: the map alone: {records / alone / 1e6:.1f} M keys/s, gate {GATE_MAP_ALONE / 1e6:.0f}")
     speed = records / from_log / KAFKA_KEYS_A_SECOND
@@ -126,9 +131,9 @@ def copied(source: Path) -> Path:
     return shutil.copytree(source, copy)
 
 
-def planned(folder: Path, limits: MapLimits) -> tuple[PartitionLog, CleanPlan]:
-    log = opened(folder)
-    return log, plan_cleaning(log, range_of(log, None, EPOCH_MS), limits, EPOCH_MS)
+def found(folder: Path) -> Candidate:
+    root = LogRoot(folder.parent, LocalFileSystem(), Selection())
+    return Candidate.of(TopicPartition("d5", 0), opened(folder), root, None, EPOCH_MS)
 
 
 def map_alone(limits: MapLimits, keys: int) -> tuple[Callable[[], OffsetTable], Callable[[OffsetTable], None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.errors import KafkaStorageError
-from octavo.storage.cleaner.throttle import Throttle
+from octavo.storage.cleaner.manager import Throttle
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.clock import SystemClock
 from tests.client.stores import Store

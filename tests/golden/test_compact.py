@@ -12,10 +12,10 @@ from octavo.config import BrokerConfig
 from octavo.format.batches.batch import decode_batch
 from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
-from octavo.jobs.compact import Candidate, compact
 from octavo.kernels.layout import CODEC_MASK, DELETE_HORIZON
+from octavo.storage.cleaner.clean import Cleaner
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.cleaner.plan import plan_cleaning, range_of
+from octavo.storage.cleaner.plan import Candidate
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock, SystemClock
@@ -106,14 +106,12 @@ def run(root: Path, topic: str, archive: str) -> dict[TopicPartition, int | None
     time = clock(root, unpack(archive), topic, int(config.get("delete.retention.ms", 86400000)))
     environment = Environment(EndScheduler(), time)
     with LogManager(root, topic_configs={topic: config}, environment=environment, background=False) as logs:
-        candidates = []
-        for name, log in logs.logs.items():
-            cleanable = range_of(log, logs.roots[0].checkpoints.cleaner_offsets().get(name), time.time_ms())
-            if cleanable.is_eligible(log.config):
-                plan = plan_cleaning(log, cleanable, LIMITS, time.time_ms())
-                candidates.append(Candidate(name, log, logs.roots[0], plan))
-        for compacted in compact(candidates, ThreadRunner(2)):
-            assert compacted.error is None
+        log_root, now_ms = logs.roots[0], time.time_ms()
+        checkpoints = log_root.checkpoints.cleaner_offsets()
+        found = [Candidate.of(name, log, log_root, checkpoints.get(name), now_ms) for name, log in logs.logs.items()]
+        due = [candidate for candidate in found if candidate.cleanable.is_eligible(candidate.log.config)]
+        for outcome in Cleaner(ThreadRunner(2), environment.filesystem, LIMITS, now_ms).clean(due):
+            assert outcome.error is None
         return {name: logs.roots[0].checkpoints.cleaner_offsets().get(name) for name in logs.logs}
 
 

@@ -11,10 +11,8 @@ from types import ModuleType
 import pytest
 
 from octavo.format.names import TopicPartition
-from octavo.jobs.choose_compaction import judge
-from octavo.jobs.compact import compact
+from octavo.jobs.compact import Compaction, CompactRequest
 from octavo.scanner.api import scan
-from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.directory.checkpoints import read_offsets
 from octavo.storage.log_manager import LogManager
 from octavo.system.filesystem import LocalFileSystem
@@ -33,17 +31,16 @@ PATIENCE_SECONDS = 60
 def compacted(root: Path) -> dict[str, list[tuple[int, bytes | None, bytes | None]]]:
     """Compact every compacted topic of the directory but Kafka's own; returns what is left of each."""
     with LogManager(root, background=False) as logs:
-        judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
-        candidates = [each.candidate for each in judged if each.candidate is not None]
-        done = list(compact(candidates, ThreadRunner()))
-        assert not any(each.error for each in done)
-    topics = {each.candidate.name.topic for each in done if not each.candidate.name.topic.startswith("__")}
+        rows = list(Compaction(CompactRequest(force=True), logs).rows(ThreadRunner()))
+        assert not any(row.error for row in rows)
+    cleaned = {row.topic_partition.topic for row in rows if row.cleaned is not None}
+    topics = {topic for topic in cleaned if not topic.startswith("__")}
     assert len(topics) >= 6
     survivors = scan(root, sorted(topics), 0, isolation_level="read_committed")
-    rows: dict[str, list[tuple[int, bytes | None, bytes | None]]] = {topic: [] for topic in topics}
+    found: dict[str, list[tuple[int, bytes | None, bytes | None]]] = {topic: [] for topic in topics}
     for record in survivors:
-        rows[record.topic].append((record.offset, record.key, record.value))
-    return rows
+        found[record.topic].append((record.offset, record.key, record.value))
+    return found
 
 
 def cleaner_offset(root: Path) -> int:

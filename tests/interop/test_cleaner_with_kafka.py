@@ -21,11 +21,10 @@ from octavo.format.record import Header, Record, TimestampType
 from octavo.kernels.layout import CODEC_MASK
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.cleaner.clean import clean
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.cleaner.plan import plan_cleaning, range_of
 from tests.interop.real_log import LOG
 from tests.interop.twin_logs import Twins
+from tests.storage.cleaned import candidate, clean
 from tests.storage.producer_batches import marker
 from tests.storage.worlds import NOW_MS, World
 
@@ -213,7 +212,8 @@ def test_both_leave_the_same(jvm: ModuleType, tmp_path: Path, seed: int) -> None
         world.clock.advance(draw.choice([1, RETENTION_MS - 1, RETENTION_MS, 3 * RETENTION_MS]))
         now_ms = world.clock.time_ms()
         for _ in range(3 if codecs == [Codec.NONE] else 1):  # a map that is full needs several runs
-            cleanable = range_of(twins.ours, checkpoint, now_ms)
+            found = candidate(twins.ours, checkpoint, now_ms)
+            cleanable = found.cleanable
             to_clean = real.to_clean(cleanable.first_dirty_offset, cleanable.uncleanable_offset)
             assert cleanable.first_uncleanable_offset == int(to_clean.firstUncleanableOffset())
             assert cleanable.clean_bytes == int(to_clean.cleanBytes())
@@ -221,7 +221,7 @@ def test_both_leave_the_same(jvm: ModuleType, tmp_path: Path, seed: int) -> None
                 break
             expected = real.clean(to_clean, now_ms)
             try:
-                done = clean(twins.ours, plan_cleaning(twins.ours, cleanable, limits, now_ms))
+                done = clean(found, limits, now_ms)
             except OctavoError:
                 assert expected is None  # such as an old message that would have to stay without records
                 return

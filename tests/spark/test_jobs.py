@@ -15,16 +15,14 @@ import pytest
 import octavo
 from octavo.errors import CorruptionError, OctavoError, OffsetOutOfRangeError
 from octavo.format.compression import Codec
-from octavo.jobs import compact, count, upgrade
-from octavo.jobs.choose_compaction import judge
-from octavo.jobs.compact_request import CompactRequest
+from octavo.jobs import count, upgrade
+from octavo.jobs.compact import Compaction, CompactRequest
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.scanner.api import scan
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.spark import jobs
 from octavo.spark.runner import SparkRunner
-from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
@@ -134,9 +132,8 @@ def test_compaction_gives_the_same_bytes(run_on: Run, tmp_path: Path) -> None:
     here, there = (Path(shutil.copytree(unpack("v431-clean"), tmp_path / name)) for name in ("here", "there"))
     environment = Environment(EndScheduler(), ManualClock(NOW_MS))
     with LogManager(here, background=False, environment=environment) as logs:
-        judged = judge(logs, MapLimits.of(logs.broker_config, bytes(16)), force=True)
-        candidates = [each.candidate for each in judged if each.candidate is not None]
-        cleaned = sum(done.cleaned is not None for done in compact.compact(candidates, ThreadRunner()))
+        rows = list(Compaction(CompactRequest(force=True), logs).rows(ThreadRunner()))
+        cleaned = sum(row.cleaned is not None for row in rows)
     assert run_on(compacted_on, there) == cleaned > 5
     compared = 0
     for path in sorted(here.rglob("*.log")) + sorted(here.rglob("*.*index")):

@@ -15,8 +15,8 @@ from octavo.format.batches.batch import build_batch
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
 from octavo.scanner.api import scan
+from octavo.storage.cleaner.manager import Throttle
 from octavo.storage.cleaner.states import CleanerStates
-from octavo.storage.cleaner.throttle import Throttle
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from tests.storage.worlds import NOW_MS, World

@@ -1,136 +1,110 @@
-"""One cleaner round on each of many partitions: a plan each, tasks for the keys and for groups, a commit each.
-
-A partition goes through these steps; a crash before the last leaves it as it was, or loading finishes the swap.
-
-1. The dirty part's keys are read into an offset map (a task a partition).
-2. Each group of segments is written anew, beside the old ones (a task a group, of all partitions at once).
-3. The new segments take the place of the old ones (`commit`, all of a partition or none).
-4. The cleaner checkpoint notes how far the partition is clean. Without it the same work is done again.
-"""
+"""Compaction on request, by the command or through Spark: what is cleaned, and why the rest is not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from octavo.errors import OctavoError
+from octavo.config import BROKER_CONFIGS, Given
+from octavo.errors import ConfigError
 from octavo.format.names import TopicPartition
-from octavo.storage.cleaner.clean import Cleaned, commit
-from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group
-from octavo.storage.cleaner.plan import CleanPlan
-from octavo.storage.cleaner.tasks import GroupTask, MappedLog, map_keys
-from octavo.storage.directory.log_root import LogRoot
-from octavo.storage.partition_log import PartitionLog
-from octavo.storage.rewriting.cleaned_segments import remove_cleaned
-from octavo.system.filesystem import FileSystem, LocalFileSystem
-from octavo.system.runner import Outcome, Progress, Runner, ThreadRunner
-
-# A run's offset map for tasks of other processes. Kafka passes over files that do not begin with a digit.
-MAP_FILE = "octavo-offset-map"
+from octavo.jobs.listing import check_topics, known_topics
+from octavo.jobs.owner import Terms
+from octavo.kernels.offset_table import KeyHash
+from octavo.storage.cleaner.clean import Cleaned, Cleaner
+from octavo.storage.cleaner.explain import Explanation, explain, open_transaction
+from octavo.storage.cleaner.offset_map import MapLimits
+from octavo.storage.cleaner.plan import Candidate
+from octavo.storage.log_manager import LogManager
+from octavo.system.runner import Progress, Runner
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A partition that is to be cleaned."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactRequest:
+    """One cleaner round over the partitions of the named topics that are due, or of all compacted topics.
 
-    name: TopicPartition
-    log: PartitionLog
-    root: LogRoot
-    plan: CleanPlan
+    `configs` are those of topics, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which limit
+    the memory for keys. With `force` the dirty ratio does not matter. `now_ms` is the time to judge by, if not the
+    present. A `dry_run` changes nothing and takes no lock.
+    """
+
+    topics: Sequence[str] = ()
+    configs: Mapping[str, Given] = field(default_factory=dict)
+    now_ms: int | None = None
+    force: bool = False
+    dry_run: bool = False
+    key_hash: KeyHash = KeyHash.SIPHASH
+
+    def terms(self, logdirs: Sequence[str]) -> Terms:
+        """How to open the directories; raises for a topic that they do not have and for an unknown config."""
+        check_topics(logdirs, self.topics)
+        of_broker = {name: value for name, value in self.configs.items() if name.startswith("log.cleaner.")}
+        of_topics = {name: value for name, value in self.configs.items() if name not in of_broker}
+        for name in of_broker:
+            if name not in BROKER_CONFIGS:
+                raise ConfigError(f"{name} is neither a topic config nor one of the cleaner, see `octavo config`")
+        explicit = dict.fromkeys(self.topics or known_topics(logdirs), of_topics) if of_topics else {}
+        return Terms(
+            only=self.topics or None,
+            configs=of_broker,
+            topic_configs=explicit,
+            now_ms=self.now_ms,
+            dry_run=self.dry_run,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class MapTask:
-    """The keys of one partition. Picklable."""
+class CompactedPartition(NamedTuple):
+    """Why a partition was cleaned or not, and what the cleaning did, or would do in a dry run."""
 
-    plan: CleanPlan
-    spill_to: Path | None  # where tasks of other processes find the map
+    topic_partition: TopicPartition
+    explanation: Explanation
+    cleaned: Cleaned | None
+    error: Exception | None
+    dry_run: bool
+
+
+class Compaction:
+    """A request on open directories: decided when it is made, carried out by `rows`."""
+
+    def __init__(self, request: CompactRequest, logs: LogManager) -> None:
+        self._request = request
+        self._logs = logs
+        self._now_ms = logs.environment.clock.time_ms()
+        self._limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16), request.key_hash)
+        explained = [(candidate, self._explain(candidate)) for candidate in self._candidates()]
+        self._explained = [each for each in explained if request.topics or each[1].is_compacted]
+        self._due = [candidate for candidate, why in self._explained if self._is_due(candidate, why)]
 
     @property
     def size(self) -> int:
-        return self.plan.size
+        """The bytes that are read, as `rows` reports its progress."""
+        return sum(candidate.size for candidate in self._due)
 
+    def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[CompactedPartition]:
+        """Clean what is due; yields every partition that the request is about, in order."""
+        filesystem = self._logs.environment.filesystem
+        cleaner = Cleaner(runner, filesystem, self._limits, self._now_ms, progress=progress)
+        outcomes, due = cleaner.clean(self._due), {candidate.topic_partition for candidate in self._due}
+        for candidate, explanation in self._explained:
+            outcome = next(outcomes) if candidate.topic_partition in due else None
+            cleaned, error = (None, None) if outcome is None else (outcome.result, outcome.error)
+            yield CompactedPartition(candidate.topic_partition, explanation, cleaned, error, self._request.dry_run)
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """What became of a partition: it was cleaned, or nothing of it changed."""
+    def _candidates(self) -> Iterator[Candidate]:
+        """All open partitions, in order."""
+        roots = {root.path: (root, root.checkpoints.cleaner_offsets()) for root in self._logs.roots if root.is_live}
+        for topic_partition in sorted(self._logs.logs):
+            log = self._logs.log(*topic_partition)
+            root, checkpoints = roots[log.folder.parent]
+            yield Candidate.of(topic_partition, log, root, checkpoints.get(topic_partition), self._now_ms)
 
-    candidate: Candidate
-    cleaned: Cleaned | None
-    error: Exception | None = None
+    def _explain(self, candidate: Candidate) -> Explanation:
+        opened = open_transaction(candidate.log, self._now_ms)
+        return explain(candidate.dirty, candidate.cleanable, candidate.log.config, opened, self._now_ms)
 
-
-def compact(
-    candidates: Sequence[Candidate],
-    runner: Runner,
-    progress: Progress | None = None,
-    filesystem: FileSystem | None = None,
-) -> Iterator[Compacted]:
-    """Clean all candidates; one that fails loses no other."""
-    for wave in _waves(candidates):
-        yield from _compact_wave(wave, runner, progress, filesystem)
-
-
-def run_map(task: MapTask, filesystem: FileSystem | None = None) -> MappedLog:
-    """Read a partition's dirty keys."""
-    mapped = map_keys(task.plan, filesystem)
-    if task.spill_to is None or not mapped.groups:
-        return mapped
-    shared = mapped.groups[0].offset_map.spill(task.spill_to)
-    return replace(mapped, groups=tuple(replace(group, offset_map=shared) for group in mapped.groups))
-
-
-def _compact_wave(
-    wave: Sequence[Candidate], runner: Runner, progress: Progress | None, filesystem: FileSystem | None
-) -> Iterator[Compacted]:
-    spills = not isinstance(runner, ThreadRunner)
-    tasks = [MapTask(each.plan, each.plan.folder / MAP_FILE if spills else None) for each in wave]
-    try:
-        mapped = list(runner.run(partial(run_map, filesystem=filesystem), tasks, progress))
-        groups = [group for outcome in mapped if outcome.result is not None for group in outcome.result.groups]
-        done = iter(list(runner.run(partial(clean_group, filesystem=filesystem), groups, progress)))
-        for candidate, outcome in zip(wave, mapped, strict=True):
-            yield _finish(candidate, outcome, done, filesystem or LocalFileSystem())
-    finally:
-        for task in tasks:
-            if task.spill_to is not None:
-                task.spill_to.unlink(missing_ok=True)
-
-
-def _finish(
-    candidate: Candidate,
-    mapped: Outcome[MapTask, MappedLog],
-    done: Iterator[Outcome[GroupTask, CleanedGroup]],
-    filesystem: FileSystem,
-) -> Compacted:
-    """Commit a partition whose groups are all written; else remove those that are."""
-    if mapped.result is None:
-        return Compacted(candidate, None, mapped.error)
-    outcomes = [next(done) for _ in mapped.result.groups]
-    groups = [outcome.result for outcome in outcomes if outcome.result is not None]
-    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
-    try:
-        if error is not None:
-            raise error
-        commit(candidate.log, candidate.plan, groups)
-        candidate.root.checkpoints.write_cleaner_offset(candidate.name, mapped.result.end_offset)
-    except OctavoError as problem:
-        remove_cleaned(filesystem, candidate.plan.folder, (group.base_offset for group in groups))
-        return Compacted(candidate, None, problem)
-    return Compacted(candidate, Cleaned.of(mapped.result, groups))
-
-
-def _waves(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
-    """As many partitions at once as their maps fit into the memory for one: a map is about as large as its keys."""
-    wave: list[Candidate] = []
-    size = 0
-    for candidate in candidates:
-        if wave and size + candidate.plan.size > candidate.plan.limits.memory_bytes:
-            yield wave
-            wave, size = [], 0
-        wave.append(candidate)
-        size += candidate.plan.size
-    if wave:
-        yield wave
+    def _is_due(self, candidate: Candidate, explanation: Explanation) -> bool:
+        has_something = candidate.cleanable.first_uncleanable_offset > candidate.log.segments.first.base_offset
+        is_forced = self._request.force and explanation.is_compacted and has_something
+        return explanation.is_eligible or is_forced

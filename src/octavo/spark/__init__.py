@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from octavo.jobs.compact_request import CompactRequest
+    from octavo.jobs.compact import CompactRequest
     from octavo.spark.data_source import register
     from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
     from octavo.spark.source.arrow_scan import scan, scan_stream
@@ -29,7 +29,7 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
-    "CompactRequest": "octavo.jobs.compact_request",
+    "CompactRequest": "octavo.jobs.compact",
     "register": "octavo.spark.data_source",
     **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.source.arrow_scan"),
 }

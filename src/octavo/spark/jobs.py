@@ -14,7 +14,7 @@ from octavo.format.compression.codec import codec_named
 from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
 from octavo.jobs import upgrade as upgrading
-from octavo.jobs.compact_request import CompactedPartition, CompactRequest, compact_judged
+from octavo.jobs.compact import CompactedPartition, Compaction, CompactRequest
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.directories import directories
 from octavo.jobs.export import ExportRequest, ExportResult, Form
@@ -135,7 +135,7 @@ def compact(
     request, logdirs = request or CompactRequest(), _local(_places(paths))
     runner = _runner_in_place(spark, request.dry_run)
     with owned_as(LogManager, logdirs, request.terms(logdirs)) as logs:
-        return list(compact_judged(request.judged(logs), logs, runner, dry_run=request.dry_run))
+        return list(Compaction(request, logs).rows(runner))
 
 
 def _runner_in_place(spark: SparkSession, dry_run: bool) -> Runner:

@@ -17,16 +17,17 @@ from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Record
-from octavo.jobs.compact import MapTask, run_map
 from octavo.kernels.layout import DELETE_HORIZON
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
-from octavo.storage.cleaner.clean import clean, commit
 from octavo.storage.cleaner.clean_group import clean_group
+from octavo.storage.cleaner.map_keys import ignore_bytes, map_keys
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.cleaner.plan import CleanPlan, plan_cleaning, range_of
-from octavo.storage.cleaner.tasks import map_keys
+from octavo.storage.cleaner.plan import Candidate, CleanPlan
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
+from octavo.storage.rewriting.cleaned_segments import swap_in
+from octavo.storage.rewriting.source import OnBytes
+from tests.storage.cleaned import candidate, clean
 from tests.storage.worlds import NOW_MS, World
 
 Model = dict[int, tuple[bytes | None, bytes | None]]  # offset to key and value
@@ -71,12 +72,14 @@ class Store:
             self.model |= {record.offset: (record.key, record.value) for record in records}
         self.log.roll()
 
-    def plan(self, limits: MapLimits) -> CleanPlan:
-        now_ms = self.world.clock.time_ms()
-        return plan_cleaning(self.log, range_of(self.log, self.checkpoint, now_ms), limits, now_ms)
+    def candidate(self) -> Candidate:
+        return candidate(self.log, self.checkpoint, self.world.clock.time_ms())
 
-    def clean(self, limits: MapLimits) -> None:
-        done = clean(self.log, self.plan(limits))
+    def plan(self, limits: MapLimits, *, spills: bool = False) -> CleanPlan:
+        return self.candidate().plan(limits, self.world.clock.time_ms(), spills=spills)
+
+    def clean(self, limits: MapLimits, on_bytes: OnBytes = ignore_bytes) -> None:
+        done = clean(self.candidate(), limits, self.world.clock.time_ms(), on_bytes)
         self.checkpoint = done.end_offset
         self.world.scheduler.run_due()
 
@@ -169,12 +172,14 @@ def test_tasks_go_elsewhere_and_give_the_same_bytes(tmp_path: Path) -> None:
         for segment in store.log.segments:
             os.utime(segment.files.log.path, ns=(NOW_MS * 10**6, NOW_MS * 10**6))
     here, there = stores
-    clean(here.log, here.plan(limits()))
-    task = pickle.loads(pickle.dumps(MapTask(there.plan(limits()), tmp_path / "octavo-offset-map")))
-    mapped = pickle.loads(pickle.dumps(run_map(task)))
+    here.clean(limits())
+    plan = pickle.loads(pickle.dumps(there.plan(limits(), spills=True)))
+    mapped = pickle.loads(pickle.dumps(map_keys(plan)))
     assert len(mapped.groups) > 1
     groups = [pickle.loads(pickle.dumps(clean_group(group))) for group in reversed(mapped.groups)]
-    commit(there.log, task.plan, groups[::-1])
+    old = [segment for group in groups[::-1] for segment in group.segments]
+    swap_in(there.log, old, [group.base_offset for group in groups[::-1]], plan.config)
+    there.world.scheduler.run_due()
     ours, theirs = (
         {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".log", ".index", ".timeindex")}
         for folder in (tmp_path / "a-0", tmp_path / "b-0")
@@ -203,7 +208,7 @@ def test_a_run_that_is_ended_leaves_all_as_it_was(tmp_path: Path) -> None:
             raise CleaningAborted("ended from outside")
 
     with pytest.raises(CleaningAborted):
-        clean(store.log, store.plan(limits()), end_late)
+        store.clean(limits(), end_late)
     assert {path.name: path.read_bytes() for path in (tmp_path / "t-0").iterdir()} == before
 
 
@@ -214,7 +219,8 @@ def test_a_log_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     groups = [clean_group(task) for task in map_keys(plan).groups]
     store.log.truncate_to(plan.segments[1].base_offset)
     with pytest.raises(CleaningAborted, match="has changed meanwhile"):
-        commit(store.log, plan, groups)
+        old = [segment for group in groups for segment in group.segments]
+        swap_in(store.log, old, [group.base_offset for group in groups], plan.config)
     assert not list((tmp_path / "t-0").glob("*.cleaned"))
 
 
@@ -241,7 +247,7 @@ def test_a_damaged_batch_is_not_given_a_new_checksum(tmp_path: Path) -> None:
     data[int(row["position"]) + 30] ^= 1
     path.write_bytes(data)
     with pytest.raises(CorruptionError) as caught:
-        clean(store.log, store.plan(limits()))
+        store.clean(limits())
     assert (caught.value.path, caught.value.position) == (str(path), int(row["position"]))
     assert path.read_bytes() == data
 

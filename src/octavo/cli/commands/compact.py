@@ -20,7 +20,7 @@ from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.config import BrokerConfig
 from octavo.errors import ConfigError
-from octavo.jobs.compact_request import CompactRequest, compact_judged, size_of
+from octavo.jobs.compact import Compaction, CompactRequest
 from octavo.kernels.offset_table import KeyHash
 
 
@@ -83,12 +83,12 @@ def command(
     )
     failed = 0
     with owned(logdirs, request.terms(logdirs)) as logs:
-        judged = request.judged(logs)
+        compaction = Compaction(request, logs)
         with (
             job_runner(master, in_place=True) as runner,
-            progress_bar("compacting", size_of(judged)) as progress,
+            progress_bar("compacting", compaction.size) as progress,
         ):
-            for row in compact_judged(judged, logs, runner, progress, dry_run=dry_run):
+            for row in compaction.rows(runner, progress):
                 failed += row.error is not None or not row.explanation.is_compacted
                 print_row(row, as_json=as_json)
     return 1 if failed else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.cli.options import echo, print_json
-from octavo.jobs.compact_request import CompactedPartition
+from octavo.jobs.compact import CompactedPartition
 from octavo.storage.cleaner.clean import Cleaned
 
 
@@ -12,7 +12,7 @@ def print_row(row: CompactedPartition, *, as_json: bool) -> None:
     if as_json:
         print_json(_fields(row))
         return
-    explanation, name = row.explanation, row.name
+    explanation, name = row.explanation, row.topic_partition
     if row.error is not None:
         echo(f"{name}: not cleaned: {row.error}")
     elif row.cleaned is None:
@@ -41,8 +41,8 @@ def _fields(row: CompactedPartition) -> dict[str, object]:
     explanation, cleaned, transaction = row.explanation, row.cleaned, row.explanation.open_transaction
     cleanable = explanation.cleanable
     fields: dict[str, object] = {
-        "topic": row.name.topic,
-        "partition": row.name.partition,
+        "topic": row.topic_partition.topic,
+        "partition": row.topic_partition.partition,
         "cleaned": cleaned is not None and not row.dry_run,
         "reason": str(row.error) if row.error is not None else explanation.verdict,
         "dirtyRatio": round(cleanable.ratio, 6),

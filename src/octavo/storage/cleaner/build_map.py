@@ -1,11 +1,8 @@
-"""Filling the offset map from the dirty part of a log, up to where its keys fit."""
+"""Fills the offset map from the dirty part of a log, as far as the keys fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,49 +14,34 @@ from octavo.format.batches.problems import problem_of
 from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
-from octavo.storage.cleaner.events import discardable, transaction_events
-from octavo.storage.cleaner.offset_map import MapLimits, OffsetMap
-from octavo.storage.cleaner.transactions import CleanedTransactions
+from octavo.storage.cleaner.offset_map import OffsetMap
+from octavo.storage.cleaner.plan import CleanPlan
+from octavo.storage.cleaner.transactions import CleanedTransactions, discardable, transaction_events
 from octavo.storage.cleaner.unpack import Unpacker
-from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, view_chunks
+from octavo.storage.rewriting.source import OnBytes, located, view_chunks
 from octavo.system.filesystem import FileSystem
 
-
-@dataclass(frozen=True, slots=True)
-class MapRequest:
-    """The dirty part of a log: its segments, and where in the first of them to begin."""
-
-    folder: Path
-    segments: Sequence[SourceSegment]
-    start_position: int
-    first_dirty_offset: int
-    transactions: CleanedTransactions
-    limits: MapLimits
+Events = dict[int, list[NDArray[np.void]]]  # the transaction events of segments, by base offset
 
 
-class BuiltMap(NamedTuple):
-    """The map, and the transaction events of the segments that were read whole, by base offset."""
+def build_map(
+    plan: CleanPlan, transactions: CleanedTransactions, filesystem: FileSystem, on_bytes: OnBytes
+) -> tuple[OffsetMap, Events]:
+    """The map of the dirty keys, and the transaction events of the segments that were read whole.
 
-    offset_map: OffsetMap
-    events: dict[int, list[NDArray[np.void]]]
-
-
-def build_map(request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) -> BuiltMap:
-    """The map of the dirty keys. Its latest offset is the last that it knows all about: a full map ends there.
-
-    Batches of aborted transactions bring no keys, nor do markers. A log without a dirty segment gives an empty map,
-    which ends before the first dirty offset.
+    The latest offset of the map is the last one that it knows everything about; a map that is full ends there. Batches
+    of aborted transactions bring no keys, nor do markers. Without a dirty segment the map is empty, and ends before the
+    first dirty offset.
     """
-    segments = request.segments
-    table = request.limits.table()
-    table.latest_offset = -1 if segments else request.first_dirty_offset - 1
-    end_offset = segments[-1].end_offset if segments else request.first_dirty_offset
-    if end_offset - request.first_dirty_offset <= request.limits.most_marks:
-        table.mark_offsets(request.first_dirty_offset, end_offset)
-    mapper = _Mapper(table, request.transactions, request.first_dirty_offset)
-    passed = mapper.fill(request, filesystem, on_bytes)
+    segments, first_dirty_offset = plan.dirty, plan.first_dirty_offset
+    table = plan.limits.table()
+    table.latest_offset = -1 if segments else first_dirty_offset - 1
+    end_offset = segments[-1].end_offset if segments else first_dirty_offset
+    if end_offset - first_dirty_offset <= plan.limits.most_marks:
+        table.mark_offsets(first_dirty_offset, end_offset)
+    events = _Mapper(table, transactions, first_dirty_offset).fill(plan, filesystem, on_bytes)
     kernels.settle_marks(table)
-    return BuiltMap(OffsetMap(table), passed)
+    return OffsetMap(table), events
 
 
 @dataclass(slots=True)
@@ -72,12 +54,11 @@ class _Mapper:
     _unpacker: Unpacker = field(default_factory=Unpacker)
     _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
 
-    def fill(self, request: MapRequest, filesystem: FileSystem, on_bytes: OnBytes) -> dict[int, list[NDArray[np.void]]]:
+    def fill(self, plan: CleanPlan, filesystem: FileSystem, on_bytes: OnBytes) -> Events:
         """Read segment after segment until the map is full; returns the events of those that were read whole."""
-        position = request.start_position
-        passed: dict[int, list[NDArray[np.void]]] = {}
-        for segment in request.segments:
-            path, events = segment.path(request.folder), list[NDArray[np.void]]()
+        position, passed = plan.start_position, Events()
+        for segment in plan.dirty:
+            path, events = segment.path(plan.folder), list[NDArray[np.void]]()
             for chunk in view_chunks(filesystem, path, segment.size, position):
                 on_bytes(int(chunk.table["size"].sum(dtype=np.int64)))
                 with located(path, chunk):
@@ -91,7 +72,7 @@ class _Mapper:
         return passed
 
     def add(self, chunk: Chunk, events: NDArray[np.void]) -> bool:
-        """False: the map is full, and some of the chunk is not in it."""
+        """Returns False if the map is full and some of the chunk is not in it."""
         table, first, fits = chunk.table, 0, True
         skipped = np.zeros(len(table), np.uint8)
         for row, may_go in discardable(self.transactions, events):
@@ -135,7 +116,7 @@ class _Mapper:
         return first + unpacked.end, code == Code.DONE
 
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> bool:
-        """Uncompressed messages: each is a batch, so that the map ends behind the last one that it took."""
+        """Uncompressed messages: each counts as a batch, so a full map ends after the last one that fitted."""
         done = 0
         for columns in self._decoder.decode(data, table):
             rows = kernels.map_columns(self.table, columns, self.first_dirty_offset)

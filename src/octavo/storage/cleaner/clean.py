@@ -1,54 +1,118 @@
-"""A cleaning run over one log: plan → keys → groups → commit.
+"""The cleaning of logs, in the background of a `LogManager` and as a job: keys → groups → swap → checkpoint.
 
-`plan` takes what counts of a log into values, `tasks` reads the dirty part, `clean_group` writes groups of segments
-anew, `commit` puts them into the place of the old ones. What goes from step to step is picklable, so the two in the
-middle can run on threads or on other machines with the same bytes as here, one after the other.
+A log goes through these steps. A crash before the third leaves it as it was; after that, loading finishes the swap.
+
+1. The keys of the dirty part are read into an offset map (one task per log).
+2. Each group of segments is rewritten next to the old ones (one task per group, of all logs at once).
+3. The new segments replace the old ones, all of a log or none (`Swap` has the steps).
+4. The cleaner checkpoint notes how far the log is clean. Without it the same work is done again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from octavo.errors import OctavoError
 from octavo.storage.cleaner.clean_group import CleanedGroup, clean_group
-from octavo.storage.cleaner.plan import CleanPlan
-from octavo.storage.cleaner.tasks import MappedLog, ignore_bytes, map_keys
-from octavo.storage.partition_log import PartitionLog
+from octavo.storage.cleaner.map_keys import GroupTask, MappedLog, ignore_bytes, map_keys
+from octavo.storage.cleaner.offset_map import MapLimits
+from octavo.storage.cleaner.plan import Candidate, CleanPlan
 from octavo.storage.rewriting.cleaned_segments import remove_cleaned, swap_in
 from octavo.storage.rewriting.source import OnBytes
+from octavo.system.filesystem import FileSystem
+from octavo.system.runner import Outcome, Progress, Runner
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What a run did. The caller notes `end_offset` in cleaner-offset-checkpoint: up to there the log is clean."""
+    """What the cleaning of a log did."""
 
-    end_offset: int
-    is_full: bool  # not all keys fitted into the map: another run goes on from there
+    end_offset: int  # up to here the log is clean
+    is_full: bool  # not all keys fitted into the map: the next cleaning goes on from there
     keys: int
     groups: tuple[CleanedGroup, ...]
 
-    @classmethod
-    def of(cls, mapped: MappedLog, groups: Sequence[CleanedGroup]) -> Cleaned:
-        return cls(mapped.end_offset, mapped.is_full, mapped.keys, tuple(groups))
 
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """How logs are cleaned: where the tasks run, what they use of this machine, and by which time they judge.
 
-def clean(log: PartitionLog, plan: CleanPlan, on_bytes: OnBytes = ignore_bytes) -> Cleaned:
-    """Run a plan here and now. `on_bytes` is told of each chunk; what it raises ends the run without a change."""
-    filesystem, done = log.state.environment.filesystem, list[CleanedGroup]()
-    try:
-        mapped = map_keys(plan, filesystem, on_bytes)
-        done.extend(clean_group(task, filesystem, on_bytes) for task in mapped.groups)
-    except BaseException:
-        remove_cleaned(filesystem, plan.folder, (group.base_offset for group in done))
-        raise
-    commit(log, plan, done)
-    return Cleaned.of(mapped, done)
-
-
-def commit(log: PartitionLog, plan: CleanPlan, groups: Sequence[CleanedGroup]) -> None:
-    """Put the new segments into the place of the old ones, all of the log's or none (the steps are `Swap`'s).
-
-    Under the log's lock. Where the old segments are not there any more, the new ones are removed.
+    `on_bytes` hears of every chunk, and an error that it raises ends the run; only for tasks of this process.
     """
-    old = [source for group in groups for source in group.segments]
-    swap_in(log, old, [group.base_offset for group in groups], plan.config)
+
+    runner: Runner
+    filesystem: FileSystem
+    limits: MapLimits
+    now_ms: int
+    on_bytes: OnBytes = ignore_bytes
+    progress: Progress | None = None
+
+    def clean(self, candidates: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
+        """Clean logs of one `LogManager`, and yield what became of each, in order. A log that fails stays as it was."""
+        for wave in self._waves(candidates):
+            yield from self._clean_wave(wave)
+
+    def _waves(self, candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+        """As many logs at once as their maps fit into the memory for one; a map is about as large as its keys."""
+        wave: list[Candidate] = []
+        size = 0
+        for candidate in candidates:
+            if wave and size + candidate.cleanable.cleanable_bytes > self.limits.memory_bytes:
+                yield wave
+                wave, size = [], 0
+            wave.append(candidate)
+            size += candidate.cleanable.cleanable_bytes
+        if wave:
+            yield wave
+
+    def _clean_wave(self, wave: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
+        is_here = self.runner.shares_memory
+        filesystem = self.filesystem if is_here else None
+        plans = [candidate.plan(self.limits, self.now_ms, spills=not is_here) for candidate in wave]
+        try:
+            read = partial(map_keys, filesystem=filesystem, on_bytes=self.on_bytes)
+            mapped = list(self.runner.run(read, plans, self.progress))
+            tasks = [task for outcome in mapped if outcome.result is not None for task in outcome.result.groups]
+            try:
+                write = partial(clean_group, filesystem=filesystem, on_bytes=self.on_bytes)
+                written = iter(list(self.runner.run(write, tasks, self.progress)))
+            except BaseException:
+                for task in tasks:
+                    remove_cleaned(self.filesystem, task.plan.folder, [task.base_offset])
+                raise
+            for candidate, outcome in zip(wave, mapped, strict=True):
+                yield self._commit(candidate, outcome, written)
+        finally:
+            for plan in plans:
+                if plan.spill_to is not None:
+                    plan.spill_to.unlink(missing_ok=True)
+
+    def _commit(
+        self,
+        candidate: Candidate,
+        mapped: Outcome[CleanPlan, MappedLog],
+        written: Iterator[Outcome[GroupTask, CleanedGroup]],
+    ) -> Outcome[Candidate, Cleaned]:
+        """Swap in a log's new segments and write its checkpoint; if a group failed, remove those of the others.
+
+        Once the swap has begun nothing is removed: loading tells by the `.cleaned` files how far it got.
+        """
+        if mapped.result is None:
+            return Outcome(candidate, error=mapped.error)
+        plan, end_offset = mapped.task, mapped.result.end_offset
+        outcomes = [next(written) for _ in mapped.result.groups]
+        groups = tuple(outcome.result for outcome in outcomes if outcome.result is not None)
+        base_offsets = [group.base_offset for group in groups]
+        error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+        if error is not None:
+            remove_cleaned(self.filesystem, plan.folder, base_offsets)
+            return Outcome(candidate, error=error)
+        try:
+            old = [segment for group in groups for segment in group.segments]
+            swap_in(candidate.log, old, base_offsets, plan.config)
+            candidate.root.checkpoints.write_cleaner_offset(candidate.topic_partition, end_offset)
+        except OctavoError as failure:
+            return Outcome(candidate, error=failure)
+        return Outcome(candidate, Cleaned(end_offset, mapped.result.is_full, mapped.result.keys, groups))

@@ -1,4 +1,4 @@
-"""The second half of a run: a group of segments written anew as one, beside the old ones."""
+"""The second half of a cleaning: rewrites a group of segments as one, next to the old ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.storage.cleaner.filter import ChunkFilter, FilterCounts
-from octavo.storage.cleaner.tasks import GroupTask, aborted_in, ignore_bytes
+from octavo.storage.cleaner.map_keys import GroupTask, aborted_in, ignore_bytes
 from octavo.storage.cleaner.verdicts import BatchJudge
 from octavo.storage.rewriting.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
 from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, read_chunks
@@ -17,7 +17,7 @@ from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 @dataclass(frozen=True, slots=True)
 class CleanedGroup:
-    """A group's new segment: the `.cleaned` files of its base offset."""
+    """The new segment of a group: the `.cleaned` files of its base offset."""
 
     base_offset: int
     segments: tuple[SourceSegment, ...]
@@ -32,14 +32,14 @@ class CleanedGroup:
 def clean_group(
     task: GroupTask, filesystem: FileSystem | None = None, on_bytes: OnBytes = ignore_bytes
 ) -> CleanedGroup:
-    """Write what stays of the group's batches into a new segment.
+    """Write what remains of the group's batches into a new segment.
 
-    1. Remove what an earlier run left. 2. Create the `.cleaned` files. 3. Append what stays, segment by segment.
+    1. Remove what an earlier run left. 2. Create the `.cleaned` files. 3. Append what remains, segment by segment.
     4. Write the transaction index and the closing time index entry, trim and sync. 5. Give it the age of the last
-    old segment, by which tombstones of magic 0 and 1 are judged. Whatever goes wrong, the files are removed again.
+    old segment, since tombstones of magic 0 and 1 are judged by that. Any error removes the files again.
     """
     filesystem, plan = filesystem or LocalFileSystem(), task.plan
-    base_offset = task.segments[0].base_offset
+    base_offset = task.base_offset
     remove_cleaned(filesystem, plan.folder, [base_offset])
     new = open_cleaned(filesystem, plan.folder, base_offset, plan.config, create=True)
     try:

@@ -1,4 +1,4 @@
-"""Why a log is cleaned or not, and what holds the cleaner back: in numbers, and in a sentence."""
+"""Why a log is cleaned or not, and what holds the cleaner back, in numbers and in a sentence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from octavo.storage.partition_log import PartitionLog
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction without a marker: nothing behind its first offset is stable."""
+    """A transaction without a marker: nothing from its first offset on is stable."""
 
     producer_id: int
     first_offset: int
-    age_ms: int | None  # since its first batch; None where that has no timestamp
+    age_ms: int | None  # since its first batch; None if that has no timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def open_transaction(log: PartitionLog, now_ms: int) -> OpenTransaction | None:
 def explain(
     log: DirtyLog, cleanable: CleanableRange, config: LogConfig, opened: OpenTransaction | None, now_ms: int
 ) -> Explanation:
-    """A pure function of what is known of the log."""
+    """Explain what follows from these values, without looking at the log."""
     is_compacted = "compact" in config.cleanup_policy
     is_eligible = is_compacted and cleanable.is_eligible(config)
     verdict = _verdict(cleanable, config) if is_compacted else _not_compacted(config)

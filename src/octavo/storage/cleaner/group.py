@@ -1,45 +1,29 @@
-"""Which segments become one: neighbours, as long as they fit into a segment together."""
+"""Which segments become one: neighbours, as long as together they fit into one segment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
 
 from octavo.config import LogConfig
 from octavo.format.entry_layout import INT32_MAX
-
-
-class Groupable(Protocol):
-    """What of a segment counts: the bytes in use of its files."""
-
-    @property
-    def base_offset(self) -> int: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def offset_index_bytes(self) -> int: ...
-    @property
-    def time_index_bytes(self) -> int: ...
-
-
-SegmentType = TypeVar("SegmentType", bound=Groupable)
+from octavo.storage.rewriting.source import SourceSegment
 
 
 def group_segments(
-    segments: Sequence[SegmentType], config: LogConfig, first_uncleanable_offset: int
-) -> list[list[SegmentType]]:
-    """C12: a segment joins the group before it while sizes sum up to segment.bytes at most, those of each index to
-    segment.index.bytes, and the last offset can be told relative to the group's first.
+    segments: Sequence[SourceSegment], config: LogConfig, first_uncleanable_offset: int
+) -> list[list[SourceSegment]]:
+    """C12: a segment joins the group before it if the sizes add up to at most segment.bytes, those of each index to at
+    most segment.index.bytes, and the last offset fits 32 bits relative to the group's first.
     """
     ends = [segment.base_offset for segment in segments[1:]] + [first_uncleanable_offset]
-    groups: list[list[SegmentType]] = []
+    groups: list[list[SourceSegment]] = []
     size = offset_index_bytes = time_index_bytes = 0
     for segment, end in zip(segments, ends, strict=True):
         size += segment.size
         offset_index_bytes += segment.offset_index_bytes
         time_index_bytes += segment.time_index_bytes
         fits = size <= config.segment_bytes and max(offset_index_bytes, time_index_bytes) <= config.segment_index_bytes
-        # An empty segment has no offset that could be too far away.
+        # An empty segment has no offset that could be out of reach.
         if groups and fits and (segment.size == 0 or end - 1 - groups[-1][0].base_offset <= INT32_MAX):
             groups[-1].append(segment)
             continue

@@ -1,51 +1,37 @@
-"""Compaction in the background of a `LogDir`: the filthiest log first, one run after the other."""
+"""Compaction in the background of a `LogManager`: one log after the other, the largest dirty ratio first."""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from octavo.config import BrokerConfig
 from octavo.errors import CleaningAborted, KafkaStorageError
-from octavo.format.names import TopicPartition
-from octavo.storage.cleaner.clean import Cleaned, clean
+from octavo.storage.cleaner.clean import Cleaned, Cleaner
 from octavo.storage.cleaner.offset_map import MapLimits
-from octavo.storage.cleaner.plan import plan_cleaning, range_of
-from octavo.storage.cleaner.range import CleanableRange
+from octavo.storage.cleaner.plan import Candidate
 from octavo.storage.cleaner.states import CleanerStates
-from octavo.storage.cleaner.throttle import Throttle
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.environment import Environment
-from octavo.storage.partition_log import PartitionLog
+from octavo.system.clock import Clock
 from octavo.system.filesystem import is_disk_failure
+from octavo.system.runner import InlineRunner
 from octavo.system.signals import Signal
 
 _log = logging.getLogger(__name__)
 
 
-class Filthy(NamedTuple):
-    """A log that is due, and what of it can be cleaned."""
-
-    name: TopicPartition
-    log: PartitionLog
-    root: LogRoot
-    cleanable: CleanableRange
-
-
-def filthiest(found: Iterable[Filthy]) -> list[Filthy]:
-    """The logs that are eligible, the one with the largest dirty ratio first; overdue ones have no other right."""
-    eligible = [each for each in found if each.cleanable.is_eligible(each.log.config)]
-    return sorted(eligible, key=lambda each: each.cleanable.ratio, reverse=True)
+_THROTTLE_MS = 300  # the shortest time over which a rate is measured
 
 
 class CleanerManager:
-    """Thread-safe. A log on which a run fails is marked uncleanable until it is opened anew; the others are cleaned on.
+    """Thread-safe. A log whose cleaning fails is marked uncleanable until it is opened again; the others go on.
 
-    `states` pauses partitions for those who are about to change them otherwise.
+    `states` pauses partitions for callers that are about to change them.
     """
 
     def __init__(self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig) -> None:
@@ -60,102 +46,133 @@ class CleanerManager:
         self._throttle = Throttle(rate, environment.clock, self._wait_ms)
 
     def start(self) -> None:
-        """Let log.cleaner.threads work through what is due, again and again."""
+        """Let log.cleaner.threads clean what is due, again and again."""
         for number in range(self._config.log_cleaner_threads if self._config.log_cleaner_enable else 0):
             name, period_ms = f"kafka-log-cleaner-thread-{number}", self._config.log_cleaner_backoff_ms
             self._environment.scheduler.schedule(name, self.work, period_ms=max(period_ms, 1))
 
     def stop(self) -> None:
-        """Abort what is in progress; returns when nothing is."""
+        """Abort what is in progress, and return when nothing is."""
         self._is_stopping = True
         self._stopping.notify()
         self.states.stop()
 
     def work(self) -> None:
-        """Clean until nothing is due; after each run compacted logs get their retention."""
+        """Clean until nothing is due; after each cleaning, apply retention to the compacted logs."""
         while self.clean_filthiest() is not None:
             self.retain()
         self.retain()
         self.states.keep_marks(self._logs.logs.keys())
 
     def clean_filthiest(self) -> Cleaned | None:
-        """A run on the log that is due most; None if none is, or its run failed or was aborted."""
-        for chosen in filthiest(self._candidates()):
-            if self.states.begin(chosen.name):
+        """Clean the log with the largest dirty ratio; None if none is due, or the cleaning failed or was aborted.
+
+        A log that is overdue by max.compaction.lag.ms is due, but does not go first.
+        """
+        due = [candidate for candidate in self._candidates() if candidate.cleanable.is_eligible(candidate.log.config)]
+        for chosen in sorted(due, key=lambda candidate: candidate.cleanable.ratio, reverse=True):
+            if self.states.begin(chosen.topic_partition):
                 return self._clean(chosen)
         return None
 
     def retain(self) -> None:
-        """Retention of compacted logs, while no run is on them."""
-        for name, log in list(self._logs.logs.items()):
-            if "compact" not in log.config.cleanup_policy or not self.states.begin(name):
+        """Apply retention to the compacted logs that are not being cleaned."""
+        for topic_partition, log in list(self._logs.logs.items()):
+            if "compact" not in log.config.cleanup_policy or not self.states.begin(topic_partition):
                 continue
             try:
                 log.retain()
             except KafkaStorageError as error:
-                _log.debug("retention of %s: %s", name, error)  # deleted meanwhile, or offline, which was said
+                _log.debug("retention of %s: %s", topic_partition, error)  # deleted or offline, which was said
             except Exception:
-                _log.exception("retention of %s failed", name)
+                _log.exception("retention of %s failed", topic_partition)
             finally:
-                self.states.end(name)
+                self.states.end(topic_partition)
 
-    def _candidates(self) -> list[Filthy]:
-        found: list[Filthy] = []
+    def _candidates(self) -> list[Candidate]:
+        found: list[Candidate] = []
         for root in self._logs.live_roots:
-            with root.unless_offline():  # offline then, which is said
-                found += self._compacted(root)
+            with root.unless_offline():  # going offline is logged there
+                found += self._candidates_in(root)
         return found
 
-    def _compacted(self, root: LogRoot) -> Iterator[Filthy]:
+    def _candidates_in(self, root: LogRoot) -> Iterator[Candidate]:
         """The compacted logs of a directory; a checkpoint that lies outside its log is corrected."""
         offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
         with self._logs.lock:
             logs = self._logs.of(root)
-        for name, log in logs.items():
-            if "compact" not in log.config.cleanup_policy or name in self.states.uncleanable:
+        for topic_partition, log in logs.items():
+            if "compact" not in log.config.cleanup_policy or topic_partition in self.states.uncleanable:
                 continue
             try:
-                cleanable = range_of(log, offsets.get(name), now_ms)
+                candidate = Candidate.of(topic_partition, log, root, offsets.get(topic_partition), now_ms)
             except OSError as error:
                 if is_disk_failure(error):
                     raise
-                _log.debug("%s is passed over: %s", name, error)  # a file was renamed just now; the next round sees it
+                _log.debug("%s is skipped: %s", topic_partition, error)  # a file was just renamed; see the next round
                 continue
-            if cleanable.is_checkpoint_invalid:
-                _log.warning("the checkpoint of the cleaner for %s lies outside of its log: all is dirty", name)
-                root.checkpoints.write_cleaner_offset(name, cleanable.first_dirty_offset)
-            yield Filthy(name, log, root, cleanable)
+            if candidate.cleanable.is_checkpoint_invalid:
+                _log.warning(
+                    "the checkpoint of the cleaner for %s lies outside of its log: all is dirty", topic_partition
+                )
+                root.checkpoints.write_cleaner_offset(topic_partition, candidate.cleanable.first_dirty_offset)
+            yield candidate
 
-    def _clean(self, chosen: Filthy) -> Cleaned | None:
-        """1. The run, which puts new segments into the log. 2. The checkpoint. A crash between them repeats work."""
+    def _clean(self, chosen: Candidate) -> Cleaned | None:
+        topic_partition = chosen.topic_partition
         try:
             with chosen.root.using():
                 return self._run(chosen)
         except CleaningAborted as aborted:
             _log.info("%s", aborted)
         except KafkaStorageError as error:
-            _log.debug("cleaning of %s: %s", chosen.name, error)  # deleted meanwhile, or offline, which was said
+            _log.debug("cleaning of %s: %s", topic_partition, error)  # deleted or offline, which was said
         except Exception as error:
-            self.states.mark_uncleanable(chosen.name, str(error))
-            _log.exception("%s cannot be cleaned, and is left alone until it is opened again", chosen.name)
+            self.states.mark_uncleanable(topic_partition, str(error))
+            _log.exception("%s cannot be cleaned, and is left alone until it is opened again", topic_partition)
         finally:
-            self.states.end(chosen.name)  # also where the directory went offline before the run began
+            self.states.end(topic_partition)  # also if the directory went offline before the cleaning began
         return None
 
-    def _run(self, chosen: Filthy) -> Cleaned:
+    def _run(self, chosen: Candidate) -> Cleaned:
+        environment, on_bytes = self._environment, partial(self._on_bytes, chosen)
+        now_ms = environment.clock.time_ms()
         try:
-            plan = plan_cleaning(chosen.log, chosen.cleanable, self._limits, self._environment.clock.time_ms())
-            cleaned = clean(chosen.log, plan, partial(self._on_bytes, chosen))
-            chosen.root.checkpoints.write_cleaner_offset(chosen.name, cleaned.end_offset)
-            return cleaned
+            cleaner = Cleaner(InlineRunner(), environment.filesystem, self._limits, now_ms, on_bytes)
+            (outcome,) = cleaner.clean([chosen])
+            return outcome.get()
         finally:
-            self.states.end(chosen.name)  # before a failing disk is dealt with: who waits may hold that one's lock
+            # Before a failing disk is dealt with: a thread that waits for this end may hold the lock which that takes.
+            self.states.end(chosen.topic_partition)
 
-    def _on_bytes(self, chosen: Filthy, count: int) -> None:
-        self.states.check(chosen.name)
+    def _on_bytes(self, chosen: Candidate, count: int) -> None:
+        self.states.check(chosen.topic_partition)
         if "compact" not in chosen.log.config.cleanup_policy:
-            raise CleaningAborted(f"the cleaning of {chosen.name} was aborted: its cleanup.policy is another now")
+            raise CleaningAborted(f"the cleaning of {chosen.topic_partition} was aborted: cleanup.policy has changed")
         self._throttle.add(count)
 
     def _wait_ms(self, duration_ms: int) -> None:
         self._stopping.wait(lambda: self._is_stopping, duration_ms / 1000)
+
+
+class Throttle:
+    """Limits how fast all cleaner threads together read and write: the thread that exceeds the rate waits."""
+
+    def __init__(self, bytes_per_second: float, clock: Clock, wait_ms: Callable[[int], None]) -> None:
+        self._bytes_per_ms = bytes_per_second / 1000
+        self._clock = clock
+        self._wait_ms = wait_ms
+        self._lock = threading.Lock()
+        self._begin_ms = clock.monotonic_ms()
+        self._bytes = 0
+
+    def add(self, count: int) -> None:
+        """Count bytes that were read or written, and wait if that was too fast."""
+        with self._lock:
+            self._bytes += count
+            elapsed_ms = self._clock.monotonic_ms() - self._begin_ms
+            if elapsed_ms <= _THROTTLE_MS:
+                return
+            if self._bytes > elapsed_ms * self._bytes_per_ms:
+                self._wait_ms(round(self._bytes / self._bytes_per_ms - elapsed_ms))
+            self._begin_ms, self._bytes = self._clock.monotonic_ms(), 0

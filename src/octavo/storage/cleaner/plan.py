@@ -1,4 +1,4 @@
-"""What a cleaning run is about: all that counts of a log, as values that can be sent elsewhere."""
+"""Logs that could be cleaned, and what a cleaning needs to know of one, as values that can be sent elsewhere."""
 
 from __future__ import annotations
 
@@ -6,18 +6,78 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from octavo.config import LogConfig
+from octavo.format.names import TopicPartition
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.range import CleanableRange, DirtyLog, DirtySegment, cleanable_range
 from octavo.storage.cleaner.transactions import SegmentTxnIndex
 from octavo.storage.cleaner.verdicts import ActiveProducers
+from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.rewriting.source import SourceSegment
 from octavo.storage.segment.segment import Segment
 
+# The offset map for tasks of other processes. Kafka ignores files whose name does not begin with a digit.
+MAP_FILE = "octavo-offset-map"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A log, and which part of it could be cleaned when it was looked at."""
+
+    topic_partition: TopicPartition
+    log: PartitionLog
+    root: LogRoot
+    dirty: DirtyLog
+    cleanable: CleanableRange
+
+    @classmethod
+    def of(
+        cls, topic_partition: TopicPartition, log: PartitionLog, root: LogRoot, checkpoint: int | None, now_ms: int
+    ) -> Candidate:
+        """Look at a log; `checkpoint` is its line in cleaner-offset-checkpoint."""
+        segments = [
+            DirtySegment(segment.base_offset, segment.size, segment.largest_timestamp, segment.first_timestamp)
+            for segment in log.segments
+        ]
+        dirty = DirtyLog(segments, log.log_start_offset, log.log_end_offset, log.last_stable_offset, checkpoint)
+        return cls(topic_partition, log, root, dirty, cleanable_range(dirty, log.config, now_ms))
+
+    @property
+    def size(self) -> int:
+        """The bytes that a cleaning reads: the dirty part for its keys, then everything before the uncleanable part."""
+        end = self.cleanable.first_uncleanable_offset
+        rewritten = sum(segment.size for segment in self.dirty.segments if segment.base_offset < end)
+        return self.cleanable.cleanable_bytes + rewritten
+
+    def plan(self, limits: MapLimits, now_ms: int, *, spills: bool = False) -> CleanPlan:
+        """The plan of a cleaning; one that `spills` shares its offset map with other processes through a file."""
+        log, first_dirty, end = self.log, self.cleanable.first_dirty_offset, self.cleanable.first_uncleanable_offset
+        with log.state.lock:
+            all_segments = list(log.segments)
+            producers = ActiveProducers.of(log.state.producers.state.producers)
+        segments = [segment for segment in all_segments if segment.base_offset < end]
+        ends = [segment.base_offset for segment in segments[1:]] + [end]
+        holder = log.segments.floor(first_dirty)
+        indexes = [SegmentTxnIndex(each.base_offset, each.files.txn_index.aborted()) for each in all_segments]
+        return CleanPlan(
+            folder=log.folder,
+            config=log.config,
+            segments=tuple(_source(segment, end) for segment, end in zip(segments, ends, strict=True)),
+            first_dirty_offset=first_dirty,
+            first_uncleanable_offset=end,
+            log_start_offset=log.log_start_offset,
+            start_position=0 if holder is None else holder.index_entry(first_dirty).position,
+            txn_indexes=tuple(index for index in indexes if index.aborted),
+            producers=producers,
+            now_ms=now_ms,
+            limits=limits,
+            spill_to=log.folder / MAP_FILE if spills else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
-    """A run. Its segments are those before the first uncleanable offset, from the log's first on."""
+    """One cleaning of a log. Its segments are all that begin before the first uncleanable offset. Picklable."""
 
     folder: Path
     config: LogConfig
@@ -25,11 +85,12 @@ class CleanPlan:
     first_dirty_offset: int
     first_uncleanable_offset: int
     log_start_offset: int
-    start_position: int  # in the segment of the first dirty offset: not behind its batch
+    start_position: int  # in the segment of the first dirty offset: at or before that offset's batch
     txn_indexes: tuple[SegmentTxnIndex, ...]  # of all segments that have one
     producers: ActiveProducers
     now_ms: int
     limits: MapLimits
+    spill_to: Path | None  # where tasks of other processes find the offset map
 
     @property
     def size(self) -> int:
@@ -42,52 +103,14 @@ class CleanPlan:
 
     @property
     def delete_horizon_ms(self) -> int:
-        """C11: what tombstones and markers get that this run is the first to keep."""
+        """C11: the horizon for tombstones and markers that this cleaning is the first to keep."""
         return self.now_ms + self.config.delete_retention_ms
 
     @property
     def legacy_horizon_ms(self) -> int:
-        """C11: tombstones of magic 0 and 1 go with segments that did not change after this time."""
+        """C11: tombstones of magic 0 and 1 go if their segment has not changed since this time."""
         clean = [segment for segment in self.segments if segment.base_offset < self.first_dirty_offset]
         return clean[-1].mtime_ms - self.config.delete_retention_ms if clean else 0
-
-
-def range_of(log: PartitionLog, checkpoint: int | None, now_ms: int) -> CleanableRange:
-    """What of a log can be cleaned now; `checkpoint` is its line in cleaner-offset-checkpoint."""
-    return cleanable_range(dirty_log(log, checkpoint), log.config, now_ms)
-
-
-def dirty_log(log: PartitionLog, checkpoint: int | None) -> DirtyLog:
-    """What decides about cleaning a log."""
-    segments = [
-        DirtySegment(segment.base_offset, segment.size, segment.largest_timestamp, segment.first_timestamp)
-        for segment in log.segments
-    ]
-    return DirtyLog(segments, log.log_start_offset, log.log_end_offset, log.last_stable_offset, checkpoint)
-
-
-def plan_cleaning(log: PartitionLog, cleanable: CleanableRange, limits: MapLimits, now_ms: int) -> CleanPlan:
-    """A run over the cleanable range of a log."""
-    with log.state.lock:
-        all_segments, first_dirty = list(log.segments), cleanable.first_dirty_offset
-        producers = ActiveProducers.of(log.state.producers.state.producers)
-    segments = [each for each in all_segments if each.base_offset < cleanable.first_uncleanable_offset]
-    ends = [each.base_offset for each in segments[1:]] + [cleanable.first_uncleanable_offset]
-    holder = log.segments.floor(first_dirty)
-    indexes = [SegmentTxnIndex(each.base_offset, each.files.txn_index.aborted()) for each in all_segments]
-    return CleanPlan(
-        folder=log.folder,
-        config=log.config,
-        segments=tuple(_source(segment, end) for segment, end in zip(segments, ends, strict=True)),
-        first_dirty_offset=first_dirty,
-        first_uncleanable_offset=cleanable.first_uncleanable_offset,
-        log_start_offset=log.log_start_offset,
-        start_position=0 if holder is None else holder.index_entry(first_dirty).position,
-        txn_indexes=tuple(index for index in indexes if index.aborted),
-        producers=producers,
-        now_ms=now_ms,
-        limits=limits,
-    )
 
 
 def _source(segment: Segment, end_offset: int) -> SourceSegment:

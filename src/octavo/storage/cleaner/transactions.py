@@ -1,20 +1,34 @@
-"""The transactions that a cleaning run passes through: which batches were aborted, which markers may go."""
+"""The transactions that a cleaning passes through: which batches were aborted, and which markers may go."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from octavo.format.batches.control import ControlType
+import numpy as np
+from numpy.typing import NDArray
+
+from octavo.format.batches.control import ControlType, control_type_id
+from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.kernels.layout import CONTROL, TRANSACTIONAL, Column
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+# One row per batch that concerns transactions. `row` is the batch's row in its chunk; `type` is that of the control
+# record, or one of the two below.
+EVENT = np.dtype([("last_offset", "<i8"), ("producer_id", "<i8"), ("row", "<i4"), ("type", "<i4")])
+_DATA = -3
+_EMPTY = -2  # a control batch whose record compaction has removed
 
 
 @dataclass(slots=True)
 class _Ongoing:
-    """An aborted transaction whose marker is still to come; `seen`: a batch of it was there."""
+    """An aborted transaction whose marker is still to come, and whether a batch of it was `seen`."""
 
     aborted: AbortedTxn
     seen: bool = False
@@ -22,7 +36,7 @@ class _Ongoing:
 
 @dataclass(slots=True)
 class CleanedTransactions:
-    """Kafka's CleanedTransactionMetadata. Picklable, so that the run can go on elsewhere."""
+    """Kafka's CleanedTransactionMetadata. Picklable, so that the cleaning can go on elsewhere."""
 
     retained: list[AbortedTxn] = field(default_factory=list)  # for the transaction index of the cleaned segment
     _coming: list[tuple[int, AbortedTxn]] = field(default_factory=list)  # a heap by first offset
@@ -30,12 +44,12 @@ class CleanedTransactions:
     _ongoing_committed: set[int] = field(default_factory=set)
 
     def add_aborted(self, aborted: Iterable[AbortedTxn]) -> None:
-        """Know of transactions that may begin from here on."""
+        """Learn of transactions that may begin from here on."""
         for txn in aborted:
             heapq.heappush(self._coming, (txn.first_offset, txn))
 
     def on_batch(self, producer_id: int, last_offset: int) -> bool:
-        """Pass a transaction's batch of data; says whether it was aborted, so that nothing of it is to stay."""
+        """Pass a data batch of a transaction; returns whether it was aborted, so that nothing of it remains."""
         self._begin_up_to(last_offset)
         ongoing = self._ongoing_aborted.get(producer_id)
         if ongoing is None:
@@ -45,7 +59,7 @@ class CleanedTransactions:
         return True
 
     def on_control(self, producer_id: int, last_offset: int, control_type: ControlType | None) -> bool:
-        """Pass a control batch, None being an empty one; says whether it may go: nothing was seen of what it ends."""
+        """Pass a control batch (None: an empty one); returns whether it may go, since it ends nothing that was seen."""
         self._begin_up_to(last_offset)
         if control_type is None:
             return True
@@ -86,3 +100,45 @@ def collect_aborted(
             if search.complete:
                 break
     return found
+
+
+def transaction_events(data: Buffer, table: NDArray[np.void]) -> NDArray[np.void]:
+    """One row of `EVENT` per transactional or control batch."""
+    attributes = table["attributes"]
+    rows = np.flatnonzero((attributes & (TRANSACTIONAL | CONTROL) != 0) & (table["magic"] >= 2))
+    events = np.empty(len(rows), EVENT)
+    if len(rows):
+        found = table[rows]
+        events["last_offset"] = found["base_offset"] + found["last_offset_delta"]
+        events["producer_id"], events["row"], events["type"] = found["producer_id"], rows, _DATA
+        is_control = found["attributes"] & CONTROL != 0
+        if is_control.any():
+            events["type"][is_control] = _control_types(data, found[is_control])
+    return events
+
+
+def discardable(transactions: CleanedTransactions, events: NDArray[np.void]) -> Iterator[tuple[int, bool]]:
+    """Pass events on to the transactions: yields the row of each batch, and whether the batch may go."""
+    for last_offset, producer_id, row, type_id in events.tolist():
+        if type_id == _DATA:
+            yield row, transactions.on_batch(producer_id, last_offset)
+        else:
+            control_type = None if type_id == _EMPTY else ControlType(type_id)
+            yield row, transactions.on_control(producer_id, last_offset, control_type)
+
+
+def _control_types(data: Buffer, table: NDArray[np.void]) -> list[int]:
+    """The type of the first record of each control batch."""
+    types = [_EMPTY] * len(table)
+    filled = np.flatnonzero(table["count"])
+    # The columns hold the records of one batch after the other.
+    firsts = np.concatenate([[0], np.cumsum(np.maximum(table["count"][filled], 0), dtype=np.int64)])
+    seen = 0
+    for columns in Decoder(Column.KEY).decode(data, table[filled]) if len(filled) else ():
+        assert columns.key is not None
+        start, end = np.searchsorted(firsts, [seen, seen + columns.rows])
+        for slot, record in zip(filled[start:end].tolist(), (firsts[start:end] - seen).tolist(), strict=True):
+            key = columns.key.data[columns.key.offsets[record] : columns.key.offsets[record + 1]]
+            types[slot] = ControlType(control_type_id(key.tobytes()))
+        seen += columns.rows
+    return types

@@ -1,4 +1,4 @@
-"""What is decided of whole batches before their records are looked at, a chunk of batches at a time."""
+"""What is decided about whole batches before their records are looked at, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.kernels.layout import CONTROL, DELETE_HORIZON, NO_PRODUCER_ID
 from octavo.kernels.offset_table import BatchVerdict
 from octavo.kernels.producers import NONE
-from octavo.storage.cleaner.events import discardable, transaction_events
-from octavo.storage.cleaner.transactions import CleanedTransactions
+from octavo.storage.cleaner.transactions import CleanedTransactions, discardable, transaction_events
 from octavo.storage.producers.entry import ProducerStateEntry
 
 if TYPE_CHECKING:
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ActiveProducers:
-    """The producers that the log remembers, in the order of their ids, with the last offset of each one's data."""
+    """The producers that the log remembers, ordered by id, each with the last offset of its data."""
 
     producer_ids: NDArray[np.int64]
-    last_data_offsets: NDArray[np.int64]  # -1: none, only its epoch is known
+    last_data_offsets: NDArray[np.int64]  # -1 for none: only the epoch is known
     epochs: NDArray[np.int64]
 
     @classmethod
@@ -39,7 +38,7 @@ class ActiveProducers:
         return cls(*columns)
 
     def ends_with(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
-        """Which batches hold the last thing known of a producer: its last sequence or, without data, its epoch."""
+        """Which batches hold the last that is known of a producer: its last sequence or, without data, its epoch."""
         ids = table["producer_id"]
         if not len(self.producer_ids) or not (ids > NO_PRODUCER_ID).any():
             return np.zeros(len(table), np.bool_)
@@ -54,7 +53,7 @@ class ActiveProducers:
 
 @dataclass(slots=True)
 class BatchJudge:
-    """Judges batches in the order of the log, since transactions go through them."""
+    """Judges batches in the order of the log, following its transactions."""
 
     transactions: CleanedTransactions
     producers: ActiveProducers
@@ -64,8 +63,8 @@ class BatchJudge:
     def verdicts(self, data: Buffer, table: NDArray[np.void]) -> NDArray[np.uint8]:
         """A `BatchVerdict` for each batch.
 
-        One that is a producer's last, or the last before the uncleanable part, stays at least without records: else
-        a sequence, or the offsets up to there, would be forgotten.
+        The last batch of a producer, and the last one before the uncleanable part, stay even without records. Otherwise
+        a producer's sequence would be forgotten, or the offsets up to there.
         """
         stays_empty = self.producers.ends_with(table) | (last_offsets(table) + 1 == self.first_uncleanable_offset)
         found = np.where(stays_empty, BatchVerdict.RETAIN_EMPTY, 0).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""The first half of a run: the keys of the dirty part, and the groups that can be cleaned independently then."""
+"""The first half of a cleaning: the keys of the dirty part, then the groups that can be cleaned independently."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.indexes.txn_index import AbortedTxn
-from octavo.storage.cleaner.build_map import MapRequest, build_map
-from octavo.storage.cleaner.events import discardable, transaction_events
+from octavo.storage.cleaner.build_map import build_map
 from octavo.storage.cleaner.group import group_segments
 from octavo.storage.cleaner.offset_map import OffsetMap
 from octavo.storage.cleaner.plan import CleanPlan
-from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted
+from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted, discardable, transaction_events
 from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.segment.segment import Segment
 from octavo.system.clock import SystemClock
@@ -25,12 +24,16 @@ from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 @dataclass(frozen=True, slots=True)
 class GroupTask:
-    """Segments that become one. Picklable, if its map was spilled to a file."""
+    """Segments that become one. Picklable if the offset map was spilled to a file."""
 
     plan: CleanPlan
     segments: tuple[SourceSegment, ...]
-    transactions: CleanedTransactions  # as they are where the group begins
+    transactions: CleanedTransactions  # as they stand where the group begins
     offset_map: OffsetMap
+
+    @property
+    def base_offset(self) -> int:
+        return self.segments[0].base_offset
 
     @property
     def size(self) -> int:
@@ -39,32 +42,31 @@ class GroupTask:
 
 @dataclass(frozen=True, slots=True)
 class MappedLog:
-    """What the map gives: up to where the log will be clean, and the groups to be cleaned for that."""
+    """What follows from the map: how far the log will be clean, and the groups to be cleaned for that."""
 
-    end_offset: int  # the next run's first dirty offset
-    is_full: bool  # the map ended before the cleanable part did: another run goes on from there
+    end_offset: int  # the first dirty offset of the next cleaning
+    is_full: bool  # the map was full before the cleanable part ended: another cleaning goes on from there
     keys: int
     groups: tuple[GroupTask, ...]
 
 
 def ignore_bytes(count: int) -> None:
-    """For runs that nobody throttles or ends."""
+    """For cleanings that are neither throttled nor ended."""
 
 
 def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: OnBytes = ignore_bytes) -> MappedLog:
     """Read the dirty part, and group all segments that hold something up to where its keys are known."""
     filesystem = filesystem or LocalFileSystem()
-    first_dirty, end = plan.first_dirty_offset, plan.first_uncleanable_offset
-    transactions = CleanedTransactions()
-    dirty = plan.dirty
+    end, transactions, dirty = plan.first_uncleanable_offset, CleanedTransactions(), plan.dirty
     if dirty:
         aborted = collect_aborted(plan.txn_indexes, dirty[0].base_offset, plan.log_start_offset, end)
         transactions.add_aborted(aborted)
-    request = MapRequest(plan.folder, dirty, plan.start_position, first_dirty, transactions, plan.limits)
-    offset_map, events = build_map(request, filesystem, on_bytes)
+    offset_map, events = build_map(plan, transactions, filesystem, on_bytes)
     end_offset = offset_map.latest_offset + 1
     segments = [segment for segment in plan.segments if segment.base_offset < end_offset]
     groups = [tuple(group) for group in group_segments(segments, plan.config, end)]
+    if plan.spill_to is not None and groups:
+        offset_map = offset_map.spill(plan.spill_to)
     tasks = tuple(
         GroupTask(plan, group, begun, offset_map)
         for group, begun in zip(groups, _begun(plan, groups, events, filesystem), strict=True)
@@ -73,7 +75,7 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
 
 
 def aborted_in(plan: CleanPlan, group: Sequence[SourceSegment], place: int, filesystem: FileSystem) -> list[AbortedTxn]:
-    """The aborted transactions that concern a segment of a group, by the transaction indexes from it on."""
+    """The aborted transactions that concern a segment of a group, from its transaction index and the later ones."""
     segment = group[place]
     if not any(index.base_offset >= segment.base_offset for index in plan.txn_indexes):
         return []
@@ -91,7 +93,7 @@ def _begun(
     events: Mapping[int, Sequence[NDArray[np.void]]],
     filesystem: FileSystem,
 ) -> Iterator[CleanedTransactions]:
-    """The transactions at the start of each group: those before it are passed through, by events that are known."""
+    """The transactions at the start of each group, after everything before it. Known events save reading a segment."""
     transactions = CleanedTransactions()
     for group in groups:
         transactions.retained.clear()
