@@ -233,7 +233,7 @@ def test_sequences_wrap_around(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer()
     (queue,) = producer._queues("t")
-    queue.sequence_for(producer._identity.producer_id, 0)
+    queue.sequence_for(producer._identity.current[0], 0)
     queue.next_sequence = 2**31 - 2
     for _ in range(2):
         for _ in range(3):
@@ -448,7 +448,7 @@ def test_making_a_producer_writes_nothing(tmp_path: Path) -> None:
         logs.create_topic("t", 1)
         assert producer.send("t", b"v").offset == 0
     with octavo.LogDir(tmp_path / "b", background=False) as logs:
-        assert logs.producer(transactional_id="x")._identity.epoch == 0
+        assert logs.producer(transactional_id="x")._identity.current[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_a_part_of_the_state_that_cannot_be_read_stops_only_its_ids(
         logs.producer(transactional_id="x")
     assert f"{damaged} cannot be read, its transactional ids cannot be used" in caplog.text
     monkeypatch.undo()
-    assert logs.producer(transactional_id="x")._identity.epoch == 1
+    assert logs.producer(transactional_id="x")._identity.current[1] == 1
 
 
 def _raise(error: Exception) -> Callable[..., None]:

@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 
 from octavo.format.batches.batch import decode_batch
-from octavo.format.batches.batch_run import BatchSettings, RunEncoder, RunFacts
+from octavo.format.batches.batch_run import BatchEncoder, BatchSettings, RunFacts
 from octavo.format.batches.row_columns import from_records
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Header, Record
+
+
+def encoded(
+    records: list[Record], settings: BatchSettings, encoder: BatchEncoder | None = None
+) -> tuple[memoryview, RunFacts]:
+    """All records as one run."""
+    columns = from_records(records)
+    return (encoder or BatchEncoder()).encode_runs(columns, None, np.full(1, columns.rows), settings)[0]
 
 
 def records(count: int, *, size: int = 100, headers: bool = False) -> list[Record]:
@@ -24,7 +32,7 @@ def records(count: int, *, size: int = 100, headers: bool = False) -> list[Recor
 @pytest.mark.parametrize("codec", Codec)
 def test_records_come_back_numbered_from_0_in_each_batch(codec: Codec) -> None:
     given = records(500, headers=True)
-    data, facts = RunEncoder(BatchSettings(4096, codec)).encode(from_records(given))
+    data, facts = encoded(given, BatchSettings(4096, codec))
     found, walked = [], walk(data)
     assert walked.next_position == len(data) == facts.size
     assert not walked.table["flaws"].any()
@@ -42,7 +50,7 @@ def test_records_come_back_numbered_from_0_in_each_batch(codec: Codec) -> None:
 
 
 def test_batches_are_filled_and_not_larger_than_asked_for() -> None:
-    data, facts = RunEncoder(BatchSettings(4096)).encode(from_records(records(1000)))
+    data, facts = encoded(records(1000), BatchSettings(4096))
     sizes = walk(data).table["size"]
     assert facts.largest_batch == sizes.max() <= 4096
     assert sizes[:-1].min() > 3500
@@ -50,15 +58,15 @@ def test_batches_are_filled_and_not_larger_than_asked_for() -> None:
 
 def test_a_record_that_is_larger_has_a_batch_of_its_own() -> None:
     given = [*records(2), Record(0, 0, b"k", bytes(9000)), *records(2)]
-    data, _ = RunEncoder(BatchSettings(1000)).encode(from_records(given))
+    data, _ = encoded(given, BatchSettings(1000))
     assert walk(data).table["count"].tolist() == [2, 1, 2]
 
 
 def test_an_encoder_is_used_again() -> None:
-    encoder = RunEncoder(BatchSettings())
-    first = bytes(encoder.encode(from_records(records(300)))[0])
-    encoder.encode(from_records(records(10)))
-    assert bytes(encoder.encode(from_records(records(300)))[0]) == first
+    encoder, default = BatchEncoder(), BatchSettings()
+    first = bytes(encoded(records(300), default, encoder)[0])
+    encoded(records(10), default, encoder)
+    assert bytes(encoded(records(300), default, encoder)[0]) == first
 
 
 def test_facts_of_two_runs() -> None:
@@ -71,13 +79,13 @@ def test_facts_of_two_runs() -> None:
 def test_runs_of_rows_in_another_order(codec: Codec) -> None:
     given = records(200, headers=True)
     order = np.random.default_rng(5).permutation(200).astype(np.int32)
-    encoder, ends = RunEncoder(BatchSettings(1000, codec)), np.array([0, 50, 50, 51, 200])
-    runs = [(bytes(data), facts) for data, facts in encoder.encode_runs(from_records(given), order, ends)]
+    encoder, ends, small = BatchEncoder(), np.array([0, 50, 50, 51, 200]), BatchSettings(1000, codec)
+    runs = [(bytes(data), facts) for data, facts in encoder.encode_runs(from_records(given), order, ends, small)]
     assert ends.tolist() == [0, 50, 50, 51, 200]
     first = 0
     for (data, facts), end in zip(runs, ends.tolist(), strict=True):
         chosen = [given[row] for row in order[first:end]]
-        alone, alone_facts = encoder.encode(from_records(chosen))
+        alone, alone_facts = encoded(chosen, small, encoder)
         assert data == bytes(alone)
         assert (facts.size, facts.records, facts.largest_batch) == (len(alone), end - first, alone_facts.largest_batch)
         assert facts.max_timestamp == alone_facts.max_timestamp
@@ -86,7 +94,7 @@ def test_runs_of_rows_in_another_order(codec: Codec) -> None:
 
 @pytest.mark.parametrize("batch_size", [0, 1, 61, 62, 100])
 def test_batches_of_the_least_size(batch_size: int) -> None:
-    data, _ = RunEncoder(BatchSettings(batch_size)).encode(from_records(records(9)))
+    data, _ = encoded(records(9), BatchSettings(batch_size))
     assert walk(data).table["count"].tolist() == [1] * 9
-    data, facts = RunEncoder(BatchSettings(batch_size)).encode(from_records([]))
+    data, facts = encoded([], BatchSettings(batch_size))
     assert (bytes(data), facts) == (b"", RunFacts())

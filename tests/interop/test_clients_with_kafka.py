@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from octavo.client.producer.encode import encode_headers, upper_bound
-from octavo.client.producer.partitioner import partition_for_key
-from octavo.client.producer.ratios import updated_ratio
+from octavo.client.producer.partitioner import partitions_for_keys
+from octavo.client.producer.parts import CompressionRatios
 from octavo.coordinator.groups.assignors import range_assignor, roundrobin_assignor
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
+from octavo.format.batches.row_columns import from_records
 from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
+from octavo.format.record import Record
 from octavo.kernels.layout import ATTRIBUTES_POSITION
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS
@@ -106,12 +108,12 @@ def test_compressed_batches_are_estimated_as_kafka_does(jvm: ModuleType, tmp_pat
 
 def test_the_ratio_follows_as_kafkas_does(jvm: ModuleType) -> None:
     estimator, types = jvm.JClass(f"{_RECORD}.CompressionRatioEstimator"), jvm.JClass(f"{_RECORD}.CompressionType")
-    chosen, ours = random.Random(3), 1.0
+    chosen, ratios = random.Random(3), CompressionRatios()
     for _ in range(300):
         observed = float(np.float32(chosen.uniform(0.05, 1.3)))
         estimator.updateEstimation("ratio-topic", types.LZ4, jvm.JFloat(observed))
-        ours = updated_ratio(ours, observed)
-        assert ours == pytest.approx(float(estimator.estimation("ratio-topic", types.LZ4)), abs=1e-4)
+        ratios.update("t", observed)
+        assert ratios.of("t") == pytest.approx(float(estimator.estimation("ratio-topic", types.LZ4)), abs=1e-4)
 
 
 def test_keys_go_to_the_partitions_that_kafka_chooses(jvm: ModuleType) -> None:
@@ -120,7 +122,9 @@ def test_keys_go_to_the_partitions_that_kafka_chooses(jvm: ModuleType) -> None:
     for _ in range(500):
         key, partitions = chosen.randbytes(chosen.randrange(40)), chosen.randrange(1, 200)
         expected = partitioner.partitionForKey(java_bytes(jvm, key), jvm.JInt(partitions))
-        assert partition_for_key(key, partitions) == expected
+        column = from_records([Record(0, 0, key, None)]).key
+        assert column is not None
+        assert partitions_for_keys(column, 1, partitions).tolist() == [expected]
 
 
 @pytest.mark.parametrize(("name", "ours"), [("Range", range_assignor), ("RoundRobin", roundrobin_assignor)])

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import octavo
-from octavo.client.producer.partitioner import partition_for_key
+from octavo import kernels
 from octavo.errors import ConfigError, EncodingError, InvalidTopicError, OctavoError, UnknownTopicOrPartitionError
 from octavo.storage.log_manager import LogManager
 
@@ -37,6 +37,10 @@ def records(root: Path) -> list[dict[str, Any]]:
 
 def stored(root: Path) -> list[str]:
     return [path.name for path in root.rglob("*.staged")]
+
+
+def partition_for_key(key: bytes, partitions: int) -> int:
+    return (kernels.murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 def test_rows_with_keys_go_where_kafka_would_send_them(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from octavo.client.clients import Clients
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.config import ProducerConfig
+from octavo.client.producer.parts import ProducerIdentity
 from octavo.client.producer.producer import Producer
 from octavo.client.producer.transaction import ProducerTransaction
 from octavo.config import Given
 from octavo.coordinator.internal_topics import TRANSACTION_STATE
-from octavo.coordinator.transactions.identity import ProducerIdentity
 from octavo.errors import IllegalStateError
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo.config import Given
 from octavo.format.batches.batch import decode_batch
-from octavo.format.batches.batch_run import BatchSettings, RunEncoder, RunFacts
+from octavo.format.batches.batch_run import BatchEncoder, BatchSettings, RunFacts
 from octavo.format.batches.row_columns import from_records
 from octavo.format.batches.walker import walk
 from octavo.format.names import TopicPartition
@@ -56,7 +56,7 @@ class Scene:
         self.filesystem = filesystem
         self.segment_bytes = segment_bytes
         self.clock = ManualClock(NOW_MS)
-        self.encoder = RunEncoder(BatchSettings(batch_size))
+        self.settings = BatchSettings(batch_size)
         self.publisher = Publisher(roots=roots, environment=self.environment, pause=lambda seconds: None)
         self.attempts = 0
 
@@ -82,7 +82,7 @@ class Scene:
     def encode(self, values: list[bytes], timestamp: int = NOW_MS) -> tuple[memoryview, RunFacts]:
         columns = from_records([Record(0, timestamp, b"k", value) for value in values])
         columns.timestamp = np.full(len(values), timestamp)
-        return self.encoder.encode(columns)
+        return BatchEncoder().encode_runs(columns, None, np.full(1, columns.rows), self.settings)[0]
 
     def publish(
         self,

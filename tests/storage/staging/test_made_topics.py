@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import LogDirError
-from octavo.format.batches.batch_run import BatchSettings, RunEncoder
+from octavo.format.batches.batch_run import BatchSettings
 from octavo.format.compression import Codec
 from octavo.format.names import COMMIT_STORE
 from octavo.storage.log_manager import LogManager
@@ -154,7 +154,7 @@ def test_a_task_stages_for_a_new_topic_by_what_the_cluster_s_brokers_have(tmp_pa
     destination = found()
     assert (destination.config.compression_type, destination.config.segment_bytes) == ("zstd", 1 << 20)
     assert destination.config.retention_ms == 5
-    scene.encoder = RunEncoder(BatchSettings(codec=Codec.ZSTD))
+    scene.settings = BatchSettings(codec=Codec.ZSTD)
     stage = Stage(scene.filesystem, WRITER, f"{1:032x}")
     stage.append(destination.place(0), *scene.encode([b"value"]))
     with pytest.raises(Stopped):

@@ -115,6 +115,6 @@ def _reading(what: str) -> Iterator[None]:
         raise EncodingError(f"no {what}, or a damaged one: {error}") from None
 
 
-def in_order(batch: pa.RecordBatch, order: NDArray[np.int64]) -> pa.RecordBatch:
+def in_order(batch: pa.RecordBatch, order: NDArray[np.int32]) -> pa.RecordBatch:
     """The rows in this order."""
     return batch.take(pa.array(order))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from octavo import kernels
 from octavo.client.producer.batch import EncodedBatch, ProducerBatch
 from octavo.errors import EncodingError
+from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec, compress
 from octavo.format.varint import encode_varint
 from octavo.kernels import layout
@@ -18,16 +18,7 @@ Header = tuple[str, bytes | str | None]
 Headers = Mapping[str, bytes | str | None] | Iterable[Header]
 
 
-class Stamp(NamedTuple):
-    """What a batch gets when it is taken for its first append."""
-
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    is_transactional: bool
-
-
-def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, stamp: Stamp) -> EncodedBatch:
+def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: Origin) -> EncodedBatch:
     """The bytes of a closed batch. Without a codec they are the batch's own buffer."""
     size, data = batch.filled, batch.data
     (*_, last_offset_delta, base_timestamp, max_timestamp, _, _, _, count) = layout.BATCH_HEADER.unpack_from(data)
@@ -35,9 +26,8 @@ def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, stamp: S
         packed = compress(codec, memoryview(data)[layout.BATCH_OVERHEAD : size], level=level)
         data = bytearray(layout.BATCH_OVERHEAD) + packed
         size = len(data)
-    attributes = codec | (layout.TRANSACTIONAL if stamp.is_transactional else 0)
-    producer = stamp.producer_id, stamp.producer_epoch, stamp.base_sequence
-    start = 0, size - layout.LOG_OVERHEAD, layout.NO_LEADER_EPOCH, 2, 0, attributes
+    producer = origin.producer_id, origin.producer_epoch, origin.base_sequence
+    start = 0, size - layout.LOG_OVERHEAD, layout.NO_LEADER_EPOCH, 2, 0, codec | origin.attributes
     layout.BATCH_HEADER.pack_into(data, 0, *start, last_offset_delta, base_timestamp, max_timestamp, *producer, count)
     crc = kernels.crc32c(memoryview(data)[layout.ATTRIBUTES_POSITION : size])
     data[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)

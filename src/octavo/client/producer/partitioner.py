@@ -1,32 +1,24 @@
-"""Which partition a record goes to: Kafka's built-in partitioner.
+"""Which partition records go to: Kafka's built-in partitioner, for single records and for whole columns.
 
-With a key, the key's hash decides. Without, a topic's records stick to one partition until about a batch has gone
-there, so that batches get full; then another one is drawn.
+With a key, the hash of the key decides. Without one, a topic's records stick to one partition until about one batch has
+gone there, so that batches fill up; then another partition is drawn at random.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.kernels.columns import BinaryColumn
+from octavo.kernels.columns import BinaryColumn, RecordColumns
 
 _POSITIVE = 0x7FFFFFFF
-
-
-def partition_for_key(key: bytes, partitions: int) -> int:
-    """The partition of a key, an empty one too."""
-    return (kernels.murmur2(key) & _POSITIVE) % partitions
-
-
-def partitions_for_keys(keys: BinaryColumn, rows: int, partitions: int) -> NDArray[np.int32]:
-    """The partition of each of a column's keys; what it says of null keys means nothing."""
-    hashes = np.empty(rows, np.int32)
-    kernels.murmur2_column(keys.offsets, keys.data.data, hashes)
-    return (hashes & np.int32(_POSITIVE)) % np.int32(partitions)
+_RECORD_OVERHEAD = 10  # about what length, attributes, deltas and lengths take
+_RADIX_PARTITIONS = 1 << 16
 
 
 class StickyPartition:
@@ -40,17 +32,14 @@ class StickyPartition:
         self.current = chooser.randrange(partitions)
 
     def appended(self, growth: int, *, is_batch_full: bool) -> None:
-        """Count what a record added to its batch: after batch.size, and once the batch is full, another is drawn."""
+        """Count what a record added to its batch; after batch.size, once the batch is full, draw another partition."""
         self._appended_bytes += growth
         if self._appended_bytes >= self._batch_size and (is_batch_full or self._appended_bytes >= 2 * self._batch_size):
-            self.switch()
-
-    def switch(self) -> None:
-        self.current = self._chooser.randrange(self.partitions)
-        self._appended_bytes = 0
+            self.current = self._chooser.randrange(self.partitions)
+            self._appended_bytes = 0
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The partitions of many records without a key, of these sizes: another one after each batch.size bytes."""
+        """The partitions of many records of these sizes: another one after each batch.size bytes."""
         if not len(sizes):
             return np.empty(0, np.int32)
         batch_size = max(self._batch_size, 1)
@@ -63,3 +52,64 @@ class StickyPartition:
         self.current = drawn[-1]
         self._appended_bytes = int(self._appended_bytes + sizes.sum() - numbers[-1] * batch_size)
         return np.array(drawn, np.int32)[inverse]
+
+
+# The partitions of records without a key, by their sizes: `StickyPartition.spread`, perhaps under a lock.
+Spread = Callable[[NDArray[np.int64]], NDArray[np.int32]]
+
+
+class RoutedRows(NamedTuple):
+    """Rows by partition: partitions[i] has order[ends[i - 1]:ends[i]]. Without an order, rows stay in theirs."""
+
+    partitions: list[int]
+    order: NDArray[np.int32] | None
+    ends: NDArray[np.int64]
+
+
+def route_rows(
+    columns: RecordColumns, named: NDArray[np.int32] | None, partitions: int, spread: Spread, *, ignore_keys: bool
+) -> RoutedRows:
+    """Send each row to the partition that it names (-1: none), else to that of its key, else where `spread` says."""
+    rows = columns.rows
+    if named is None and partitions == 1:
+        return RoutedRows([0], None, np.full(1, rows))
+    chosen = np.empty(rows, np.int32) if named is None else named.copy()
+    is_open = np.ones(rows, np.bool_) if named is None else named < 0
+    if columns.key is not None and not ignore_keys and is_open.any():
+        is_keyed = is_open & _valid(columns.key, rows)
+        np.copyto(chosen, partitions_for_keys(columns.key, rows, partitions), where=is_keyed)
+        is_open &= ~is_keyed
+    if is_open.any():
+        chosen[is_open] = spread(_estimated_sizes(columns)[is_open])
+    if partitions <= _RADIX_PARTITIONS:
+        chosen = chosen.astype(np.uint16)  # which numpy sorts by radix
+    counts = np.bincount(chosen)
+    found = np.flatnonzero(counts)
+    order = np.argsort(chosen, kind="stable").astype(np.int32) if len(found) > 1 else None
+    return RoutedRows(found.tolist(), order, np.cumsum(counts[found]))
+
+
+def partitions_for_keys(keys: BinaryColumn, rows: int, partitions: int) -> NDArray[np.int32]:
+    """The partition of each key of a column, empty ones too; the numbers at null keys mean nothing."""
+    hashes = np.empty(rows, np.int32)
+    kernels.murmur2_column(keys.offsets, keys.data.data, hashes)
+    return (hashes & np.int32(_POSITIVE)) % np.int32(partitions)
+
+
+def _valid(column: BinaryColumn, rows: int) -> NDArray[np.bool_]:
+    if column.validity is None or not column.nulls:
+        return np.ones(rows, np.bool_)
+    return np.unpackbits(column.validity, count=rows, bitorder="little").astype(np.bool_)
+
+
+def _estimated_sizes(columns: RecordColumns) -> NDArray[np.int64]:
+    sizes = np.full(columns.rows, _RECORD_OVERHEAD, np.int64)
+    for column in (columns.key, columns.value):
+        if column is not None:
+            sizes += np.diff(column.offsets[: columns.rows + 1])
+    if columns.header_offsets is not None:
+        first_headers = columns.header_offsets[: columns.rows + 1]
+        for column in (columns.header_key, columns.header_value):
+            if column is not None:
+                sizes += np.diff(column.offsets[first_headers])
+    return sizes

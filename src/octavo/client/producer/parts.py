@@ -1,63 +1,126 @@
-"""What the parts of one producer share."""
+"""What the parts of one producer share: its configs, its identity, what it has learned about its codec."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from octavo.client.producer.config import ProducerConfig
-from octavo.client.producer.encode import Stamp
 from octavo.client.producer.queue import PartitionQueue
-from octavo.client.producer.ratios import CompressionRatios
-from octavo.coordinator.transactions.identity import ProducerIdentity
+from octavo.coordinator.transactions.producer_ids import MAX_EPOCH, ProducerIds
 from octavo.errors import IllegalStateError
+from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec
-from octavo.kernels.layout import NO_SEQUENCE
+from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from octavo.storage.environment import Environment
 
+if TYPE_CHECKING:
+    from octavo.client.producer.transaction import ProducerTransaction
 
-class Enlisting(Protocol):
-    """The transaction that a producer's batches belong to."""
+COMPRESSION_RATIO_IMPROVING_STEP = 0.005
+COMPRESSION_RATIO_DETERIORATE_STEP = 0.05
 
-    def enlist(self, topic: str, partition: int) -> None:
-        """Make a partition part of it before the first batch goes there; raises where no transaction is open."""
 
-    def fail(self, error: Exception) -> None:
-        """A batch did not get into the log: only an abort can follow."""
+class ProducerIdentity:
+    """The id and epoch by which logs recognize a producer's batches; a producer without `ids` has none. Thread-safe.
+
+    The id is taken when it is first needed: making a producer writes nothing.
+    """
+
+    def __init__(self, ids: ProducerIds | None) -> None:
+        self._ids = ids
+        self._lock = threading.Lock()
+        self._current = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self._ids is not None
+
+    @property
+    def current(self) -> tuple[int, int]:
+        """Id and epoch that belong together."""
+        if self._ids is not None and self._current[0] == NO_PRODUCER_ID:
+            with self._lock:
+                if self._current[0] == NO_PRODUCER_ID:
+                    self._current = self._ids.allocate(), 0
+        return self._current
+
+    def bump(self) -> None:
+        """Begin a new epoch, in which sequences begin at 0 again; where there are no more epochs, take a new id."""
+        if self._ids is None:
+            return
+        producer_id, epoch = self.current
+        with self._lock:
+            more = epoch < MAX_EPOCH - 1
+            self._current = (producer_id, epoch + 1) if more else (self._ids.allocate(), 0)
+
+    def become(self, producer_id: int, epoch: int) -> None:
+        """Take the identity that the transaction coordinator gives."""
+        self._current = producer_id, epoch
+
+
+class CompressionRatios:
+    """How well the batches of each topic have been compressing, which estimates the size of an open batch."""
+
+    def __init__(self) -> None:
+        self._ratios: dict[str, float] = {}
+
+    def of(self, topic: str) -> float:
+        return self._ratios.get(topic, 1.0)
+
+    def update(self, topic: str, observed: float) -> None:
+        """Learn from a batch. The estimate falls slowly and rises fast, so that batches rarely get too large."""
+        estimate = self.of(topic)
+        if observed > estimate:
+            estimate = max(estimate + COMPRESSION_RATIO_DETERIORATE_STEP, observed)
+        elif observed < estimate:
+            estimate = max(estimate - COMPRESSION_RATIO_IMPROVING_STEP, observed)
+        self._ratios[topic] = estimate
+
+    def reset(self, topic: str, observed: float) -> None:
+        """After a batch that was too large, expect that nothing gets smaller."""
+        self._ratios[topic] = max(1.0, observed)
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerParts:
-    """Configs, the world around, identity, and what is learnt of codecs; `transaction` is None without any."""
+    """Shared by the accumulator, the sender and the table sender; `transaction` is None for one without any."""
 
     config: ProducerConfig
     environment: Environment
     identity: ProducerIdentity
-    transaction: Enlisting | None = None
+    transaction: ProducerTransaction | None = None
     ratios: CompressionRatios = field(default_factory=CompressionRatios)
 
     def ratio(self, topic: str) -> float:
-        """How the codec is expected to do on a topic's batches; 0 without a codec."""
+        """How well the codec is expected to compress a topic's batches; 0 without a codec."""
         return self.ratios.of(topic) if self.config.codec is not Codec.NONE else 0.0
 
-    def stamp(self, queue: PartitionQueue) -> Stamp:
-        """What a partition's next batch gets, which a transaction has from now on; the queue's lock is held."""
-        is_transactional = self.transaction is not None
+    def origin(self, queue: PartitionQueue) -> Origin:
+        """The producer's fields of a partition's next batch, with its sequence; the queue's lock is held.
+
+        A transaction has the partition from now on.
+        """
         if self.transaction is not None:
             self.transaction.enlist(queue.topic, queue.partition)
-        if not self.identity.is_idempotent:
-            return Stamp(*self.identity.current, NO_SEQUENCE, is_transactional)
-        if queue.uncertain == self.identity.current:
-            if is_transactional:
-                raise IllegalStateError(f"{queue.name}: an append was interrupted, expected the transaction's abort")
+        if self.identity.is_idempotent and queue.uncertain == self.identity.current:
+            if self.transaction is not None:
+                raise IllegalStateError(f"{queue.name}: an append was interrupted; abort the transaction")
             self.lose_track()
-        current = self.identity.current
-        return Stamp(*current, queue.sequence_for(*current), is_transactional)
+        producer_id, epoch = self.identity.current
+        sequence = queue.sequence_for(producer_id, epoch) if self.identity.is_idempotent else NO_SEQUENCE
+        return Origin(
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            is_transactional=self.transaction is not None,
+        )
 
     def lose_track(self) -> None:
-        """After an append of which nobody knows whether it is in the log, nothing may follow with its sequence.
+        """After an append that may or may not be in the log, let nothing follow with its sequence.
 
-        A transaction has no way on but its abort, which begins a new epoch anyway.
+        A transaction can only be aborted then, which begins a new epoch anyway.
         """
         if self.transaction is None:
             self.identity.bump()

@@ -14,15 +14,12 @@ from octavo.client.producer.batch import ProducerBatch
 from octavo.client.producer.config import ProducerConfig
 from octavo.client.producer.encode import NO_HEADERS, Headers, as_bytes, encode_headers
 from octavo.client.producer.future import RecordFuture
-from octavo.client.producer.parts import ProducerParts
-from octavo.client.producer.queue import PartitionQueue
+from octavo.client.producer.parts import ProducerIdentity, ProducerParts
+from octavo.client.producer.queue import PartitionQueue, TopicQueues
 from octavo.client.producer.sender import Sender
-from octavo.client.producer.table import AppendedRecords
-from octavo.client.producer.table_sender import TableSender
-from octavo.client.producer.topic_queues import TopicQueues
+from octavo.client.producer.table import AppendedRecords, TableSender
 from octavo.client.producer.transaction import ENDING, NO_TRANSACTION, ProducerTransaction
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
-from octavo.coordinator.transactions.identity import ProducerIdentity
 from octavo.errors import (
     IllegalStateError,
     InvalidTimestampError,

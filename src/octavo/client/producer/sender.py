@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from octavo.client.producer.batch import EncodedBatch, ProducerBatch
-from octavo.client.producer.encode import encode_batch
+from octavo import kernels
+from octavo.client.producer.batch import BatchLimits, EncodedBatch, ProducerBatch
+from octavo.client.producer.encode import encode_batch, encode_headers, upper_bound
 from octavo.client.producer.parts import ProducerParts
 from octavo.client.producer.queue import PartitionQueue
-from octavo.client.producer.split import split_batch
 from octavo.errors import (
     AppendRejected,
     DeliveryTimeoutError,
@@ -19,8 +19,12 @@ from octavo.errors import (
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
 )
+from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.row_columns import to_records
 from octavo.format.compression import Codec
-from octavo.kernels.layout import BATCH_OVERHEAD
+from octavo.kernels import layout
+from octavo.kernels.layout import BATCH_OVERHEAD, Refused
 
 
 class Sender:
@@ -87,9 +91,9 @@ class Sender:
 
     def _encode(self, queue: PartitionQueue, batch: ProducerBatch) -> EncodedBatch:
         records = batch.filled - BATCH_OVERHEAD
-        stamp = self._parts.stamp(queue)
-        batch.base_sequence = stamp.base_sequence
-        encoded = encode_batch(batch, self._codec, self._level, stamp)
+        origin = self._parts.origin(queue)
+        batch.base_sequence = origin.base_sequence
+        encoded = encode_batch(batch, self._codec, self._level, origin)
         if self._codec is not Codec.NONE:
             self._ratios.update(batch.topic, (len(encoded.view) - BATCH_OVERHEAD) / records)
         return encoded
@@ -101,7 +105,7 @@ class Sender:
         if self._codec is not Codec.NONE:
             self._ratios.reset(batch.topic, ratio)
         batch.encoded.restore()
-        batch.split_into(split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic)))
+        batch.split_into(_split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic)))
 
     def _begin_epoch(self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError) -> None:
         """The log has forgotten batches (it was truncated, say): go on in a new epoch, where nothing is expected."""
@@ -142,3 +146,52 @@ class Sender:
         if self._transaction is not None:
             self._transaction.fail(error)
         batch.fail(error)
+
+
+def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tuple[int, ProducerBatch]]:
+    """The records of a batch in smaller ones, each with the place that its first record had.
+
+    They are as large as new batches may be; those of a batch that is no larger, half as large as it was.
+    """
+    size = batch.filled
+    limit = batch_size if size > batch_size else size // 2
+    parts: list[tuple[int, ProducerBatch]] = []
+    for place, (timestamp, key, value, headers) in enumerate(_records(batch, size)):
+        if parts and _append(parts[-1][1], timestamp, key, value, headers):
+            continue
+        write_limit = max(limit, upper_bound(key, value, headers))
+        part = ProducerBatch(
+            batch.topic, batch.partition, BatchLimits(write_limit, ratio), batch.created_ms, batch.push, batch.completed
+        )
+        _append(part, timestamp, key, value, headers)
+        parts.append((place, part))
+    for _, part in parts:
+        part.close()
+    return parts
+
+
+def _append(batch: ProducerBatch, timestamp: int, key: bytes | None, value: bytes | None, headers: bytes) -> bool:
+    record = timestamp, key, value, headers, batch.write_limit, batch.ratio, layout.MAX_FILE_BYTES
+    while (place := kernels.append_record(batch.data, *record)) == Refused.SHORT_BUFFER:
+        batch.data.extend(bytes(len(batch.data)))
+    return place >= 0
+
+
+def _records(batch: ProducerBatch, size: int) -> list[tuple[int, bytes | None, bytes | None, bytes]]:
+    """Timestamps, keys, values and encoded headers of the batch's records, which are not compressed yet."""
+    fields = layout.BATCH_HEADER.unpack_from(batch.data)
+    header = BatchHeader(
+        base_offset=0,
+        partition_leader_epoch=layout.NO_LEADER_EPOCH,
+        attributes=0,
+        last_offset_delta=fields[6],
+        base_timestamp=fields[7],
+        max_timestamp=fields[8],
+        size=size,
+        magic=2,
+        count=fields[12],
+    )
+    columns = Decoder().decode_one(memoryview(batch.data)[:size], header.to_table()[0])
+    return [
+        (record.timestamp, record.key, record.value, encode_headers(record.headers)) for record in to_records(columns)
+    ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from octavo.client.producer.parts import ProducerIdentity
 from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
 from octavo.coordinator.transactions.coordinator import Session, TransactionCoordinator
-from octavo.coordinator.transactions.identity import ProducerIdentity
 from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncompleteError
 from octavo.format.batches.batch import Origin
 from octavo.format.names import TopicPartition
@@ -63,10 +63,8 @@ class ProducerTransaction:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
         self.enlist(*self._offsets.place(group))
-        identity = self._identity
-        origin = Origin(
-            producer_id=identity.producer_id, producer_epoch=identity.epoch, base_sequence=0, is_transactional=True
-        )
+        producer_id, epoch = self._identity.current
+        origin = Origin(producer_id=producer_id, producer_epoch=epoch, base_sequence=0, is_transactional=True)
         self._offsets.append(group, offsets, topic_ids, origin)
 
     def commit(self) -> None:

@@ -7,10 +7,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from octavo.coordinator.transactions.identity import MAX_EPOCH
 from octavo.coordinator.transactions.log import TransactionLog, TransactionMetadata
 from octavo.coordinator.transactions.markers import Markers
-from octavo.coordinator.transactions.producer_ids import ProducerIds
+from octavo.coordinator.transactions.producer_ids import MAX_EPOCH, ProducerIds
 from octavo.errors import ConfigError, IllegalStateError, ProducerFencedError, TransactionIncompleteError
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition

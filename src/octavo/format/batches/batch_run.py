@@ -1,7 +1,12 @@
-"""Columns of records to a run of v2 batches behind one another, cut as a producer cuts them: by batch.size."""
+"""Rows of columns to v2 batches one after another, cut by batch.size as a producer fills them.
+
+`encode_runs` cuts and encodes in one pass, for batches whose headers are all alike. Where a header depends on the cut
+(sequences count records) `cut_batches` comes first, then `encode`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +15,8 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import EncodingError
-from octavo.format.batches.batch import frame_batch
+from octavo.format import sequence
+from octavo.format.batches.batch import Origin, frame_batch
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec, compress
 from octavo.kernels import layout
@@ -21,11 +27,13 @@ from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 _RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 _HEADER_OVERHEAD = 5 + 5
 _LATEST = 2**63 - 1
+_BATCHES_AT_ONCE = 512
+_SLACK = 64  # the encoder wants room for the longest length before a record
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What batches are, without a look into them."""
+    """What is known of a run of batches without decoding it."""
 
     size: int = 0  # bytes
     records: int = 0
@@ -36,7 +44,7 @@ class RunFacts:
     has_null_keys: bool = False
 
     def __add__(self, other: RunFacts) -> RunFacts:
-        """Those of both runs behind one another, which have one codec."""
+        """The facts of this run followed by another one of the same codec."""
         return RunFacts(
             self.size + other.size,
             self.records + other.records,
@@ -56,45 +64,86 @@ class BatchSettings(NamedTuple):
     level: int | None = None
 
 
-class RunEncoder:
-    """Makes runs of batches in a buffer that is reused; not thread-safe."""
+class RowRange(NamedTuple):
+    """Rows of columns, from `first` up to, not including, `end`."""
 
-    def __init__(self, settings: BatchSettings) -> None:
-        self._settings = settings
-        self._room = bytearray()
+    columns: RecordColumns
+    first: int
+    end: int
 
-    def encode(self, columns: RecordColumns) -> tuple[memoryview, RunFacts]:
-        """All rows as one run, in their order."""
-        runs = self.encode_runs(columns, np.arange(columns.rows, dtype=np.int32), np.full(1, columns.rows))
-        return runs[0]
+
+def cut_batches(
+    rows: RowRange, batch_size: int, ratio: float, set_bytes: int
+) -> Iterator[tuple[RowRange, NDArray[np.void]]]:
+    """Sets of batches of at most `set_bytes` together, as a table of headers; a larger batch comes alone.
+
+    `ratio` is how well the codec is expected to do; 0 without a codec.
+    """
+    columns, row, end = rows
+    table = np.zeros(_BATCHES_AT_ONCE, BATCH)
+    while row < end:
+        count, last = kernels.cut_batches(columns, row, end, table, batch_size, ratio)
+        sizes = np.cumsum(table["size"][:count], dtype=np.int64)
+        taken = 0
+        while taken < count:
+            before = int(sizes[taken - 1]) if taken else 0
+            stop = max(int(np.searchsorted(sizes, before + set_bytes, "right")), taken + 1)
+            batches = table[taken:stop]
+            next_row = row + int(batches["count"].sum(dtype=np.int64))
+            yield RowRange(columns, row, next_row), batches
+            row, taken = next_row, stop
+        assert row == last, "the cut batches do not add up"
+
+
+class BatchEncoder:
+    """Encodes batches into a buffer that it reuses: what a call returns is good until the next one. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def encode(self, rows: RowRange, table: NDArray[np.void], settings: BatchSettings, origin: Origin) -> memoryview:
+        """The bytes of batches that `cut_batches` made."""
+        _fill_headers(table, settings.codec, origin)
+        deltas = np.cumsum(table["count"], dtype=np.int64) - table["count"]
+        table["base_offset"] = deltas + rows.first
+        if origin.base_sequence >= 0:
+            table["base_sequence"] = sequence.record_sequences(origin.base_sequence, deltas)
+        self._reserve(int(table["size"].sum(dtype=np.int64)) + _SLACK)
+        code, _, end = kernels.encode_batches(rows.columns, rows.first, table, self._buffer, 0)
+        _check(code)
+        if settings.codec is Codec.NONE:
+            return memoryview(self._buffer)[:end]
+        return memoryview(bytearray().join(self._compressed(table, settings)))
 
     def encode_runs(
-        self, columns: RecordColumns, order: NDArray[np.int32], ends: NDArray[np.int64]
+        self, columns: RecordColumns, order: NDArray[np.int32] | None, ends: NDArray[np.int64], settings: BatchSettings
     ) -> list[tuple[memoryview, RunFacts]]:
         """Runs of batches of about batch.size bytes before compression; a larger record has a batch of its own.
 
-        Run i has the rows order[ends[i - 1]:ends[i]], no row is there twice. Offsets count from 0 in each batch:
-        whoever appends them to a log says what they begin with. The bytes are good until the next call.
+        Run i has the rows order[ends[i - 1]:ends[i]], no row is there twice; without an order rows stay in theirs.
+        Offsets count from 0 in each batch: an append to a log assigns the real ones.
         """
-        settings, size = self._settings, _payload(columns) + len(order) * _RECORD_OVERHEAD
+        if order is None:
+            order = np.arange(columns.rows, dtype=np.int32)
+        size = _payload(columns) + len(order) * _RECORD_OVERHEAD
         # No batch and the next one of its run could be one.
         batches = min(2 * size // max(settings.batch_size - BATCH_OVERHEAD, 1) + 2 * len(ends), len(order))
         self._reserve(size + batches * BATCH_OVERHEAD)
-        table, stops = _headers(batches, settings.codec), ends.astype(np.int64)
+        table, stops, buffer = np.zeros(batches, BATCH), ends.astype(np.int64), self._buffer
+        _fill_headers(table, settings.codec, Origin())
         is_plain = settings.codec is Codec.NONE
-        code, count, end = kernels.encode_runs(columns, order, stops, table, self._room, settings.batch_size, is_plain)
-        if code != Code.DONE:
-            raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")
-        # That of all runs: they go to one topic, whose limits hold for each record.
+        code, count, end = kernels.encode_runs(columns, order, stops, table, buffer, settings.batch_size, is_plain)
+        _check(code)
+        # The earliest of all runs: they go to one topic, whose limits hold for each record.
         earliest = int(columns.timestamp[: columns.rows].min(initial=_LATEST))
         table, has_null_keys = table[:count], columns.key is None or columns.key.nulls > 0
         runs, first, start = [], 0, 0
         for stop, records in zip(stops.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
             rows = table[first:stop]
             at = int(table["position"][stop]) if stop < count else end
-            run, largest = memoryview(self._room)[start:at], int(rows["size"].max(initial=0))
+            run, largest = memoryview(buffer)[start:at], int(rows["size"].max(initial=0))
             if not is_plain:
-                packed = self._compressed(rows)
+                packed = self._compressed(rows, settings)
                 run, largest = memoryview(b"".join(packed)), max(map(len, packed), default=0)
             latest = int(rows["max_timestamp"].max(initial=layout.NO_TIMESTAMP))
             keyless = has_null_keys and records > 0
@@ -102,18 +151,19 @@ class RunEncoder:
             first, start = stop, at
         return runs
 
-    def _compressed(self, table: NDArray[np.void]) -> list[bytes]:
-        settings, room, batches = self._settings, memoryview(self._room), []
+    def _compressed(self, table: NDArray[np.void], settings: BatchSettings) -> list[bytes]:
+        """The batches of the buffer, whose records are not compressed yet."""
+        buffer, batches = memoryview(self._buffer), []
         for row in table:
             start = int(row["position"])
-            records = room[start + BATCH_OVERHEAD : start + int(row["size"])]
+            records = buffer[start + BATCH_OVERHEAD : start + int(row["size"])]
             packed = compress(settings.codec, records, level=settings.level)
             batches.append(frame_batch(BatchHeader.from_row(row), packed))
         return batches
 
     def _reserve(self, size: int) -> None:
-        if len(self._room) < size:
-            self._room = bytearray(size)  # fresh memory costs three times as much as what is in the cache
+        if len(self._buffer) < size:
+            self._buffer = bytearray(size)  # fresh memory costs three times as much as what is in the cache
 
 
 def _payload(columns: RecordColumns) -> int:
@@ -130,28 +180,14 @@ def _payload(columns: RecordColumns) -> int:
     return size
 
 
-def payload_ends(columns: RecordColumns) -> NDArray[np.int64]:
-    """Where each row's keys, values and headers end, behind one another: ends[i + 1] is that of row i, ends[0] is 0."""
-    rows = columns.rows
-    ends = np.zeros(rows + 1, np.int64)
-    for column in (columns.key, columns.value):
-        if column is not None:
-            ends += column.offsets[: rows + 1] - column.offsets[0]
-    if columns.header_offsets is not None and columns.header_key is not None and columns.header_value is not None:
-        starts = columns.header_offsets[: rows + 1]
-        ends += (starts - starts[0]).astype(np.int64) * _HEADER_OVERHEAD
-        for column in (columns.header_key, columns.header_value):
-            bytes_before = column.offsets[starts]
-            ends += bytes_before - bytes_before[0]
-    return ends
-
-
-def _headers(batches: int, codec: Codec) -> NDArray[np.void]:
-    """What the headers of batches have in common."""
-    table = np.zeros(batches, BATCH)
-    table["attributes"] = int(codec)
+def _fill_headers(table: NDArray[np.void], codec: Codec, origin: Origin) -> None:
+    """Write what the headers of all batches have in common."""
+    table["attributes"] = codec | origin.attributes
     table["partition_leader_epoch"] = layout.NO_LEADER_EPOCH
-    table["producer_id"] = layout.NO_PRODUCER_ID
-    table["producer_epoch"] = layout.NO_PRODUCER_EPOCH
-    table["base_sequence"] = layout.NO_SEQUENCE
-    return table
+    table["producer_id"], table["producer_epoch"] = origin.producer_id, origin.producer_epoch
+    table["base_sequence"] = origin.base_sequence
+
+
+def _check(code: int) -> None:
+    if code != Code.DONE:
+        raise EncodingError(f"the records do not fit into a batch of at most {layout.MAX_FILE_BYTES} bytes")

@@ -1,41 +1,29 @@
-"""Rows to topics and partitions: which rows of a record batch go where, and as which columns."""
+"""The rows of a record batch by topic and partition, as columns that can be encoded."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from octavo.client.producer.partitioner import StickyPartition, partitions_for_keys
+from octavo.client.producer.arrow import columns_of, named_partitions
+from octavo.client.producer.partitioner import RoutedRows, StickyPartition, route_rows
 from octavo.errors import EncodingError, UnknownTopicOrPartitionError
-from octavo.format.arrow import from_arrow
-from octavo.format.batches.batch_run import payload_ends
 from octavo.kernels.columns import RecordColumns
 from octavo.storage.staging.destinations import Destination, Destinations
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-_RECORD = ("timestamp", "key", "value", "headers")
 _MILLISECONDS = pa.timestamp("ms", "UTC")
 
 
-class Routed(NamedTuple):
-    """Rows of a topic, in the order of their partitions: those of partitions[i] are order[ends[i - 1]:ends[i]]."""
-
-    destination: Destination
-    partitions: list[int]
-    columns: RecordColumns
-    order: NDArray[np.int32]
-    ends: NDArray[np.int64]
-
-
 class Router:
-    """Sends rows on their way, as Kafka's producer does. Not thread-safe."""
+    """Chooses topic and partition of rows as Kafka's producer does. Not thread-safe."""
 
     def __init__(self, destinations: Destinations, topic: str | None, batch_size: int, *, ignore_keys: bool) -> None:
         self._destinations = destinations
@@ -45,25 +33,18 @@ class Router:
         self._sticky: dict[str, StickyPartition] = {}
         self._chooser = random.Random()
 
-    def route(self, batch: pa.RecordBatch, now_ms: int) -> Iterator[Routed]:
-        """The rows of each topic. Rows without a timestamp get that of now."""
+    def route(self, batch: pa.RecordBatch, now_ms: int) -> Iterator[tuple[Destination, RecordColumns, RoutedRows]]:
+        """The rows of each topic. Those without a timestamp get `now_ms`."""
         for topic, rows in self._by_topic(batch):
             destination = self._destinations.of(topic)
-            columns = _columns(rows, now_ms)
-            partitions = self._partitions(destination, rows, columns)
-            if partitions is None:
-                yield Routed(
-                    destination, [0], columns, np.arange(columns.rows, dtype=np.int32), np.full(1, columns.rows)
-                )
-                continue
-            counts = np.bincount(partitions, minlength=1)
-            found = np.flatnonzero(counts)
-            order = np.argsort(partitions, kind="stable").astype(np.int32)
-            yield Routed(destination, found.tolist(), columns, order, np.cumsum(counts[found]))
+            columns, named = columns_of(_with_milliseconds(rows), now_ms, 0), _named_partitions(rows, destination)
+            sticky = self._sticky_of(destination)
+            count, spread = destination.partitions, sticky.spread
+            yield destination, columns, route_rows(columns, named, count, spread, ignore_keys=self._ignore_keys)
 
     @property
     def partition_count(self) -> int:
-        """Of all topics that rows went to so far."""
+        """How many partitions all topics have together that rows went to so far."""
         return sum(sticky.partitions for sticky in self._sticky.values())
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -78,34 +59,6 @@ class Router:
         for name in names:
             yield name, batch if len(names) == 1 else batch.filter(pc.equal(topics, name))
 
-    def _partitions(
-        self, destination: Destination, rows: pa.RecordBatch, columns: RecordColumns
-    ) -> NDArray[np.int16 | np.int32] | None:
-        """The partition of each row; None where there is but one."""
-        count, sticky = destination.partitions, self._sticky_of(destination)
-        given = rows.column("partition") if "partition" in rows.schema.names else None
-        if given is None and count == 1:
-            return None
-        if columns.key is None or self._ignore_keys:
-            chosen, unkeyed = np.empty(columns.rows, np.int32), np.ones(columns.rows, np.bool_)
-        else:
-            chosen, unkeyed = partitions_for_keys(columns.key, columns.rows, count), None
-            if columns.key.nulls:
-                unkeyed = rows.column("key").is_null().to_numpy(zero_copy_only=False)
-        if given is not None and given.null_count < len(given):
-            explicit = given.is_valid().to_numpy(zero_copy_only=False)
-            numbers = given.fill_null(0).to_numpy()
-            wrong = numbers[(numbers < 0) | (numbers >= count)]
-            if len(wrong):
-                found = f"partition {wrong[0]} of topic {destination.topic}"
-                raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {count - 1}")
-            chosen = np.where(explicit, numbers, chosen).astype(np.int32)
-            unkeyed = None if unkeyed is None else unkeyed & ~explicit
-        if unkeyed is not None and unkeyed.any():
-            chosen[unkeyed] = sticky.spread(np.diff(payload_ends(columns))[unkeyed])
-        # A stable sort of 16-bit numbers is a radix sort.
-        return chosen.astype(np.int16) if count <= 1 << 15 else chosen
-
     def _sticky_of(self, destination: Destination) -> StickyPartition:
         sticky = self._sticky.get(destination.topic)
         if sticky is None:
@@ -114,23 +67,27 @@ class Router:
         return sticky
 
 
-def _columns(rows: pa.RecordBatch, now_ms: int) -> RecordColumns:
-    records = rows.select([name for name in _RECORD if name in rows.schema.names])
-    columns = from_arrow(_with_timestamps(records, now_ms))
+def _named_partitions(rows: pa.RecordBatch, destination: Destination) -> NDArray[np.int32] | None:
+    """The partition that each row names, -1 where it is null."""
+    named = named_partitions(rows)
+    if named is not None:
+        is_given = rows.column("partition").is_valid().to_numpy(zero_copy_only=False)
+        wrong = named[is_given & ((named < 0) | (named >= destination.partitions))]
+        if len(wrong):
+            found = f"partition {wrong[0]} of topic {destination.topic}"
+            raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {destination.partitions - 1}")
+    return named
+
+
+def _with_milliseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with timestamps in milliseconds, refused in Spark's words where one is negative."""
     if "timestamp" not in rows.schema.names:
-        columns.timestamp = np.full(columns.rows, now_ms)
-    return columns
-
-
-def _with_timestamps(records: pa.RecordBatch, now_ms: int) -> pa.RecordBatch:
-    if "timestamp" not in records.schema.names:
-        return records
-    given = records.column("timestamp")
-    if pa.types.is_floating(given.type):  # seconds, as Spark casts a double
-        given = pc.cast(pc.multiply(given, 1000.0), pa.int64(), safe=False)
-    times = pc.cast(given, _MILLISECONDS, safe=False).fill_null(pa.scalar(now_ms, _MILLISECONDS))
+        return rows
+    times = rows.column("timestamp")
+    if pa.types.is_floating(times.type):  # seconds, as Spark casts a double
+        times = pc.cast(pc.multiply(times, 1000.0), pa.int64(), safe=False)
+    times = pc.cast(times, _MILLISECONDS, safe=False)
     earliest = pc.min(times.cast(pa.int64())).as_py()
     if earliest is not None and earliest < 0:
         raise EncodingError(f"Invalid timestamp: {earliest}. Timestamp should always be non-negative or null.")
-    slot = records.schema.get_field_index("timestamp")
-    return records.set_column(slot, "timestamp", times)
+    return rows.set_column(rows.schema.get_field_index("timestamp"), "timestamp", times)

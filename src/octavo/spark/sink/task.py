@@ -1,4 +1,4 @@
-"""What a task of the sink does: rows to finished batches in staged files of its own."""
+"""A task of the sink: rows become finished batches in staged files of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
-from octavo.format.batches.batch_run import BatchSettings, RunEncoder
+from octavo.format.batches.batch_run import BatchEncoder, BatchSettings
 from octavo.spark.sink.options import SinkOptions
 from octavo.spark.sink.routing import Router
 from octavo.spark.worker import settle
@@ -41,14 +41,12 @@ def stage_rows(
     stage = Stage(filesystem, writer, uuid.uuid4().hex)
     destinations = Destinations(filesystem, options.roots, options.new_topics)
     router = Router(destinations, options.topic, options.batches.batch_size, ignore_keys=options.ignore_keys)
-    encoders: dict[str, RunEncoder] = {}
+    encoder = BatchEncoder()
     try:
         for batch in _gathered(batches, columns, router, options.batches.batch_size):
-            for destination, partitions, records, order, ends in router.route(batch, clock.time_ms()):
-                encoder = encoders.get(destination.topic)
-                if encoder is None:
-                    encoder = encoders[destination.topic] = RunEncoder(_settings(destination, options.batches))
-                for partition, run in zip(partitions, encoder.encode_runs(records, order, ends), strict=True):
+            for destination, records, (partitions, order, ends) in router.route(batch, clock.time_ms()):
+                runs = encoder.encode_runs(records, order, ends, _settings(destination, options.batches))
+                for partition, run in zip(partitions, runs, strict=True):
                     stage.append(destination.place(partition), *run)
         return Staged(tuple(stage.finish()))
     except BaseException:
@@ -78,6 +76,6 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _settings(destination: Destination, given: BatchSettings) -> BatchSettings:
-    """The topic's codec goes before the producer's: else the commit would have to compress all batches anew."""
+    """The topic's codec goes before the producer's; else the commit would have to compress all batches again."""
     topic = ValidationSettings.of(destination.config)
     return given if topic.codec is None else given._replace(codec=topic.codec, level=topic.level)
