@@ -261,7 +261,8 @@ def test_one_disk_of_several_gets_no_records(tmp_path: Path, partitions: int, mi
     for disk, number in zip(disks, missing, strict=True):
         run = produce(disk, b"v")
         assert run.exit == 1 and f"partition {number} of topic t is in none of the log directories" in run.stderr
-    assert all(not path.stat().st_size for path in tmp_path.glob("*/t-*/*.log"))
+    sizes = [path.stat().st_size for path in tmp_path.glob("*/t-*/*.log")]
+    assert sizes == [0] * partitions
 
 
 def test_all_disks_of_a_topic_that_got_more_partitions(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter, defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,15 +45,13 @@ def test_producers_and_a_group_at_once(tmp_path: Path) -> None:
                 with logs.consumer("t", group="g", auto_commit_interval_ms=0) as consumer:
                     _read(consumer, read, lock, done, limit=None if lives == 1 else 700)
 
-        readers = [threading.Thread(target=consume, args=(lives,)) for lives in range(1, READERS + 1)]
-        writers = [threading.Thread(target=produce, args=(number,)) for number in range(PRODUCERS)]
-        for thread in (*readers, *writers):
-            thread.start()
-        for thread in writers:
-            thread.join()
-        done.set()
-        for thread in readers:
-            thread.join()
+        with ThreadPoolExecutor(READERS + PRODUCERS) as threads:
+            readers = [threads.submit(consume, lives) for lives in range(1, READERS + 1)]
+            writers = [threads.submit(produce, number) for number in range(PRODUCERS)]
+            wait(writers)
+            done.set()
+            for work in (*writers, *readers):
+                work.result()
     scanned = list(octavo.scan(tmp_path, topics=["t"]).records())
     for found in (scanned, read):
         counts = Counter(record.value for record in found)

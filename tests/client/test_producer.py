@@ -168,7 +168,7 @@ def test_a_topic_that_was_made_anew_is_written_to(store: Store) -> None:
     assert producer.send("t", b"new", partition=0).offset == 0
     waiting = producer.send("t", b"waits", partition=1)
     store.logs.delete_topic("t")
-    assert waiting.exception() is not None
+    assert isinstance(waiting.exception(), UnknownTopicOrPartitionError)
 
 
 def test_callbacks(store: Store) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,4 +56,14 @@ def test_round_trip(epoch: int) -> None:
 
 @given(st.binary())
 def test_any_bytes_are_read(data: bytes) -> None:
-    assert clean_shutdown.decode(data) is None or data
+    assert clean_shutdown.decode(data) is None or json.loads(data)["brokerEpoch"] == clean_shutdown.decode(data)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+
+
+@given(st.dictionaries(st.sampled_from(["brokerEpoch", "version"]), VALUES) | VALUES | st.lists(VALUES, max_size=2))
+def test_any_json_is_read(content: object) -> None:
+    epoch = content.get("brokerEpoch") if isinstance(content, dict) else None
+    is_epoch = isinstance(epoch, int) and not isinstance(epoch, bool) and -(2**63) <= epoch < 2**63
+    assert clean_shutdown.decode(json.dumps(content).encode()) == (epoch if is_epoch else None)

@@ -34,7 +34,7 @@ def test_an_archive_without_records_yields_none() -> None:
 
 
 def test_dumps_of_the_old_tools_are_at_hand() -> None:
-    assert all("stdout" in run for run in archives.own_dumps("seed-003-v0"))
+    assert ["stdout" in run for run in archives.own_dumps("seed-003-v0")] == [True, True]
 
 
 def test_preallocated_files_stay_sparse() -> None:

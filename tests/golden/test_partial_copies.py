@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -63,5 +64,10 @@ def test_every_command_reads_the_logs_alone(archive: str, tmp_path: Path) -> Non
             done = run(*line)
             assert (done.exit, done.stderr) == (0, ""), line
     assert run("topics", str(part), "--json").exit == 0
-    assert run("verify", str(part), "--json").exit in (0, 1)
+    checked = run("verify", str(part), "--json")
+    found = [json.loads(line) for line in checked.stdout.splitlines()]
+    problems = [line for line in found if line.get("severity") == "problem"]
+    assert (checked.exit, checked.stderr) == (1, "")
+    assert {line["problem"] for line in problems} - {"missing-entry"} == {"missing-file"}
+    assert all(line["path"].endswith(BESIDE_THE_LOG) for line in problems)
     assert run("reindex", str(part), "--dry-run").exit == 0

@@ -133,7 +133,8 @@ def test_messages_of_old_formats(folder: Path) -> None:
     assert (0, Problem.INVALID_RECORDS) in log_findings(folder)
     flipped(log, 7, 8)
     flipped(log, len(wrapped) + 7, 2)
-    assert (len(wrapped), Problem.OFFSET_ORDER) in log_findings(folder) or log_findings(folder)
+    # The first plain message now has the offset 6: the one after it, 5, comes too late.
+    assert log_findings(folder) == [(len(wrapped) + len(plain) // 2, Problem.OFFSET_ORDER)]
 
 
 def test_a_file_full_of_damage_is_told_in_bounded_space(folder: Path) -> None:

@@ -266,4 +266,7 @@ def test_indexes_whose_log_is_on_its_way_out_are_info(folder: Path) -> None:
         (TIMES, None, Problem.MISSING_FILE, INFO),
     ]
     log.with_name(f"{log.name}.deleted").unlink()
-    assert all(severity is PROBLEM for *_, severity in shown(findings_of(folder.parent)))
+    assert shown(findings_of(folder.parent)) == [
+        (INDEX, None, Problem.MISSING_FILE, PROBLEM),
+        (TIMES, None, Problem.MISSING_FILE, PROBLEM),
+    ]
