@@ -9,7 +9,8 @@ import pytest
 from octavo.config.kinds import Given
 from octavo.errors import KafkaStorageError
 from octavo.storage.environment import Environment
-from octavo.storage.log.local_log import LocalLog
+from octavo.storage.log import flush as flush_module
+from octavo.storage.log.log import Log
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.scheduler import ManualScheduler
@@ -138,14 +139,14 @@ def test_what_a_roll_closes_during_a_flush_is_synced(machine: Machine, monkeypat
     """The flush has synced the segment when another thread's roll closes it; then the recovery point passes it."""
     machine.create(segment_bytes=2000)
     machine.append(3)
-    log, flush = machine.logs.log("t", 0), LocalLog.flush
+    log, sync = machine.logs.log("t", 0), flush_module.sync_segments
 
-    def flush_and_roll(self: LocalLog, up_to: int, *, with_folder: bool = False) -> None:
-        flush(self, up_to, with_folder=with_folder)
-        monkeypatch.setattr(LocalLog, "flush", flush)
+    def sync_and_roll(flushed: Log, up_to: int, *, with_folder: bool) -> None:
+        sync(flushed, up_to, with_folder=with_folder)
+        monkeypatch.setattr(flush_module, "sync_segments", sync)
         log.roll()
 
-    monkeypatch.setattr(LocalLog, "flush", flush_and_roll)
+    monkeypatch.setattr(flush_module, "sync_segments", sync_and_roll)
     log.flush()
     assert log.recovery_point == 3
     closed = log.segments.first.max_so_far

@@ -69,7 +69,7 @@ def transact(log: PartitionLog, producer_id: int, epoch: int, number: int) -> No
         data = marker(0, kind, epoch=epoch, producer_id=producer_id, timestamp=TIME_MS)
         log.append_as_leader(data, leader_epoch=0, origin=AppendOrigin.COORDINATOR, transaction_version=0)
 
-    known = log.state.producers.state.producers.get(producer_id)
+    known = log.producers.table.get(producer_id)
     if known is not None and known.current_txn_first_offset is not None:
         end(ControlType.ABORT)
     sequence = 0

@@ -70,7 +70,7 @@ def replayed(folder: Path, snapshot: Snapshot, end: int) -> ProducerStateManager
 
 
 def producers_of(manager: ProducerStateManager) -> dict[int, ProducerEntry]:
-    entries = producer_snapshot.decode(producer_snapshot.encode_table(manager.producers.snapshot()))
+    entries = producer_snapshot.decode(producer_snapshot.encode_table(manager.table.snapshot()))
     return {entry.producer_id: entry for entry in entries}
 
 

@@ -179,7 +179,7 @@ def our_producers(log: PartitionLog) -> list[KnownProducer]:
             entry.coordinator_epoch,
             -1 if entry.current_txn_first_offset is None else entry.current_txn_first_offset,
         )
-        for entry in log.state.producers.state.producers
+        for entry in log.producers.table
     )
 
 

@@ -90,7 +90,7 @@ class Driver:
         ]
         origin = None
         if producer_id >= 0:
-            known = log.state.producers.state.producers.get(producer_id)
+            known = log.producers.table.get(producer_id)
             epoch = max(known.epoch if known else 0, 0)
             sequence = (known.last_sequence + 1) % 2**31 if known else 0
             ongoing = known is not None and known.current_txn_first_offset is not None
@@ -112,7 +112,7 @@ class Driver:
 
     def end_transaction(self) -> None:
         producer_id = self.draw.choice(PRODUCERS)
-        known = self.twins.ours.state.producers.state.producers.get(producer_id)
+        known = self.twins.ours.producers.table.get(producer_id)
         epoch = max(known.epoch if known else 0, 0) + self.draw.choice((0, 1))
         kind = self.draw.choice((ControlType.COMMIT, ControlType.ABORT))
         data = marker(0, kind, epoch=epoch, producer_id=producer_id, timestamp=self.twins.world.clock.time_ms())

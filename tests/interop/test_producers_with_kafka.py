@@ -49,7 +49,7 @@ class Pair:
         action = self._random.choices([self._data, self._marker, self._replicate, self._advance], [10, 4, 3, 2])[0]
         action()
         high_watermark = int(self.real.log.highWatermark())
-        assert list(self.ours.producers) == sorted_like(self.ours, self.real.producers())
+        assert list(self.ours.table) == sorted_like(self.ours, self.real.producers())
         transactions = self.ours.transactions
         assert transactions.first_unstable_offset(self._log_start_offset) == self.real.first_unstable_offset()
         stable = transactions.last_stable_offset(high_watermark, self._log_start_offset)
@@ -57,7 +57,7 @@ class Pair:
 
     def _entry(self) -> ProducerStateEntry:
         producer_id = self._random.choice(PRODUCERS)
-        return self.ours.producers.get(producer_id) or ProducerStateEntry(producer_id)
+        return self.ours.table.get(producer_id) or ProducerStateEntry(producer_id)
 
     def _epoch(self, entry: ProducerStateEntry) -> int:
         return max(self._random.choices([entry.epoch, entry.epoch + 1, entry.epoch - 1], [12, 2, 1])[0], 0)
@@ -170,7 +170,7 @@ class Pair:
 
 def sorted_like(ours: ProducerStateManager, theirs: dict[int, ProducerStateEntry]) -> list[ProducerStateEntry]:
     """Theirs in the order of ours, with those that we lack behind."""
-    order = [entry.producer_id for entry in ours.producers]
+    order = [entry.producer_id for entry in ours.table]
     return [theirs.pop(one) for one in order if one in theirs] + list(theirs.values())
 
 

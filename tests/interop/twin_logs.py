@@ -152,7 +152,7 @@ class Twins:
 
     def update_high_watermark(self, offset: int) -> None:
         self.theirs.updateHighWatermark(self._jvm.JLong(offset))
-        self.ours.state.update_high_watermark(offset)
+        self.ours.update_high_watermark(offset)
 
     def advance_log_start(self, offset: int) -> None:
         reason = self._log.LogStartOffsetIncrementReason.ClientRecordDeletion
@@ -248,9 +248,9 @@ class Twins:
 def our_state(log: PartitionLog) -> State:
     """Where the log starts among unstable records, Kafka takes the batch there for the first unstable offset: it may
     begin before the start, or behind it. We take the start."""
-    start, unstable = log.log_start_offset, log.state.first_unstable_offset
+    start, unstable = log.log_start_offset, log.first_unstable_offset
     if unstable == start:
-        unstable = max(log.state.locate(start).offset, start)
+        unstable = max(log.locate(start).offset, start)
     stable = log.high_watermark if unstable is None else min(unstable, log.high_watermark)
     return {
         "log start": start,
@@ -260,8 +260,8 @@ def our_state(log: PartitionLog) -> State:
         "first unstable offset": unstable,
         "recovery point": log.recovery_point,
         "segments": list(log.segments.base_offsets),
-        "epochs": [tuple(entry) for entry in log.state.epochs.entries],
-        "producers": {entry.producer_id: entry for entry in log.state.producers.state.producers},
+        "epochs": [tuple(entry) for entry in log.epochs.entries],
+        "producers": {entry.producer_id: entry for entry in log.producers.table},
     }
 
 

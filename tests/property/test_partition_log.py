@@ -69,7 +69,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
         last = self.model.last_of(producer_id)
         if last is not None and last.next_offset > self.model.start:
             return last.sequence + last.size
-        known = self.log.state.producers.state.producers.get(producer_id)
+        known = self.log.producers.table.get(producer_id)
         return 0 if known is None else known.last_sequence + 1
 
     @rule(count=st.integers(1, 4), value_bytes=st.integers(0, 200), later_ms=st.integers(-500, 3000))

@@ -110,9 +110,9 @@ def test_idle_producers_are_forgotten(tmp_path: Path, world: World) -> None:
         log = logs.log("t", 0)
         append(log, origin=Origin(producer_id=7, producer_epoch=0, base_sequence=0))
         world.scheduler.advance(30_000)
-        assert not log.state.producers.state.is_empty
+        assert not log.producers.is_empty
         world.scheduler.advance(600_000)
-        assert log.state.producers.state.is_empty
+        assert log.producers.is_empty
 
 
 def test_a_log_that_fails_stops_no_other(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

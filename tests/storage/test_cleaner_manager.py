@@ -17,6 +17,7 @@ from octavo.format.record import Record
 from octavo.scanner.api import scan
 from octavo.storage.cleaner.manager import Throttle
 from octavo.storage.cleaner.states import CleanerStates
+from octavo.storage.log.shorten import advance_log_start
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from tests.storage.worlds import NOW_MS, World
@@ -249,7 +250,7 @@ def test_deleted_records_go_though_the_policy_is_compact_alone(tmp_path: Path, w
     with opened(tmp_path, world) as logs:
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")
-        logs.log("t", 0).state.advance_log_start(20)
+        advance_log_start(logs.log("t", 0), 20)
         world.scheduler.run_due()
         assert logs.log("t", 0).segments.base_offsets == (20, 30)
 

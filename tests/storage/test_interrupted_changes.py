@@ -7,13 +7,15 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from octavo.config import Given
 from octavo.errors import AppendRejected, KafkaStorageError, LogDirLockedError
 from octavo.format.names import CLEAN_SHUTDOWN, LOCK
-from octavo.storage.log.local_log import LocalLog
+from octavo.storage.append import append as append_module
+from octavo.storage.log.log import Log
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.index_file import IndexFile
@@ -24,7 +26,7 @@ from tests.storage.open_logs import fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World
 
 
-def interrupting(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, after: bool) -> None:
+def interrupting(monkeypatch: pytest.MonkeyPatch, owner: type | ModuleType, name: str, *, after: bool) -> None:
     """Let Ctrl-C come once, just before or just after a method does its work."""
     original = getattr(owner, name)
 
@@ -37,13 +39,13 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, aft
     monkeypatch.setattr(owner, name, once)
 
 
-STEPS = [
+STEPS: list[tuple[type | ModuleType, str]] = [
     (Segment, "append"),
     (Segment, "index"),
     (Segment, "close_out"),
-    (LocalLog, "append"),
-    (LocalLog, "roll"),
-    (LocalLog, "new_segment"),
+    (append_module, "roll"),
+    (Log, "new_segment"),
+    (Log, "high_watermark_to_end"),
     (IndexFile, "append"),
     (IndexFile, "trim"),
     (IndexFile, "_unmap"),
@@ -53,7 +55,7 @@ STEPS = [
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(("owner", "name"), STEPS, ids=[f"{owner.__name__}.{name}" for owner, name in STEPS])
 def test_an_append_that_is_interrupted_leaves_a_log_that_goes_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: type, name: str, after: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: type | ModuleType, name: str, after: bool
 ) -> None:
     world = World()
     log = open_log(world, tmp_path)
@@ -179,7 +181,7 @@ def test_a_flush_does_not_pass_what_was_interrupted(monkeypatch: pytest.MonkeyPa
     """Else recovery would no longer look at a segment that was not closed whole."""
     log = open_log(World(), tmp_path)
     fill(log, 3)
-    interrupting(monkeypatch, LocalLog, "new_segment", after=False)
+    interrupting(monkeypatch, Log, "new_segment", after=False)
     with pytest.raises(KeyboardInterrupt):
         fill(log, 20)
     log.flush()
@@ -197,7 +199,7 @@ def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tm
     log = open_log(World(), tmp_path)
     fill(log, 12)
     with monkeypatch.context() as patched:
-        interrupting(patched, LocalLog, "append", after=True)
+        interrupting(patched, Log, "high_watermark_to_end", after=False)
         with pytest.raises(KeyboardInterrupt):
             fill(log, 1)
     with monkeypatch.context() as patched:
@@ -266,5 +268,5 @@ def test_a_rejected_batch_is_not_an_interrupted_change(tmp_path: Path) -> None:
     segments = log.segments
     with pytest.raises(AppendRejected):
         log.append_as_leader(batch(0, 400), leader_epoch=0)
-    assert not log.state.is_uncertain
+    assert not log.is_uncertain
     assert log.segments is segments

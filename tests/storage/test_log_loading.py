@@ -127,7 +127,7 @@ def test_log_before_its_start_is_dropped(world: World, tmp_path: Path) -> None:
     fill(log, 3)
     log.close()
     again = open_log(world, tmp_path, log_start_offset=100)
-    assert (again.log_start_offset, again.log_end_offset, again.state.epochs.entries) == (100, 100, ())
+    assert (again.log_start_offset, again.log_end_offset, again.epochs.entries) == (100, 100, ())
 
 
 def test_folder_on_its_way_out_is_not_recovered(world: World, tmp_path: Path) -> None:

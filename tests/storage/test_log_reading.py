@@ -41,7 +41,7 @@ class TestReading:
         log.is_sole_replica = False
         fill(log, 3)
         assert offsets_read(log) == []
-        log.state.update_high_watermark(4)
+        log.update_high_watermark(4)
         assert offsets_read(log) == [0, 2]
         assert offsets_read(log, isolation=Isolation.LOG_END) == [0, 2, 4]
 
@@ -49,7 +49,7 @@ class TestReading:
         log = open_log(world, tmp_path, {})
         log.is_sole_replica = False
         fill(log, 2, count=10)
-        log.state.update_high_watermark(13)
+        log.update_high_watermark(13)
         assert offsets_read(log) == [0]
         assert log.high_watermark == 10
 
@@ -94,7 +94,7 @@ class TestLookup:
         assert log.offset_for_timestamp(SpecialTimestamp.EARLIEST) == FoundOffset(-1, 3, 5)
 
     def test_not_behind_what_can_be_read(self, log: PartitionLog) -> None:
-        log.state.update_high_watermark(20)
+        log.update_high_watermark(20)
         assert log.offset_for_timestamp(NOW_MS + 10_000).offset == -1
         assert log.offset_for_timestamp(NOW_MS + 10_000, Isolation.LOG_END).offset == 20
         assert log.offset_for_timestamp(SpecialTimestamp.LATEST, Isolation.LOG_END).offset == 24

@@ -84,7 +84,7 @@ class TestTruncation:
         assert log.truncate_to(9)
         assert (log.log_end_offset, log.high_watermark, log.recovery_point) == (9, 9, 9)
         assert offsets_read(log) == [0, 2, 4, 6]
-        assert log.state.epochs.entries == ((0, 0),)
+        assert log.epochs.entries == ((0, 0),)
         log.append_as_follower(batch(9, 1))
         assert offsets_read(log, 8) == [9]
         assert not log.truncate_to(10)

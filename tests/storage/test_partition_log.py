@@ -58,7 +58,7 @@ def test_flush_messages_forces_a_flush(world: World, tmp_path: Path) -> None:
 def test_follower_keeps_offsets_and_refuses_old_ones(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     log.append_as_follower(batch(10, 2, epoch=1) + batch(20, 1, epoch=2))
-    assert (log.log_end_offset, log.state.epochs.entries) == (21, ((1, 10), (2, 20)))
+    assert (log.log_end_offset, log.epochs.entries) == (21, ((1, 10), (2, 20)))
     with pytest.raises(UnexpectedAppendOffsetError, match="offsets 20 to 20"):
         log.append_as_follower(batch(20))
     assert offsets_read(log) == [10, 20]

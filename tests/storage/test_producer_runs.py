@@ -40,7 +40,7 @@ def outcome(table: Table, before: list[Table], *, runs: bool) -> object:
         except AppendRejected as error:
             return str(error)
         manager.apply(change)
-    return change.duplicate, manager.producers.get(7), manager.transactions.ongoing
+    return change.duplicate, manager.table.get(7), manager.transactions.ongoing
 
 
 @given(
@@ -100,7 +100,7 @@ def test_what_continues_is_not_looked_at_by_the_rules() -> None:
         change = manager.check(b"", a_set(counts, first, first), AppendOrigin.CLIENT)
         assert (change.continued is not None) == (first > 0)
         manager.apply(change)
-    entry = manager.producers.get(7)
+    entry = manager.table.get(7)
     assert entry is not None and [batch.last_sequence for batch in entry.batches] == [25, 29, 33, 37, 41]
 
 

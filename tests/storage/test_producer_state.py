@@ -30,7 +30,7 @@ def filled(batches: int = 7) -> ProducerStateManager:
 
 
 def batches_of(manager: ProducerStateManager, producer_id: int = PRODUCER) -> list[CachedBatch]:
-    entry = manager.producers.get(producer_id)
+    entry = manager.table.get(producer_id)
     assert entry is not None
     return list(entry.batches)
 
@@ -127,7 +127,7 @@ def test_a_long_replicated_run_is_taken_in_whole() -> None:
     for batch in log:
         append(one_by_one, batch, origin=REPLICATION)
     append(at_once, *log, origin=REPLICATION)
-    assert list(at_once.producers) == list(one_by_one.producers)
+    assert list(at_once.table) == list(one_by_one.table)
     assert at_once.transactions.unreplicated == one_by_one.transactions.unreplicated == {0: 60, 20: 64}
 
 
@@ -186,9 +186,9 @@ def test_an_emptied_marker_leaves_an_entry_without_an_epoch() -> None:
     manager.replay(found.data, found.table)
     append_of_it = ProducerStateManager()
     append(append_of_it, emptied(marker(3, epoch=5)), origin=REPLICATION)
-    (entry,) = manager.producers
+    (entry,) = manager.table
     assert (entry.epoch, entry.last_timestamp, list(entry.batches)) == (-1, -1, [])
-    assert list(append_of_it.producers) == [entry]
+    assert list(append_of_it.table) == [entry]
 
 
 def test_a_snapshot_holds_the_last_batch_of_each_producer() -> None:
@@ -212,7 +212,7 @@ def test_a_snapshot_is_loaded() -> None:
     assert snapshot is not None
     loaded = filled(3)
     loaded.load(snapshot, 15, now_ms=2000)
-    assert (loaded.map_end_offset, loaded.last_snapshot_offset) == (15, 15) and len(loaded.producers) == 2
+    assert (loaded.map_end_offset, loaded.last_snapshot_offset) == (15, 15) and len(loaded.table) == 2
     assert batches_of(loaded) == [CachedBatch(13, 13, 1, 106)] and loaded.transactions.ongoing == {14: 8}
     again, _ = append(loaded, data(15, 12, count=2))
     assert again.duplicate == CachedBatch(13, 13, 1, 106)
@@ -224,7 +224,7 @@ def test_a_snapshot_without_batches_is_loaded() -> None:
     snapshot = producer_snapshot.encode([ProducerEntry(7, 3, -1, -1, 0, 500, 2, -9)])
     manager = ProducerStateManager()
     manager.load(snapshot, 5, now_ms=501)
-    (entry,) = manager.producers
+    (entry,) = manager.table
     assert (entry.epoch, entry.coordinator_epoch, entry.last_timestamp, entry.current_txn_first_offset) == (
         3,
         2,
@@ -240,7 +240,7 @@ def test_of_several_entries_of_a_producer_the_last_counts() -> None:
     entries = [ProducerEntry(7, epoch, 5, 5, 0, 500, -1, -1) for epoch in (1, 4, 2)]
     manager = ProducerStateManager()
     manager.load(producer_snapshot.encode([*entries, ProducerEntry(8, 9, 5, 5, 0, 500, -1, -1)]), 6, now_ms=501)
-    assert [(entry.producer_id, entry.epoch) for entry in manager.producers] == [(7, 2), (8, 9)]
+    assert [(entry.producer_id, entry.epoch) for entry in manager.table] == [(7, 2), (8, 9)]
 
 
 def test_the_newest_sound_snapshot_is_loaded() -> None:
@@ -248,7 +248,7 @@ def test_the_newest_sound_snapshot_is_loaded() -> None:
     files = {10: sound, 20: sound[:-1], 30: b""}
     manager = ProducerStateManager()
     assert manager.load_newest(files, files.__getitem__, log_start_offset=2, now_ms=501) == [30, 20]
-    assert manager.map_end_offset == 10 and len(manager.producers) == 1
+    assert manager.map_end_offset == 10 and len(manager.table) == 1
     assert manager.load_newest([20], files.__getitem__, log_start_offset=2, now_ms=501) == [20]
     assert (manager.map_end_offset, manager.last_snapshot_offset) == (2, 2) and manager.is_empty
 
@@ -263,8 +263,8 @@ def test_idle_producers_expire(now_ms: int, is_gone: bool) -> None:
     loaded = ProducerStateManager()
     loaded.load(snapshot, 15, now_ms)
     for state in (manager, loaded):
-        assert [entry.producer_id for entry in state.producers] == ([8] if is_gone else [7, 8])
-        assert state.producers.get(8) is not None and (state.producers.get(7) is None) == is_gone
+        assert [entry.producer_id for entry in state.table] == ([8] if is_gone else [7, 8])
+        assert state.table.get(8) is not None and (state.table.get(7) is None) == is_gone
     append(manager, data(15, 1, producer_id=8, transactional=True))
 
 
@@ -273,10 +273,10 @@ def test_many_producers_come_and_go() -> None:
     for n in range(200):
         append(manager, data(n, 0, producer_id=n * 1000, timestamp=n))
     manager.remove_expired(99 + DAY_MS)
-    assert [entry.producer_id for entry in manager.producers] == [n * 1000 for n in range(100, 200)]
+    assert [entry.producer_id for entry in manager.table] == [n * 1000 for n in range(100, 200)]
     for n in range(200):
         append(manager, data(200 + n, 1 if n >= 100 else 0, producer_id=n * 1000))
-    assert len(manager.producers) == 200
+    assert len(manager.table) == 200
 
 
 def test_the_state_begins_anew() -> None:

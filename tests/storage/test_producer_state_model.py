@@ -218,8 +218,8 @@ class Model(RuleBasedStateMachine):
         for batches in (self.log[: split % len(self.log)], self.log[split % len(self.log) :]):
             found = walk(b"".join(batches))
             manager.replay(found.data, found.table)
-        replayed = {entry.producer_id: entry for entry in manager.producers}
-        for entry in self.manager.producers:
+        replayed = {entry.producer_id: entry for entry in manager.table}
+        for entry in self.manager.table:
             again = replayed[entry.producer_id]
             if entry.producer_id not in self.expired:
                 kept = list(again.batches)[len(again.batches) - len(entry.batches) :]
@@ -230,7 +230,7 @@ class Model(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        found = {entry.producer_id: entry for entry in self.manager.producers}
+        found = {entry.producer_id: entry for entry in self.manager.table}
         assert found.keys() == self.producers.keys()
         for producer_id, known in self.producers.items():
             entry = found[producer_id]

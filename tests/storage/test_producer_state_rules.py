@@ -89,10 +89,10 @@ def test_rules_of_data_batches(rule: str) -> None:
     if refusal is None:
         append(manager, batch, origin=origin)
         return
-    entries = list(manager.producers)
+    entries = list(manager.table)
     with pytest.raises(refusal):
         append(manager, batch, origin=origin)
-    assert list(manager.producers) == entries, "a refused batch changes nothing"
+    assert list(manager.table) == entries, "a refused batch changes nothing"
 
 
 # What the log has, the transaction version, epoch and coordinator epoch of the marker, the refusal of a coordinator's.
@@ -125,7 +125,7 @@ def test_rules_of_markers(rule: str) -> None:
     batch = marker(20, epoch=epoch, coordinator_epoch=coordinator_epoch)
     replicated = manager_after(*before)
     append(replicated, batch, origin=REPLICATION)
-    found = replicated.producers.get(PRODUCER)
+    found = replicated.table.get(PRODUCER)
     assert found is not None
     assert (found.epoch, found.coordinator_epoch, found.last_timestamp) == (epoch, coordinator_epoch, 1020)
     manager = manager_after(*before)
@@ -134,7 +134,7 @@ def test_rules_of_markers(rule: str) -> None:
             append(manager, batch, origin=COORDINATOR, transaction_version=version)
         return
     append(manager, batch, origin=COORDINATOR, transaction_version=version)
-    assert list(manager.producers) == list(replicated.producers)
+    assert list(manager.table) == list(replicated.table)
     assert found.current_txn_first_offset is None and not manager.transactions.ongoing
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from octavo.config import LogConfig
-from octavo.storage.log.roll import ActiveSegment, Incoming, RollReason, new_base_offset, roll_reason
+from octavo.storage.log.roll import Incoming, RollReason, new_base_offset, roll_reason
+
+
+class FakeSegment(NamedTuple):
+    """What a roll asks of the active segment."""
+
+    base_offset: int
+    size: int
+    first_timestamp: int
+    created_ms: int
+    jitter_ms: int
+    is_index_full: bool
+
 
 CONFIG = LogConfig.of({"segment.bytes": 1000, "segment.ms": 500})
-ACTIVE = ActiveSegment(
-    base_offset=10, size=900, first_timestamp=2000, created_ms=7000, jitter_ms=0, is_index_full=False
-)
+ACTIVE = FakeSegment(base_offset=10, size=900, first_timestamp=2000, created_ms=7000, jitter_ms=0, is_index_full=False)
 INCOMING = Incoming(size=100, last_offset=20, max_timestamp=2500)
 
 

@@ -74,7 +74,7 @@ class InterposingLock:
     """The log's lock, in front of which another thread's work comes in once."""
 
     def __init__(self, log: PartitionLog, before_entry: int, work: Callable[[], object]) -> None:
-        self._lock = log.state.lock
+        self._lock = log.lock
         self._entries_left = before_entry
         self._depth = 0
         self._work = work
@@ -99,7 +99,7 @@ def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path)
     def append() -> None:
         log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
 
-    log.state.lock = InterposingLock(log, before_entry=2, work=append)  # type: ignore[assignment]
+    log.lock = InterposingLock(log, before_entry=1, work=append)  # type: ignore[assignment]
     append()
     assert (log.high_watermark, log.log_end_offset) == (4, 4)
 
@@ -150,7 +150,7 @@ def test_append_that_waited_for_a_close_is_refused(tmp_path: Path) -> None:
     log = open_log(tmp_path / "t-0", World())
     log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
     content = (log.folder / f"{0:020}.log").read_bytes()
-    log.state.lock = InterposingLock(log, before_entry=1, work=log.close)  # type: ignore[assignment]
+    log.lock = InterposingLock(log, before_entry=1, work=log.close)  # type: ignore[assignment]
     with pytest.raises(KafkaStorageError, match="closed"):
         log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
     assert (log.folder / f"{0:020}.log").read_bytes() == content

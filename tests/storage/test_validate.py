@@ -18,7 +18,6 @@ from octavo.format.record import TimestampType
 from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_OVERHEAD
 from octavo.storage.append import record_reader
-from octavo.storage.append.append_info import AppendInfo
 from octavo.storage.append.assignment import Assignment
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
@@ -39,7 +38,7 @@ from tests.storage.produced_sets import (
     records,
     wrapper,
 )
-from tests.storage.validation_answers import GOLDEN, answered, assign, golden, tells_the_truth
+from tests.storage.validation_answers import GOLDEN, answered, assign, golden, info_of, tells_the_truth
 from tests.storage.validation_case import FIRST_OFFSET, LEADER_EPOCH
 from tests.storage.validation_cases import APPEND_TIME, CASES, COMPACT, LIMITS
 
@@ -79,7 +78,7 @@ def test_a_trusted_set_is_its_batches_one_after_the_other(configs: dict[str, str
         alone.append(bytes(result.data))
         next_offset = result.last_offset + 1
     assert bytes(together.data) == b"".join(alone)
-    assert (together.first_offset, together.last_offset, together.record_count) == (FIRST_OFFSET, FIRST_OFFSET + 10, 11)
+    assert (together.first_offset, together.last_offset) == (FIRST_OFFSET, FIRST_OFFSET + 10)
     assert together.max_timestamp == (NOW if configs == APPEND_TIME else NOW + 5)
 
 
@@ -105,7 +104,7 @@ def test_a_writable_buffer_is_changed_in_place_and_a_read_only_one_is_not() -> N
     protected = bytearray(PLAIN)
     table = walk(protected).table
     before = table.tobytes()
-    assign_offsets(memoryview(protected).toreadonly(), AppendInfo.of(table), FROM_CLIENT, TO_DEFAULTS)
+    assign_offsets(memoryview(protected).toreadonly(), info_of(table), FROM_CLIENT, TO_DEFAULTS)
     assert protected == PLAIN and table.tobytes() == before
 
 
@@ -119,7 +118,7 @@ def test_a_refused_buffer_stays_as_it_is(name: str) -> None:
 
 
 def test_what_lies_behind_the_batches_is_left_out() -> None:
-    result = assign_offsets(PLAIN + b"half a batch", AppendInfo.of(walk(PLAIN).table), FROM_CLIENT, TO_DEFAULTS)
+    result = assign_offsets(PLAIN + b"half a batch", info_of(walk(PLAIN).table), FROM_CLIENT, TO_DEFAULTS)
     assert len(result.data) == len(PLAIN)
 
 
@@ -187,7 +186,7 @@ def test_a_compacted_topic_refuses_records_without_a_key(policy: str, data: byte
         assign(data, {"cleanup.policy": policy})
     assert [error.batch_index for error in refused.value.record_errors] == [0, 2]
     assert "compacted topic" in refused.value.record_errors[0].problem
-    assert assign(data, {"cleanup.policy": "delete"}).record_count == 3
+    assert assign(data, {"cleanup.policy": "delete"}).last_offset == FIRST_OFFSET + 2
 
 
 def test_a_message_says_what_was_found_and_what_is_expected() -> None:

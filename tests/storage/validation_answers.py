@@ -7,18 +7,20 @@ import lzma
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError, KafkaError
 from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.batch_summary import summarize
 from octavo.format.batches.walker import walk
 from octavo.storage.append.append_info import AppendInfo
-from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log.validation_settings import ValidationSettings
-from tests.storage.produced_sets import (
-    NOW,
-)
+from tests.storage.produced_sets import NOW
 from tests.storage.validation_case import FIRST_OFFSET, LEADER_EPOCH, Answer, Case
 
 GOLDEN_FILE = Path(__file__).parents[1] / "data" / "validation.jsonl.xz"
@@ -34,6 +36,10 @@ def golden(case: Case) -> Answer:
     return Answer(**{**line, "data": bytes.fromhex(line["data"]), "at": tuple(line["at"])})
 
 
+def info_of(table: NDArray[np.void]) -> AppendInfo:
+    return AppendInfo(table, summarize(table))
+
+
 def assign(
     data: bytes | bytearray | memoryview,
     configs: Mapping[str, str] | None = None,
@@ -41,10 +47,10 @@ def assign(
     origin: AppendOrigin = AppendOrigin.CLIENT,
     trusted: bool = False,
     first_offset: int = FIRST_OFFSET,
-) -> Validated:
+) -> WritableBatches:
     assignment = Assignment(first_offset, NOW, LEADER_EPOCH, ValidationSettings.of(LogConfig.of(configs or {})))
     request = AppendRequest(origin, LEADER_EPOCH, trusted=trusted)
-    return assign_offsets(data, AppendInfo.of(walk(data).table), request, assignment)
+    return assign_offsets(data, info_of(walk(data).table), request, assignment)
 
 
 def answered(case: Case, *, trusted: bool = False) -> Answer:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
-from octavo.storage.log.roll import Incoming
+from octavo.storage.log.roll import Incoming, roll_reason
 from octavo.storage.partition_log import PartitionLog
 
 _MOST = 4096
@@ -28,7 +28,8 @@ def run_length(log: PartitionLog, table: NDArray[np.void]) -> int:
     fits = np.cumsum(table["size"], dtype=np.int64) <= log.config.segment_bytes - active.size
     broken = np.flatnonzero(~(follows & fits))
     count = max(int(broken[0]) if len(broken) else len(table), 1)
-    while count > 1 and log.state.local.roll_reason(_incoming(table[:count])) is not None:
+    now_ms = log.environment.clock.time_ms()
+    while count > 1 and roll_reason(active, _incoming(table[:count]), log.config, now_ms) is not None:
         count //= 2
     return count
 

@@ -24,6 +24,7 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition
 from octavo.scanner.reading.read import sound_batches
 from octavo.scanner.reading.source import Source, SourceChunk
+from octavo.storage.log.shorten import advance_log_start
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.topics.topic_configs import TopicConfigs
@@ -110,7 +111,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
                 break
             _append(found, log, part.end_offset, findings, copied)
             progress(int(found.chunk.table["size"].sum(dtype=np.int64)))
-    log.state.advance_log_start(min(source.log_start_offset, log.log_end_offset))
+    advance_log_start(log, min(source.log_start_offset, log.log_end_offset))
     copied.damage_count, copied.notes = findings.damage_count, findings.notes
     return copied
 

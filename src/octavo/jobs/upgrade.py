@@ -54,7 +54,7 @@ def plan(logs: LogManager, codec: Codec | None) -> list[UpgradePlan]:
 def plan_partition(name: TopicPartition, log: PartitionLog, codec: Codec | None) -> UpgradePlan:
     """A task for each segment that holds something; the active one is closed first if it has to change."""
     active = log.segments.active
-    path, filesystem = active.files.log.path, log.state.environment.filesystem
+    path, filesystem = active.files.log.path, log.environment.filesystem
     recoder = Recoder(codec)
     if any(recoder.changes(chunk.table).any() for chunk in read_chunks(filesystem, path, active.size)):
         log.roll()

@@ -94,7 +94,7 @@ class Background:
         now_ms = self._environment.clock.monotonic_ms()
 
         def flush(log: PartitionLog) -> None:
-            if now_ms - log.state.last_flush_ms >= log.config.flush_ms:
+            if now_ms - log.last_flush_ms >= log.config.flush_ms:
                 log.flush()
 
         self._each("flush", flush)

@@ -124,7 +124,7 @@ class Sender:
         now_ms, config = self._clock.monotonic_ms(), self._config
         batch.attempts += 1
         expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
-        if not expired and not queue.log.state.is_closed and batch.attempts <= config.retries:
+        if not expired and not queue.log.is_closed and batch.attempts <= config.retries:
             backoff_ms = min(config.retry_backoff_ms << min(batch.attempts - 1, 20), config.retry_backoff_max_ms)
             batch.retry_ms = now_ms + backoff_ms
             return

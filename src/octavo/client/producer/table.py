@@ -17,7 +17,7 @@ from octavo.format.batches.batch import Origin
 from octavo.format.batches.batch_run import BatchEncoder, BatchSettings, RowRange, cut_batches
 from octavo.format.compression import Codec
 from octavo.kernels.layout import BATCH_OVERHEAD
-from octavo.storage.append.set_bytes import set_bytes
+from octavo.storage.append.append import set_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -63,8 +63,8 @@ class Markers:
     def entries(self, producer_id: int) -> Iterator[tuple[TopicPartition, ProducerStateEntry]]:
         """The partitions that know a producer, and what they know of it."""
         for name, log in list(self._logs.logs.items()):
-            with log.state.lock:
-                entry = log.state.producers.state.producers.get(producer_id)
+            with log.lock:
+                entry = log.producers.table.get(producer_id)
             if entry is not None:
                 yield name, entry
 
@@ -72,8 +72,8 @@ class Markers:
         """The ids of the producers that have a transaction open in some partition."""
         found: set[int] = set()
         for log in list(self._logs.logs.values()):
-            with log.state.lock:
-                found.update(producer_id for _, producer_id in log.state.producers.state.producers.ongoing())
+            with log.lock:
+                found.update(producer_id for _, producer_id in log.producers.table.ongoing())
         return found
 
     def _log(self, name: TopicPartition) -> PartitionLog | None:
@@ -89,8 +89,8 @@ class Markers:
 
 def _is_behind(log: PartitionLog, prepared: TransactionMetadata) -> bool:
     """Whether the open records of the producer are of a transaction before this one, whose own are lost."""
-    with log.state.lock:
-        entry = log.state.producers.state.producers.get(prepared.producer_id)
+    with log.lock:
+        entry = log.producers.table.get(prepared.producer_id)
     if entry is None or entry.current_txn_first_offset is None:
         return False
     return entry.epoch < prepared.epoch - 1  # batches have the epoch of their markers, or in version 2 the one before

@@ -86,7 +86,7 @@ class ProducerCheck:
                 self._findings.add(path, position, Problem.WRONG_STATE, detail)
 
     def _replayed(self) -> list[ProducerEntry]:
-        return producer_snapshot.decode(producer_snapshot.encode_table(self._producers.producers.snapshot()))
+        return producer_snapshot.decode(producer_snapshot.encode_table(self._producers.table.snapshot()))
 
     def _note_last(self, table: NDArray[np.void]) -> None:
         """The last marker and the last data of each producer."""

@@ -5,7 +5,7 @@ What the records say is `storage.validate`'s business.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,33 +38,12 @@ class AppendInfo(NamedTuple):
     """A set of batches as it came. Without a batch there is nothing to append, and its numbers are -1."""
 
     table: NDArray[np.void]  # the batches to append
-    found: Summary
-
-    @classmethod
-    def of(cls, table: NDArray[np.void]) -> Self:
-        return cls(table, summarize(table))
-
-    @property
-    def valid_bytes(self) -> int:
-        """Where the batches end: an incomplete one, or those of a later leader epoch, are left out."""
-        return self.found.end
+    found: Summary  # of these batches
 
     @property
     def first_offset(self) -> int | None:
         """None: that of a v0/v1 message is not known."""
         return self.found.first_base_offset if self.found.first_magic >= 2 else None
-
-    @property
-    def first_or_last_offset_of_first_batch(self) -> int:
-        return self.found.first_base_offset if self.found.first_magic >= 2 else self.found.first_last_offset
-
-    @property
-    def last_offset(self) -> int:
-        return self.found.last_offset
-
-    @property
-    def max_timestamp(self) -> int:
-        return max(self.found.max_timestamp, layout.NO_TIMESTAMP)
 
     @property
     def source_codec(self) -> Codec:
@@ -81,19 +60,19 @@ def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_m
     Of trusted ones (`validate.assign_offsets` says what follows from that) base offsets may count on from batch to
     batch.
     """
-    info = AppendInfo.of(table)
-    if request.origin is AppendOrigin.REPLICATION and info.found.max_epoch > request.leader_epoch:
-        info = AppendInfo.of(_before_later_epochs(table, request.leader_epoch))
-    if not clearly_sound(info.found, request, max_message_bytes):
-        check_batches(info.table, request, max_message_bytes)
-    end = info.found.end
-    if len(info.table) < len(table):
-        for batch in batch_rows(table[len(info.table) :]):
-            _check_magic(batch)  # all that is looked at of what is left out
-            end = batch.end
+    appended, found = table, summarize(table)
+    if request.origin is AppendOrigin.REPLICATION and found.max_epoch > request.leader_epoch:
+        appended = _before_later_epochs(table, request.leader_epoch)
+        found = summarize(appended)
+    if not clearly_sound(found, request, max_message_bytes):
+        check_batches(appended, request, max_message_bytes)
+    end = found.end
+    for batch in batch_rows(table[len(appended) :]) if len(appended) < len(table) else ():
+        _check_magic(batch)  # nothing else is checked in what is left out
+        end = batch.end
     if memoryview(data).nbytes > end:
         _check_tail(memoryview(data).cast("B"), end)
-    return info
+    return AppendInfo(appended, found)
 
 
 def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:

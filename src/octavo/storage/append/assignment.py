@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.record import TimestampType
+from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.storage.log.validation_settings import ValidationSettings
 
 
@@ -25,20 +26,16 @@ class Assignment(NamedTuple):
         return self.now_ms if self.settings.timestamp_type is TimestampType.LOG_APPEND_TIME else None
 
 
-class Validated(NamedTuple):
-    """Batches that may be written as they are, and `data` holds nothing else.
+class WritableBatches(NamedTuple):
+    """Batches that may be written as they are; `data` holds nothing else.
 
     Where all records are gone there is no batch, and the last offset is the one before the first.
     """
 
     data: memoryview
     table: NDArray[np.void]
-    first_offset: int
+    first_offset: int | None  # None: unknown, since the first batch is of an old format
     last_offset: int
     max_timestamp: int
-    log_append_time: int | None
-    is_rebuilt: bool  # else the records' bytes are the producer's
-
-    @property
-    def record_count(self) -> int:
-        return self.last_offset - self.first_offset + 1
+    log_append_time: int = NO_TIMESTAMP  # -1 with CreateTime
+    is_rebuilt: bool = False  # else the records' bytes are the producer's

@@ -13,10 +13,9 @@ from octavo.format.record import TimestampType
 from octavo.kernels import layout
 from octavo.kernels.layout import Column
 from octavo.storage.append.append_info import AppendInfo
-from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.record_checks import Timestamps, check_records
 from octavo.storage.append.record_reader import read_batch
-from octavo.storage.log.validation_settings import ValidationSettings
 
 _NO_LIMIT = 2**63 - 1
 # What must be read of records: by whether their numbers matter, and whether their keys do.
@@ -28,14 +27,12 @@ _COLUMNS = {
 }
 
 
-def keeps_codec(table: NDArray[np.void], settings: ValidationSettings) -> bool:
-    """Whether all batches have the codec that they are to have. Plain control batches are never compressed."""
-    if settings.codec is None:
-        return True
+def keeps_codec(table: NDArray[np.void], codec: Codec) -> bool:
+    """Whether all batches have the topic's codec. Plain control batches are never compressed."""
     attributes = table["attributes"]
     codecs = attributes & layout.CODEC_MASK
     plain_control = attributes & (layout.CODEC_MASK | layout.CONTROL) == layout.CONTROL
-    return bool(((codecs == int(settings.codec)) | plain_control).all())
+    return bool(((codecs == int(codec)) | plain_control).all())
 
 
 def headers_suffice(found: Summary, assignment: Assignment) -> bool:
@@ -72,7 +69,7 @@ def check_in_place(
 
 def assign_in_place(
     view: memoryview, info: AppendInfo, max_timestamps: Timestamps | None, assignment: Assignment
-) -> Validated:
+) -> WritableBatches:
     """The batches with their headers changed, and the table with them; a read-only buffer is copied first.
 
     `max_timestamps` has each batch's largest timestamp; None: that of its header.
@@ -89,12 +86,5 @@ def assign_in_place(
     next_offset = kernels.stamp_batches(
         view, table, assignment.first_offset, assignment.leader_epoch, appended is not None, max_timestamps
     )
-    return Validated(
-        view,
-        table,
-        assignment.first_offset,
-        last_offset=next_offset - 1,
-        max_timestamp=largest,
-        log_append_time=appended,
-        is_rebuilt=False,
-    )
+    log_append_time = layout.NO_TIMESTAMP if appended is None else appended
+    return WritableBatches(view, table, assignment.first_offset, next_offset - 1, largest, log_append_time)

@@ -12,13 +12,13 @@ from octavo.format.compression import Codec
 from octavo.format.legacy.message import read_messages
 from octavo.kernels import layout
 from octavo.kernels.layout import Column
-from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.rebuild import built_set
 from octavo.storage.append.record_checks import Fault, find_faults, null_flags, refusal
 from octavo.storage.append.record_reader import read_records, refusal_of
 
 
-def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> Validated:
+def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> WritableBatches:
     """One v2 batch of all records: what is in a compressed wrapper, or each message of the set."""
     first = batch_row(table, 0)
     others = (table["magic"] != first.magic).nonzero()[0]

@@ -16,7 +16,7 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
 from octavo.storage.append.append_info import check_size
-from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.record_checks import check_records
 from octavo.storage.append.record_reader import read_batch
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> Validated:
+def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> WritableBatches:
     """Each batch anew from its records, which are checked, numbered and compressed; a batch without any goes."""
     built, next_offset = [], assignment.first_offset
     for row, batch in enumerate(batch_rows(table)):
@@ -36,19 +36,20 @@ def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
     return built_set(b"".join(built), assignment)
 
 
-def built_set(data: Buffer, assignment: Assignment) -> Validated:
+def built_set(data: Buffer, assignment: Assignment) -> WritableBatches:
     """The result for batches that were built anew: now they may be too large."""
     found = walk(data)
     batches = list(batch_rows(found.table))
     for batch in batches:
         check_size(batch, assignment.settings.max_message_bytes)
-    return Validated(
+    appended = assignment.log_append_time
+    return WritableBatches(
         found.data,
         found.table,
         assignment.first_offset,
         last_offset=batches[-1].last_offset if batches else assignment.first_offset - 1,
         max_timestamp=max((batch.max_timestamp for batch in batches), default=layout.NO_TIMESTAMP),
-        log_append_time=assignment.log_append_time,
+        log_append_time=layout.NO_TIMESTAMP if appended is None else appended,
         is_rebuilt=True,
     )
 

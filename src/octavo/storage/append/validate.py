@@ -13,7 +13,7 @@ from octavo.format.batches.batch_row import BatchRow, batch_rows
 from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.storage.append.append_info import AppendInfo
-from octavo.storage.append.assignment import Assignment, Validated
+from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.in_place import assign_in_place, check_in_place, headers_suffice, keeps_codec
 from octavo.storage.append.old_formats import convert
 from octavo.storage.append.rebuild import rebuild
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> Validated:
+def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> WritableBatches:
     """The batches of an analysed set (`info`, positions counting from the start of `data`) as they are written.
 
     Raises a child of AppendRejected, with Kafka's error, where Kafka would refuse the set. Else a writable buffer may
@@ -48,7 +48,7 @@ def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assig
     if request.origin is AppendOrigin.CLIENT and not found.produced:
         for batch in batch_rows(table):
             check_header(batch)
-    if not keeps_codec(table, assignment.settings):
+    if codec is not None and not keeps_codec(table, codec):
         return rebuild(view, table, target, assignment)
     if request.trusted and headers_suffice(found, assignment):
         return assign_in_place(view, info, None, assignment)

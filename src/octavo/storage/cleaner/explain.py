@@ -32,8 +32,8 @@ class Explanation:
 
 def open_transaction(log: PartitionLog, now_ms: int) -> OpenTransaction | None:
     """The earliest of a log's open transactions."""
-    with log.state.lock:
-        ongoing = log.state.producers.state.transactions.ongoing
+    with log.lock:
+        ongoing = log.producers.transactions.ongoing
     if not ongoing:
         return None
     first_offset, producer_id = next(iter(ongoing.items()))

@@ -52,9 +52,9 @@ class Candidate:
     def plan(self, limits: MapLimits, now_ms: int, *, spills: bool = False) -> CleanPlan:
         """The plan of a cleaning; one that `spills` shares its offset map with other processes through a file."""
         log, first_dirty, end = self.log, self.cleanable.first_dirty_offset, self.cleanable.first_uncleanable_offset
-        with log.state.lock:
+        with log.lock:
             all_segments = list(log.segments)
-            producers = ActiveProducers.of(log.state.producers.state.producers)
+            producers = ActiveProducers.of(log.producers.table)
         segments = [segment for segment in all_segments if segment.base_offset < end]
         ends = [segment.base_offset for segment in segments[1:]] + [end]
         holder = log.segments.floor(first_dirty)

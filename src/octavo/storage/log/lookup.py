@@ -9,7 +9,10 @@ from octavo import kernels
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import TimestampOffset
+from octavo.format.record import SpecialTimestamp
 from octavo.kernels.layout import MAGIC_POSITION, NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
+from octavo.storage.log.log import Log
+from octavo.storage.log.read import Isolation
 from octavo.storage.segment.log_file import LogFile, Sought
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
@@ -41,6 +44,31 @@ class Found(NamedTuple):
     time_index_entry: TimestampOffset
     offset_index_entry: OffsetPosition
     batch_position: int
+
+
+def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
+    """The answer for a special timestamp that needs no search; nothing is tiered."""
+    if timestamp == SpecialTimestamp.LATEST:
+        return _found(log.last_fetchable_offset(isolation), log.epochs.latest_epoch)
+    if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
+        start = log.log_start_offset
+        return _found(start, log.epochs.epoch_for_offset(start))
+    return NOT_FOUND
+
+
+def searched_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
+    """The answer for a time, or for the largest timestamp."""
+    if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
+        found = of_max_timestamp(log.segments)
+    else:
+        found = by_timestamp(log.segments, timestamp, log.log_start_offset)
+    if found is None or found.offset >= log.last_fetchable_offset(isolation):
+        return NOT_FOUND
+    return FoundOffset(found.timestamp, found.offset, found.leader_epoch)
+
+
+def _found(offset: int, epoch: int | None) -> FoundOffset:
+    return FoundOffset(NO_TIMESTAMP, offset, NO_LEADER_EPOCH if epoch is None else epoch)
 
 
 def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> Found | None:

@@ -83,7 +83,7 @@ class Limits(NamedTuple):
     upper_bound: OffsetMetadata  # by the reader's isolation
 
 
-class Request(NamedTuple):
+class ReadRequest(NamedTuple):
     """What a reader asks for."""
 
     start_offset: int
@@ -91,7 +91,7 @@ class Request(NamedTuple):
     min_one_batch: bool = True  # the first batch comes whole, even if it has more than max_bytes
 
 
-def read(segments: Segments, limits: Limits, request: Request, *, with_aborted: bool = False) -> Fetched:
+def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_aborted: bool = False) -> Fetched:
     """The batches from the one that holds the start offset on, out of one segment.
 
     Where the start lies in a gap that compaction left, the next batch is found, in the next segment if need be.
@@ -130,7 +130,7 @@ def _max_position(segment: Segment, upper_bound: OffsetMetadata) -> int | None:
     return upper_bound.position if segment.base_offset == upper_bound.segment_base_offset else None
 
 
-def _read_segment(segment: Segment, max_position: int | None, request: Request) -> Fetched | None:
+def _read_segment(segment: Segment, max_position: int | None, request: ReadRequest) -> Fetched | None:
     place = segment.find_batch(request.start_offset)
     if place is None:
         return None

@@ -9,31 +9,27 @@ from octavo.storage.segment.segments import Segments
 from octavo.system.clock import Clock
 
 
-class Producers:
+class Producers(ProducerStateManager):
     """The state of producers with its snapshots. Used under the log's lock."""
 
     def __init__(self, snapshots: SnapshotFiles, clock: Clock, *, expiration_ms: int) -> None:
-        self.state = ProducerStateManager(expiration_ms=expiration_ms)
+        super().__init__(expiration_ms=expiration_ms)
         self.snapshots = snapshots
         self._clock = clock
 
-    def take_snapshot(self, *, sync: bool = True) -> int | None:
-        """Write the state as of its map end offset; None if there was a snapshot at that offset or behind."""
-        data = self.state.take_snapshot()
+    def write_snapshot(self, *, sync: bool = True) -> int | None:
+        """Write the state as of `map_end_offset`; None if there is a snapshot at that offset or a later one."""
+        data = self.take_snapshot()
         if data is None:
             return None
-        self.snapshots.write(self.state.map_end_offset, data, sync=sync)
-        return self.state.map_end_offset
+        self.snapshots.write(self.map_end_offset, data, sync=sync)
+        return self.map_end_offset
 
-    def start_at(self, offset: int) -> None:
-        """Forget everything, snapshots too: the log begins anew at the offset."""
+    def start_over_at(self, offset: int) -> None:
+        """Forget everything, snapshots too: the log begins again at the offset."""
         for snapshot in self.snapshots.offsets:
             self.snapshots.delete(snapshot)
-        self.state.start_at(offset)
-
-    def advance_log_start(self, log_start_offset: int) -> None:
-        """The log begins at the offset now."""
-        self.state.advance_log_start(log_start_offset, self.snapshots.latest_offset)
+        self.start_at(offset)
 
     def rebuild(self, segments: Segments, log_start_offset: int, last_offset: int, *, clean: bool) -> None:
         """Bring the state to an offset: from the newest snapshot up to it, then by reading the log.
@@ -44,31 +40,32 @@ class Producers:
         bases = segments.base_offsets[-2:]
         if clean and self.snapshots.latest_offset is None:
             for offset in (*bases, last_offset):
-                self.state.map_end_offset = offset
-                self.take_snapshot()
+                self.map_end_offset = offset
+                self.write_snapshot()
             return
-        known_empty = self.state.is_empty and self.state.map_end_offset >= last_offset
-        self._reload(log_start_offset, last_offset)
-        if last_offset > self.state.map_end_offset and not known_empty:
-            for segment in segments.overlapping(self.state.map_end_offset, last_offset):
-                self.state.map_end_offset = max(segment.base_offset, self.state.map_end_offset, log_start_offset)
+        known_empty = self.is_empty and self.map_end_offset >= last_offset
+        self._load_snapshot(log_start_offset, last_offset)
+        if last_offset > self.map_end_offset and not known_empty:
+            for segment in segments.overlapping(self.map_end_offset, last_offset):
+                self.map_end_offset = max(segment.base_offset, self.map_end_offset, log_start_offset)
                 if segment.base_offset in bases:
-                    self.take_snapshot()
-                self._replay(segment, self.state.map_end_offset, last_offset)
-        self.state.map_end_offset = last_offset
-        self.take_snapshot()
+                    self.write_snapshot()
+                self._replay_segment(segment, self.map_end_offset, last_offset)
+        self.map_end_offset = last_offset
+        self.write_snapshot()
 
-    def _reload(self, log_start_offset: int, last_offset: int) -> None:
-        self.snapshots.delete_outside(log_start_offset, last_offset)
-        if last_offset == self.state.map_end_offset:
-            self.advance_log_start(log_start_offset)
-            return
+    def _load_snapshot(self, log_start_offset: int, last_offset: int) -> None:
+        """Begin with the newest sound snapshot up to an offset, or with nothing; damaged ones are deleted."""
         snapshots = self.snapshots
-        damaged = self.state.load_newest(snapshots.offsets, snapshots.read, log_start_offset, self._clock.time_ms())
+        snapshots.delete_outside(log_start_offset, last_offset)
+        if last_offset == self.map_end_offset:
+            self.advance_log_start(log_start_offset, snapshots.latest_offset)
+            return
+        damaged = self.load_newest(snapshots.offsets, snapshots.read, log_start_offset, self._clock.time_ms())
         for offset in damaged:
             snapshots.delete(offset)
 
-    def _replay(self, segment: Segment, start_offset: int, end_offset: int) -> None:
+    def _replay_segment(self, segment: Segment, start_offset: int, end_offset: int) -> None:
         """Read the segment's batches from the one that holds the start up to the one that holds the end."""
         start = segment.find_batch(start_offset)
         if start is None:
@@ -76,6 +73,6 @@ class Producers:
         end = segment.find_batch(end_offset)
         for chunk in segment.files.log.chunks(start.position, None if end is None else end.position):
             if len(chunk.table):
-                replay = self.state.replay(chunk.data, chunk.table)
+                replay = self.replay(chunk.data, chunk.table)
                 if replay.damage is not None:
                     raise replay.damage.at(path=str(segment.files.log.path))

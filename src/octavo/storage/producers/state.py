@@ -50,12 +50,12 @@ class ProducerStateManager:
         self.map_end_offset = start_offset
         self.last_snapshot_offset = 0
         self.transactions = Transactions()
-        self.producers = ProducerTable()
+        self.table = ProducerTable()
 
     @property
     def is_empty(self) -> bool:
         """Whether no producer is known and every transaction is stable."""
-        return not len(self.producers) and not self.transactions.unreplicated
+        return not len(self.table) and not self.transactions.unreplicated
 
     def check(
         self, data: Buffer, table: NDArray[np.void], origin: AppendOrigin, transaction_version: int | None = None
@@ -65,13 +65,13 @@ class ProducerStateManager:
         Offsets and timestamps of the table are those that the log will hold. A marker from a client or a coordinator
         needs the transaction version that the coordinator sent along.
         """
-        if self.producers.are_continued(table):
+        if self.table.are_continued(table):
             return ProducerAppend(continued=table)
         if not (table["producer_id"] > layout.NO_PRODUCER_ID).any():
             return NO_PRODUCERS
         if origin is AppendOrigin.REPLICATION:
-            return replicate_producers(self.producers, data, table)
-        return check_producers(self.producers, data, table, origin, transaction_version)
+            return replicate_producers(self.table, data, table)
+        return check_producers(self.table, data, table, origin, transaction_version)
 
     def apply(self, append: ProducerAppend) -> None:
         """The batches were written. What they completed goes into the transaction index next:
@@ -79,10 +79,10 @@ class ProducerStateManager:
         for each of `append.completed`, write `transactions.index_entry`, then call `transactions.complete`.
         """
         if append.continued is not None:
-            self.producers.go_on(append.continued)
+            self.table.go_on(append.continued)
         for current, updated, started in append.producers:
             current.update(updated)
-            self.producers.put(current)
+            self.table.put(current)
             for first_offset in started:
                 self.transactions.begin(current.producer_id, first_offset)
 
@@ -96,9 +96,9 @@ class ProducerStateManager:
         if found is not None and not found.with_producers and found.min_magic >= 2:
             self.map_end_offset = found.last_offset + 1
             return Replay(len(table), [], None)
-        rows, ended, damage = self.producers.replay(data, table)
+        rows, ended, damage = self.table.replay(data, table)
         completed = zip(ended["first_offset"].tolist(), ended["offset"].tolist(), strict=True)
-        self.transactions.replace(self.producers.ongoing(), completed)
+        self.transactions.replace(self.table.ongoing(), completed)
         batches = table[:rows]
         if rows and batches[-1]["magic"] < 2:
             batches = batches[batches["magic"] >= 2]  # for older ones Kafka does not move the end
@@ -115,9 +115,9 @@ class ProducerStateManager:
         producers = producer_snapshot.decode_table(snapshot)
         self.start_at(offset)
         self.last_snapshot_offset = offset
-        self.producers.load(producers)
+        self.table.load(producers)
         self.remove_expired(now_ms)
-        self.transactions.replace(self.producers.ongoing(), ())
+        self.transactions.replace(self.table.ongoing(), ())
 
     def load_newest(
         self, offsets: Iterable[int], read: Callable[[int], bytes], log_start_offset: int, now_ms: int
@@ -137,7 +137,7 @@ class ProducerStateManager:
 
     def start_at(self, offset: int) -> None:
         """Forget everything: the log begins anew at `offset`, or its state is to be replayed from there."""
-        self.producers.clear()
+        self.table.clear()
         self.transactions.clear()
         self.map_end_offset, self.last_snapshot_offset = offset, 0
 
@@ -146,11 +146,11 @@ class ProducerStateManager:
         if self.map_end_offset <= self.last_snapshot_offset:
             return None
         self.last_snapshot_offset = self.map_end_offset
-        return producer_snapshot.encode_table(self.producers.snapshot())
+        return producer_snapshot.encode_table(self.table.snapshot())
 
     def remove_expired(self, now_ms: int) -> None:
         """Drop the producers that have been idle for too long, unless they have a transaction ongoing."""
-        self.producers.remove_expired(now_ms - self.expiration_ms)
+        self.table.remove_expired(now_ms - self.expiration_ms)
 
     def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
         """The log begins at `log_start_offset` now; of its snapshots the latest is at `latest_snapshot_offset`."""

@@ -23,8 +23,7 @@ from octavo.format.names import (
 )
 from octavo.storage.environment import Environment
 from octavo.storage.log.epochs import LeaderEpochs
-from octavo.storage.log.local_log import LocalLog
-from octavo.storage.log.log_state import LogParts
+from octavo.storage.log.log import LogParts
 from octavo.storage.producers.files import Producers
 from octavo.storage.producers.snapshots import SnapshotFiles
 from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS
@@ -96,6 +95,8 @@ class _Loader:
         self._found_snapshots: set[int] = set()  # their offsets
         self._recovered: list[Recovered] = []
         self._dropped: list[DroppedSegment] = []
+        self._recovery_point = INT64_MAX  # the log's end, unless the request says otherwise
+        self._is_changed = False
 
     def load(self) -> Loaded:
         """1. Settle files of unfinished work. 2. Open the segments, rebuilding those without an index. 3. After an
@@ -112,18 +113,20 @@ class _Loader:
             torn = SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
             self._found_snapshots.update(torn)
         self._retry_on_overflow(self._open_segments)
-        log = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
-        self._epochs.truncate_from_end(log.log_end_offset)
+        end_offset = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
+        self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(request.log_start_offset)
         log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
-        log.recovery_point = max(log.recovery_point, log_start_offset)
         producers = self._producers()
         producers.snapshots.delete_stray(self._segments.base_offsets)
-        producers.rebuild(self._segments, log_start_offset, log.log_end_offset, clean=request.clean)
+        producers.rebuild(self._segments, log_start_offset, end_offset, clean=request.clean)
         self._note_deleted_snapshots(producers.snapshots.offsets)
-        log.release()
-        log.is_changed = log.is_changed or bool(self._deleted or self._recovered)
-        parts = LogParts(log, self._epochs, producers, log_start_offset)
+        for segment in self._segments:
+            segment.files.release()
+        recovery_point = max(min(self._recovery_point, end_offset), log_start_offset)
+        is_changed = self._is_changed or bool(self._deleted or self._recovered)
+        bounds = log_start_offset, end_offset, recovery_point
+        parts = LogParts(self._segments, self._epochs, producers, *bounds, is_changed)
         return Loaded(parts, self._deleted, self._recovered, self._dropped)
 
     def _refuse_what_is_no_file(self) -> None:
@@ -185,12 +188,13 @@ class _Loader:
         producers = self._producers()
         start = self._request.log_start_offset
         producers.rebuild(self._segments, start, segment.base_offset, clean=False)
-        recovered = recover_segment(segment, producers.state, self._epochs, checked, progress)
-        producers.take_snapshot()
+        recovered = recover_segment(segment, producers, self._epochs, checked, progress)
+        producers.write_snapshot()
         self._recovered.append(recovered)
         return recovered
 
-    def _recover(self) -> LocalLog:
+    def _recover(self) -> int:
+        """Bring the segments to their end after a stop or a crash; returns the log's end."""
         request = self._request
         if not request.clean:  # before the end is looked for: no index is to be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
@@ -203,15 +207,13 @@ class _Loader:
             # Someone removed segment files: what is left lies before the log's start.
             self._drop(list(self._segments), f"the log starts at offset {request.log_start_offset}, behind it")
             self._epochs.clear()
-            self._producers().start_at(request.log_start_offset)
+            self._producers().start_over_at(request.log_start_offset)
             tail = None
         if tail is None:
             self._segments.add(self._segment(request.log_start_offset, create=True))
-        log = self._log(request.log_start_offset if tail is None else tail.next_offset)
         if not request.clean or tail is None:
-            log.recovery_point = min(request.recovery_point, log.log_end_offset)
-            log.is_changed = True
-        return log
+            self._recovery_point, self._is_changed = request.recovery_point, True
+        return request.log_start_offset if tail is None else tail.next_offset
 
     def _tail(self) -> Tail | None:
         """The log's end; None of a log without segments."""
@@ -240,15 +242,11 @@ class _Loader:
         self._recovered[-2:] = [again._replace(bytes_cut=recovered.bytes_cut + cut, problem=reason)]
         return self._recovered[-1]
 
-    def _unrecovered(self) -> LocalLog:
-        """Of a folder that is on its way out nothing is checked or kept."""
+    def _unrecovered(self) -> int:
+        """The log's end of a folder that is being deleted: nothing in it is checked or kept."""
         if not len(self._segments):
             self._segments.add(self._segment(0, create=True))
-        return self._log(0)
-
-    def _log(self, log_end_offset: int) -> LocalLog:
-        request = self._request
-        return LocalLog(request.folder, request.config, self._world, self._segments, log_end_offset)
+        return 0
 
     def _drop(self, segments: Sequence[Segment], reason: str) -> None:
         self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]

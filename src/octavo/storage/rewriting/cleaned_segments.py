@@ -44,9 +44,9 @@ def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Seque
 
     Under the log's lock. Where an old segment is not as it was when it was read, the new ones are removed.
     """
-    filesystem = log.state.environment.filesystem
-    with log.state.lock:
-        log.state.check_open()
+    filesystem = log.environment.filesystem
+    with log.lock:
+        log.make_certain("swap segments")
         known = {segment.base_offset: segment for segment in log.segments}
         replaced: list[Segment] = []
         for source in old:

@@ -12,6 +12,7 @@ from octavo import kernels
 from octavo.errors import StagedFileLostError
 from octavo.format.names import FileKind, SegmentFile
 from octavo.kernels.layout import MAGIC_POSITION
+from octavo.storage.log.roll import roll
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.log_file import LogFile
 from octavo.storage.segment.segment import Segment
@@ -42,26 +43,24 @@ def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
     A crash before 4 leaves a staged file and perhaps an empty segment; after it, a segment whose indexes are missing,
     which recovery, due after a crash, builds.
     """
-    state = log.state
     with log.changing("adopt a staged file"):
-        filesystem = state.environment.filesystem
+        filesystem = log.environment.filesystem
         first_offset = log.log_end_offset
         end_offset, runs = _stamp(LogFile(filesystem, path), first_offset, leader_epoch)
         if log.segments.active.size or log.segments.active.base_offset != first_offset:
-            state.roll(first_offset)
+            roll(log, first_offset)
         empty = log.segments.active
         empty.files.release()
         filesystem.rename(path, log.folder / SegmentFile(first_offset, FileKind.LOG).name)
         if leader_epoch >= 0:
-            state.epochs.assign(leader_epoch, first_offset)
-        environment = state.environment
-        segment = Segment(log.folder, first_offset, log.config, environment.filesystem, environment.clock)
+            log.epochs.assign(leader_epoch, first_offset)
+        segment = Segment(log.folder, first_offset, log.config, filesystem, log.environment.clock)
         for position, table in runs:
             segment.index(table, position)
         log.segments.add(segment)
-        state.local.set_log_end(end_offset)
-        state.producers.state.map_end_offset = end_offset
-        state.update_high_watermark(end_offset)
+        log.set_log_end(end_offset)
+        log.producers.map_end_offset = end_offset
+        log.update_high_watermark(end_offset)
 
 
 def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> tuple[int, list[Run]]:

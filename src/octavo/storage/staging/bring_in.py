@@ -13,7 +13,7 @@ from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import Chunk, walk
 from octavo.format.small_files.commit_store import PendingFile, PendingPart
 from octavo.kernels.layout import BATCH_OVERHEAD
-from octavo.storage.append.set_bytes import set_bytes
+from octavo.storage.append.append import set_bytes
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.log_file import LogFile
@@ -30,7 +30,7 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
     offset = part.start_offset
     log.segments.active.resume_index()  # a micro-batch each second opens the log each second
     for file in part.files:
-        path = find(log.state.environment.filesystem, file.name, [log.folder, *roots])
+        path = find(log.environment.filesystem, file.name, [log.folder, *roots])
         if path is None:
             if not _is_adopted(log, file, offset):
                 raise StagedFileLostError(
@@ -53,7 +53,7 @@ def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int
     if is_new and is_adoptable(log, path, file.size, file.records):
         adopt(log, path, leader_epoch)
         return
-    staged = LogFile(log.state.environment.filesystem, path)
+    staged = LogFile(log.environment.filesystem, path)
     if staged.size != file.size:
         raise StagedFileLostError(f"{path}: {staged.size} bytes, expected {file.size}")
     limit = set_bytes(log.config)
