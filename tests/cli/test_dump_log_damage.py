@@ -204,13 +204,13 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
 
 def test_a_file_larger_than_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from octavo.cli.dump_log import log
-    from octavo.format.batches.chunk_walk import walk_rows
+    from octavo.format.batches.chunk_walk import walk_chunks
 
     batches = b"".join(
         build_batch([record._replace(offset=3 * n + record.offset) for record in RECORDS]) for n in range(50)
     )
     whole = dump(tmp_path, batches + b"tail", "--print-data-log")
-    monkeypatch.setattr(log, "walk_rows", lambda reader: walk_rows(reader, chunk_bytes=200))
+    monkeypatch.setattr(log, "walk_chunks", lambda reader: walk_chunks(reader, chunk_bytes=200))
     assert dump(tmp_path, batches + b"tail", "--print-data-log") == whole
     assert len(lines(whole)) == 201
 

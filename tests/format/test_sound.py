@@ -40,7 +40,7 @@ def test_a_batch_is_broken_or_unreadable(name: str, check_crc: bool) -> None:
 
 def chunk_of(*batches: bytes) -> Chunk:
     found = walk(b"".join(batches))
-    return Chunk(found.data, found.table, 0, found.stop, found.next_position)
+    return Chunk(found.data, found.table.view(np.uint8).data, 0, found.stop, found.next_position)
 
 
 @pytest.mark.parametrize(

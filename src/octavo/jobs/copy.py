@@ -14,6 +14,7 @@ import numpy as np
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.names import TopicPartition
 from octavo.jobs.append_run import run_length
 from octavo.jobs.copy_start import begin
@@ -23,7 +24,7 @@ from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition
 from octavo.scanner.reading.read import sound_batches
-from octavo.scanner.reading.source import Source, SourceChunk
+from octavo.scanner.reading.source import Source
 from octavo.storage.log.shorten import advance_log_start
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
@@ -106,19 +107,19 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)
     for part in plan_partition(source, offsets, None, ()):
-        for found in Source(part, findings):
+        for chunk in Source(part, findings):
             if is_ending():
                 break
-            _append(found, log, part.end_offset, findings, copied)
-            progress(int(found.chunk.table["size"].sum(dtype=np.int64)))
+            _append(chunk, log, part.end_offset, findings, copied)
+            progress(int(chunk.table["size"].sum(dtype=np.int64)))
     advance_log_start(log, min(source.log_start_offset, log.log_end_offset))
     copied.damage_count, copied.notes = findings.damage_count, findings.notes
     return copied
 
 
-def _append(found: SourceChunk, log: PartitionLog, end: int, findings: ScanFindings, copied: Copied) -> None:
-    start, data = log.log_end_offset, memoryview(found.chunk.data)
-    sound = sound_batches(found, start, end, findings)
+def _append(chunk: Chunk, log: PartitionLog, end: int, findings: ScanFindings, copied: Copied) -> None:
+    start, data = log.log_end_offset, memoryview(chunk.data)
+    sound = sound_batches(chunk, start, end, findings)
     left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]
     while len(left):
         count = run_length(log, left)
@@ -128,8 +129,8 @@ def _append(found: SourceChunk, log: PartitionLog, end: int, findings: ScanFindi
             copied.batches += count
             copied.size += stop - position
         except UnexpectedAppendOffsetError as error:
-            place = found.chunk.file_position + position
-            findings.damage(CorruptRecordError(str(error), position=place, path=str(found.location)))
+            place = chunk.file_position + position
+            findings.damage(CorruptRecordError(str(error), position=place, path=chunk.path))
         left = left[count:]
 
 

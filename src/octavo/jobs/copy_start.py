@@ -65,8 +65,8 @@ def _batch_at(source: PartitionSnapshot, offset: int) -> NDArray[np.void] | None
     """The sound batch that holds an offset; None where there is none, as compaction and damage leave it."""
     ignored = ScanFindings("skip")
     for task in plan_partition(source, OffsetRange(offset, offset + 1), None, ()):
-        for found in Source(task, ignored):
-            table = sound_batches(found, offset, offset + 1, ignored)
+        for chunk in Source(task, ignored):
+            table = sound_batches(chunk, offset, offset + 1, ignored)
             holding = table[(table["base_offset"] <= offset) & (last_offsets(table) >= offset)]
             if len(holding):
                 return holding[:1]

@@ -82,8 +82,8 @@ def run(task: ReadTask) -> Tally:
     findings = ScanFindings("skip")
     counter = Counter(task.end_offset, findings)
     source = Source(task, findings)
-    for found in source:
-        counter.take(found, source.next_offset)
+    for chunk in source:
+        counter.take(chunk, source.next_offset)
     counter.tally.notes = findings.notes
     counter.tally.damage_count = findings.damage_count
     return counter.tally

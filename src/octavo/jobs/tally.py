@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
 from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_TIMESTAMP, Column
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.reading.aborted import AbortedRanges
 from octavo.scanner.reading.read import sound_batches
 from octavo.scanner.reading.rows import delivered
-from octavo.scanner.reading.source import SourceChunk
 
 _NONE_ABORTED = AbortedRanges(())
 
@@ -60,9 +60,9 @@ class Counter:
         self._findings = findings
         self._decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
 
-    def take(self, found: SourceChunk, start: int) -> None:
+    def take(self, chunk: Chunk, start: int) -> None:
         """Count the batches of a chunk that hold offsets from `start` on."""
-        sound = sound_batches(found, start, self._end, self._findings)
+        sound = sound_batches(chunk, start, self._end, self._findings)
         markers = sound[(sound["magic"] >= 2) & (sound["attributes"] & CONTROL != 0)]
         markers = markers[(last_offsets(markers) >= start) & (markers["base_offset"] < self._end)]
         self._add_batches(markers)
@@ -73,11 +73,11 @@ class Counter:
         self.tally.codecs.update(np.unique(data["attributes"] & CODEC_MASK).tolist())
         data = data[data["count"] != 0]
         while self.tally.first_timestamp is None and len(data):  # the header's is another one after compaction
-            self._add_decoded(found, data[0], start)
+            self._add_decoded(chunk, data[0], start)
             data = data[1:]
         whole = (data["base_offset"] >= start) & (last_offsets(data) < self._end) & (data["count"] > 0)
         for row in data[~whole]:
-            self._add_decoded(found, row, start)
+            self._add_decoded(chunk, row, start)
         by_header = data[whole]
         if len(by_header):
             self.tally.records += int(by_header["count"].sum(dtype=np.int64))
@@ -88,12 +88,11 @@ class Counter:
         self.tally.size += int(rows["size"].sum(dtype=np.int64))
         self.tally.magics.update(np.unique(rows["magic"]).tolist())
 
-    def _add_decoded(self, found: SourceChunk, row: np.void, start: int) -> None:
+    def _add_decoded(self, chunk: Chunk, row: np.void, start: int) -> None:
         try:
-            columns = self._decoder.decode_one(found.chunk.data, row)
+            columns = self._decoder.decode_one(chunk.data, row)
         except CorruptionError as error:
-            position = found.chunk.file_position + (error.position or 0)
-            self._findings.damage(error.at(position=position, path=str(found.location)))
+            self._findings.damage(chunk.located(error))
             return
         offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
         timestamps = timestamps[(offsets >= start) & (offsets < self._end)]

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from octavo.cli.dump_log.decoders import is_plain, payload_decoder
 from octavo.cli.dump_log.record_line import RecordFormat, record_line
 from octavo.cli.dump_log.records import RecordReader, Span
 from octavo.cli.dump_log.span_text import SpanText, gaps
 from octavo.kernels.integers import signed64
-from octavo.kernels.layout import BATCH
 
 if TYPE_CHECKING:
     from octavo.cli.dump_log.options import Options
     from octavo.cli.dump_log.report import Findings
     from octavo.format.batches.batch_row import BatchRow
-    from octavo.format.batches.chunk_walk import RowChunk
+    from octavo.format.batches.chunk_walk import Chunk
     from octavo.format.legacy.message import Message
     from octavo.format.record import Record
 
@@ -36,9 +33,9 @@ class DeepDump:
         self._span_text = SpanText()
         self._records: Iterator[Iterable[Record | Message]] = iter(())
 
-    def begin(self, chunk: RowChunk) -> None:
+    def begin(self, chunk: Chunk) -> None:
         """Go to the batches of a chunk."""
-        self._records = self._reader.of_batches(chunk.data, np.frombuffer(chunk.rows, BATCH))
+        self._records = self._reader.of_batches(chunk.data, chunk.table)
 
     def lines(self, batch: BatchRow) -> Iterator[bytes]:
         """The lines of the next batch, piece by piece: a failure leaves the pieces before it."""

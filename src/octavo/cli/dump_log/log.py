@@ -11,7 +11,7 @@ from octavo.cli.dump_log.single_batch import too_small
 from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
 from octavo.format.batches.batch_row import BatchRow
-from octavo.format.batches.chunk_walk import RowChunk, walk_rows
+from octavo.format.batches.chunk_walk import Chunk, walk_chunks
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
 from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_ROW, Flaw, Stop
@@ -65,7 +65,7 @@ class LogDump:
 
     def run(self, end: int) -> None:
         """Print the batches before `end`."""
-        for chunk in walk_rows(self._log.reader(0, end)):
+        for chunk in walk_chunks(self._log.reader(0, end)):
             try:
                 self._chunk(chunk)
             finally:
@@ -73,7 +73,7 @@ class LogDump:
             if chunk.stop is Stop.SIZE_TOO_SMALL:
                 raise too_small(self._log, chunk.stop_position)
 
-    def _chunk(self, chunk: RowChunk) -> None:
+    def _chunk(self, chunk: Chunk) -> None:
         if self._deep is not None:
             self._deep.begin(chunk)
         for row in map(BatchRow._make, BATCH_ROW.iter_unpack(chunk.rows)):

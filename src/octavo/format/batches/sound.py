@@ -74,7 +74,7 @@ def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
     The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too. (Kafka does not
     start on such a log. Offsets that go back within the segment stay: `decisions/0013-crashes.md`.)
     """
-    table, found = chunk.table, summarize(chunk.table)
+    table, found = chunk.table, chunk.summary
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN
     if not is_ordinary or found.last_offset - base_offset > INT32_MAX:
         stops = np.flatnonzero(broken(table) | _is_elsewhere(table, base_offset))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +9,9 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.format.batches.chunk_walk import CHUNK_BYTES as CHUNK_BYTES
-from octavo.format.batches.chunk_walk import FIRST_TABLE_ROWS, ReadInto, walk_rows
+from octavo.format.batches.chunk_walk import FIRST_TABLE_ROWS
+from octavo.format.batches.chunk_walk import Chunk as Chunk
+from octavo.format.batches.chunk_walk import walk_chunks as walk_chunks
 from octavo.kernels.layout import BATCH, Stop
 
 if TYPE_CHECKING:
@@ -33,16 +34,6 @@ class Walk(NamedTuple):
     stop: Stop
 
 
-class Chunk(NamedTuple):
-    """Whole batches of a file; `data` and `table` are reused for the next chunk."""
-
-    data: memoryview
-    table: NDArray[np.void]  # positions count from the start of `data`
-    file_position: int  # of `data`'s first byte
-    stop: Stop | None  # None: the file goes on
-    stop_position: int  # in the file: the end of the last whole batch
-
-
 def walk(data: Buffer, start: int = 0, end: int | None = None, *, check_crc: bool = True) -> Walk:
     """All batches of data[start:end]."""
     view = memoryview(data).cast("B")
@@ -55,16 +46,3 @@ def walk(data: Buffer, start: int = 0, end: int | None = None, *, check_crc: boo
         filled, start, code = kernels.walk(view, start, end, more, check_crc)
         table = np.concatenate((table, more[:filled]))
     return Walk(view, table, start, _STOPS[code])
-
-
-def walk_chunks(
-    read_into: ReadInto,
-    *,
-    chunk_bytes: int = CHUNK_BYTES,
-    total_bytes: int | None = None,
-    check_crc: bool = True,
-) -> Iterator[Chunk]:
-    """The batches of a file, in chunks: `octavo.format.batches.chunk_walk.walk_rows` with the rows as a numpy table."""
-    rows = walk_rows(read_into, chunk_bytes=chunk_bytes, total_bytes=total_bytes, check_crc=check_crc)
-    for data, table, file_position, stop, stop_position in rows:
-        yield Chunk(data, np.frombuffer(table, BATCH), file_position, stop, stop_position)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from octavo.format.batches.batch_summary import Summary, last_offsets, summarize
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.sound import BROKEN, broken
 from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import Stop
@@ -34,8 +34,8 @@ def walk_past(
     resumed: int | None = start
     while resumed is not None:
         stop, stop_position = Stop.END, end
-        for chunk, summary in walk_into(log, resumed, end, next_offset):
-            next_offset = _next_offset_behind(chunk, summary, next_offset)
+        for chunk in walk_into(log, resumed, end, next_offset):
+            next_offset = _next_offset_behind(chunk, next_offset)
             if chunk.stop is not None:
                 stop, stop_position = chunk.stop, chunk.stop_position
             yield chunk
@@ -46,8 +46,8 @@ def walk_past(
             tell(Gap(stop, stop_position, resumed))
 
 
-def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iterator[tuple[Chunk, Summary]]:
-    """The batches from a position on, as far as they can be followed, and what holds for all of a chunk.
+def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: str = "") -> Iterator[Chunk]:
+    """The batches from a position on, as far as they can be followed.
 
     The length of a damaged one may be what is damaged. Where what follows it does not continue its offsets, sound
     batches are looked for within the bytes that it claims to have, and the walk goes on with the first of them.
@@ -55,21 +55,19 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int) -> Iter
     resumed: int | None = start
     while resumed is not None:
         start, resumed = resumed, None
-        for chunk in walk_file(log, start, end):
-            summary = summarize(chunk.table)
-            for row in _doubtful_rows(chunk) if summary.flaws & BROKEN else ():
+        for chunk in walk_file(log, start, end, path=path):
+            for row in _doubtful_rows(chunk) if chunk.summary.flaws & BROKEN else ():
                 position = chunk.file_position + int(chunk.table[row]["position"])
                 claimed = position + int(chunk.table[row]["size"])
                 lowest = _next_offset(chunk, row, next_offset)
                 resumed = next_sound_position(log, position + 1, end, lowest, before=claimed)
                 if resumed is not None:
-                    cut = chunk._replace(table=chunk.table[: row + 1], stop=None, stop_position=claimed)
-                    yield cut, summarize(cut.table)
+                    yield chunk.cut(row + 1, claimed)
                     break
             if resumed is not None:
                 break
-            next_offset = _next_offset_behind(chunk, summary, next_offset)
-            yield chunk, summary
+            next_offset = _next_offset_behind(chunk, next_offset)
+            yield chunk
 
 
 def _doubtful_rows(chunk: Chunk) -> list[int]:
@@ -86,8 +84,8 @@ def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
     return int(last_offsets(chunk.table[sound[-1:]])[0]) + 1 if len(sound) else next_offset
 
 
-def _next_offset_behind(chunk: Chunk, summary: Summary, next_offset: int) -> int:
+def _next_offset_behind(chunk: Chunk, next_offset: int) -> int:
     """The same for a whole chunk."""
-    if summary.flaws & BROKEN or not len(chunk.table):
+    if chunk.summary.flaws & BROKEN or not len(chunk.table):
         return _next_offset(chunk, len(chunk.table), next_offset)
-    return summary.last_offset + 1
+    return chunk.summary.last_offset + 1

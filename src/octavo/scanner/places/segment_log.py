@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LEAST_CHUNK_BYTES = 16 << 10
 
 
-def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = True) -> Iterator[Chunk]:
+def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = True, path: str = "") -> Iterator[Chunk]:
     """The batches between two positions; the file positions of the chunks count from the start of the file.
 
     Where the disk fails, its OSError comes behind the batches that were read before.
@@ -36,9 +36,9 @@ def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = Tru
         return got
 
     chunk_bytes = min(max(end - start, _LEAST_CHUNK_BYTES), CHUNK_BYTES)
-    chunks = walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc)
-    for data, table, file_position, stop, stop_position in chunks:
-        yield Chunk(data, table, start + file_position, stop, start + stop_position)
+    yield from walk_chunks(
+        read_into, start=start, chunk_bytes=chunk_bytes, total_bytes=end - start, check_crc=check_crc, path=path
+    )
     if failure is not None:
         raise failure
 

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.kernels.layout import TRANSACTIONAL
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.partition.replay import TransactionReplay, transactional
 from octavo.scanner.reading.plan import ReadTask
-from octavo.scanner.reading.source import Source, SourceChunk
+from octavo.scanner.reading.source import Source
 
 
 class AbortedRanges:
@@ -61,9 +62,9 @@ class AbortedOf:
         self._known = AbortedRanges(task.aborted)
         self._looks_ahead = task.replay_end is not None
 
-    def at(self, found: SourceChunk) -> AbortedRanges:
+    def at(self, chunk: Chunk) -> AbortedRanges:
         """Those that count for a chunk."""
-        if self._looks_ahead and len(transactional(found.chunk.table)):
+        if self._looks_ahead and len(transactional(chunk.table)):
             self._looks_ahead = False
             self._add(look_ahead(self._task))
         return self._known
@@ -99,7 +100,7 @@ def look_ahead(task: ReadTask) -> list[AbortedTxn]:
 
 
 def _follow(replay: TransactionReplay, task: ReadTask, has_enough: Callable[[], bool]) -> None:
-    for found in Source(task, ScanFindings("skip")):
-        replay.take(found.chunk.data, found.chunk.table)
+    for chunk in Source(task, ScanFindings("skip")):
+        replay.take(chunk.data, chunk.table)
         if has_enough():
             return

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import are_readable, flaw_of, unreadable
 from octavo.format.compression import unpack_limit
@@ -20,7 +21,7 @@ from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.aborted import AbortedOf
 from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
-from octavo.scanner.reading.source import Source, SourceChunk
+from octavo.scanner.reading.source import Source
 
 # Column names of a scan to what the kernel builds for them; the others are the same in a whole batch.
 COLUMNS: dict[str, Column] = {
@@ -75,42 +76,41 @@ class TaskReader:
         source = Source(task, self._findings)
         for decoder in (self._plain, self._with_offsets):
             decoder.limit = unpack_limit() if task.max_unpacked_bytes is None else task.max_unpacked_bytes
-        for found in source:
+        for chunk in source:
             start = source.next_offset
-            if all_delivered(found.summary, start, task.end_offset):
-                runs, sliced = [(found.chunk.table, TimestampType.CREATE_TIME)], False
+            if all_delivered(chunk.summary, start, task.end_offset):
+                runs, sliced = [(chunk.table, TimestampType.CREATE_TIME)], False
             else:
-                sound = sound_batches(found, start, task.end_offset, self._findings)
-                table = delivered(sound, start, task.end_offset, aborted.at(found))
+                sound = sound_batches(chunk, start, task.end_offset, self._findings)
+                table = delivered(sound, start, task.end_offset, aborted.at(chunk))
                 runs = timestamp_types(table) if self._by_type else [(table, TimestampType.CREATE_TIME)]
                 sliced = needs_offsets(table, start, task.end_offset)
             decoder = self._with_offsets if sliced else self._plain
             for rows, timestamp_type in runs:
-                for columns in self._decode(decoder, found, rows):
+                for columns in self._decode(decoder, chunk, rows):
                     first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
                     if first < last:
                         yield Filling(columns, first, last, timestamp_type)
 
-    def _decode(self, decoder: Decoder, found: SourceChunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
+    def _decode(self, decoder: Decoder, chunk: Chunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """Decode the batches; a damaged one is passed over where that is wanted."""
         while len(table):
             try:
-                for columns in decoder.decode(found.chunk.data, table):
+                for columns in decoder.decode(chunk.data, table):
                     yield columns
                     if self._exchange is not None:
                         decoder.columns = self._exchange()
                 return
             except CorruptionError as error:
-                position = error.position or 0
-                damaged = _damaged_row(decoder, found, table, position)
-                self._findings.damage(error.at(position=found.chunk.file_position + position, path=str(found.location)))
+                damaged = _damaged_row(decoder, chunk, table, error.position or 0)
+                self._findings.damage(chunk.located(error))
                 table = table[damaged + 1 :]
 
 
-def sound_batches(found: SourceChunk, start: int, end: int, findings: ScanFindings) -> NDArray[np.void]:
+def sound_batches(chunk: Chunk, start: int, end: int, findings: ScanFindings) -> NDArray[np.void]:
     """The batches that can be read; of another one among those that are wanted the findings are told."""
-    table = found.chunk.table
-    if are_readable(found.summary):
+    table = chunk.table
+    if are_readable(chunk.summary):
         return table
     unsound = unreadable(table)
     sound: NDArray[np.void] = table[~unsound]
@@ -119,17 +119,16 @@ def sound_batches(found: SourceChunk, start: int, end: int, findings: ScanFindin
         is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
         is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
         if not is_before and not is_beyond:
-            position = found.chunk.file_position + int(table[slot]["position"])
-            findings.damage(flaw_of(table[slot]).at(position=position, path=str(found.location)))
+            findings.damage(chunk.located(flaw_of(table[slot]).at(position=int(table[slot]["position"]))))
     return sound
 
 
-def _damaged_row(decoder: Decoder, found: SourceChunk, table: NDArray[np.void], position: int) -> int:
+def _damaged_row(decoder: Decoder, chunk: Chunk, table: NDArray[np.void], position: int) -> int:
     """The row of the batch in which a problem was met: at a border, the one that ends there or the one that begins."""
     row = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
     if row > 0 and table[row]["position"] == position:
         try:
-            decoder.decode_one(found.chunk.data, table[row - 1])
+            decoder.decode_one(chunk.data, table[row - 1])
         except CorruptionError:
             return row - 1
     return row

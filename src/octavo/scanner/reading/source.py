@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from octavo.errors import CorruptRecordError, ScanError
-from octavo.format.batches.batch_summary import Summary, last_offsets
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.sound import BROKEN, broken
 from octavo.format.batches.walker import STOP_TEXTS, Chunk
 from octavo.format.names import PartitionFolder
@@ -22,14 +21,6 @@ from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.root import Root
 from octavo.scanner.places.segment_log import batch_at, follow
 from octavo.scanner.reading.plan import ReadTask, SegmentRange
-
-
-class SourceChunk(NamedTuple):
-    """Whole batches, what holds for all of them, and the file that they are from."""
-
-    chunk: Chunk
-    location: Location
-    summary: Summary
 
 
 @dataclass(slots=True)
@@ -58,14 +49,14 @@ class Source:
         self.next_offset = task.start_offset
         self._findings = findings
 
-    def __iter__(self) -> Iterator[SourceChunk]:
+    def __iter__(self) -> Iterator[Chunk]:
         for part in self.task.ranges:
             if self.next_offset < part.end_offset:
                 yield from self._part(part)
         if not self.task.ranges:
             yield from self._relocated(self.task.end_offset)
 
-    def _part(self, part: SegmentRange) -> Iterator[SourceChunk]:
+    def _part(self, part: SegmentRange) -> Iterator[Chunk]:
         location = self.task.folder.child(part.name)
         try:
             log = follow(location)
@@ -82,13 +73,13 @@ class Source:
                 span.size, span.passed_offset = span.end, 0
             yield from self._walk(span)
 
-    def _walk(self, span: _Span) -> Iterator[SourceChunk]:
+    def _walk(self, span: _Span) -> Iterator[Chunk]:
         while True:
             stop, stop_position, read_to = Stop.END, span.end, span.start
             try:
-                for chunk, summary in walk_into(span.log, span.start, span.end, span.passed_offset):
-                    yield SourceChunk(chunk, span.location, summary)
-                    self._pass(span, chunk, summary)
+                for chunk in walk_into(span.log, span.start, span.end, span.passed_offset, str(span.location)):
+                    yield chunk
+                    self._pass(span, chunk)
                     if self.next_offset >= span.end_offset:
                         return
                     read_to = chunk.stop_position
@@ -115,8 +106,8 @@ class Source:
                     return
                 span.start = resumed
 
-    def _pass(self, span: _Span, chunk: Chunk, summary: Summary) -> None:
-        last_offset = summary.last_offset
+    def _pass(self, span: _Span, chunk: Chunk) -> None:
+        summary, last_offset = chunk.summary, chunk.summary.last_offset
         if summary.flaws & BROKEN or not summary.ascending:
             sound = chunk.table[~broken(chunk.table)]
             last_offset = int(last_offsets(sound).max()) if len(sound) else -1
@@ -156,7 +147,7 @@ class Source:
         except (FileNotFoundError, NotADirectoryError):
             raise ScanError(f"{folder}: it was deleted or renamed while it was read") from None
 
-    def _relocated(self, end_offset: int) -> Iterator[SourceChunk]:
+    def _relocated(self, end_offset: int) -> Iterator[Chunk]:
         """The batches up to an offset from the segments that are there now."""
         chase = ListingRetries()
         while chase.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
@@ -168,7 +159,7 @@ class Source:
         gone = f"files went away while they were read; {chase.listings} listings did not help"
         raise ScanError(f"{self.task.folder}: {gone}")
 
-    def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[SourceChunk]:
+    def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[Chunk]:
         segments = effective_segments(files)
         first = segments[0].base_offset if segments else end_offset
         if first > self.next_offset:

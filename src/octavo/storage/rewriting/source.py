@@ -77,7 +77,7 @@ def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
                 stop, position = Stop(code), start + end
                 is_last = stop == Stop.SIZE_TOO_SMALL or (start + window == size and stop != Stop.TABLE_FULL)
                 if rows or is_last:
-                    yield Chunk(view, table[:rows], start, stop if is_last else None, position)
+                    yield Chunk(view, table[:rows].view(np.uint8).data, start, stop if is_last else None, position)
                 if is_last:
                     return
             length = _WINDOW_BYTES if position > first else 2 * length  # a batch larger than the window

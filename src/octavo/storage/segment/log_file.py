@@ -107,10 +107,9 @@ class LogFile:
             at += got
             return got
 
-        for chunk in walk_chunks(read_into, chunk_bytes=chunk_bytes, total_bytes=end - position, check_crc=check_crc):
-            yield chunk._replace(
-                file_position=position + chunk.file_position, stop_position=position + chunk.stop_position
-            )
+        yield from walk_chunks(
+            read_into, start=position, chunk_bytes=chunk_bytes, total_bytes=end - position, check_crc=check_crc
+        )
 
     def find(self, sought: Sought, target: int, position: int) -> BatchPlace | None:
         """The first batch from a position on in which what is sought is not below the target, None when there is none.
