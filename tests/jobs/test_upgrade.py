@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 import re
 import shutil
@@ -22,10 +23,15 @@ from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scanner.api import IsolationLevel, scan
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.reading.records import ConsumerRecord
+from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
+from octavo.system.clock import ManualClock
+from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import ThreadRunner
+from octavo.system.scheduler import ManualScheduler
 from tests.golden.archives import unpack
 
+CLOCK = ManualClock(0)
 OLD = ["v0821", "v0901", "v01022", "v01103", "upgrade-mixed", "v282"]
 
 
@@ -98,7 +104,7 @@ def test_messages_are_put_together_and_segments_split(copy: Path) -> None:
     assert any(len(segment.base_offsets) > 1 for each in done for segment in each.segments)
     assert read(copy) == before
     assert problems(copy) == []
-    plain = next(each for each in done if each.plan.name.topic.startswith("old.none"))
+    plain = next(each for each in done if each.plan.topic_partition.topic.startswith("old.none"))
     old, new = (sum(sizes) for sizes in zip(*((each.segment.size, each.size) for each in plain.segments), strict=True))
     assert new < old  # 61 bytes a batch, not a message
 
@@ -113,8 +119,31 @@ def test_a_partition_with_a_damaged_batch_stays(copy: Path) -> None:
     with opened(copy) as logs:
         done = list(upgrade(plan(logs, None), ThreadRunner(2)))
     failed = [each for each in done if each.error is not None]
-    assert [each.plan.name.topic for each in failed] == [victim.parent.name.rpartition("-")[0]]
+    assert [each.plan.topic_partition.topic for each in failed] == [victim.parent.name.rpartition("-")[0]]
     assert str(victim) in str(failed[0].error) and "CRC" in str(failed[0].error)
     assert {path: path.read_bytes() for path in content} == content
     assert not list(copy.rglob("*.cleaned"))
     assert sum(bool(segment.base_offsets) for each in done for segment in each.segments) > 5
+
+
+class NoSwap(LocalFileSystem):
+    """Refuses to rename the log of the segment at offset 0 to `.swap`: the rename that decides a swap."""
+
+    def rename(self, path: Path, target: Path) -> None:
+        if target.name == f"{0:020}.log.swap":
+            raise OSError(errno.ENOSPC, "No space left on device", str(target))
+        super().rename(path, target)
+
+
+@pytest.mark.parametrize("copy", ["v0821"], indirect=True)
+def test_a_swap_that_fails_before_it_is_decided_is_undone(copy: Path) -> None:
+    before = read(copy)
+    configs, environment = {"log.segment.bytes": 1024}, Environment(ManualScheduler(CLOCK), CLOCK, NoSwap())
+    with LogManager(copy, configs=configs, background=False, create=False, environment=environment) as logs:
+        done = list(upgrade(plan(logs, Codec.NONE), ThreadRunner(2)))
+        assert any(each.error for each in done)
+    assert list(copy.rglob("*.swap"))
+    with opened(copy):
+        assert not list(copy.rglob("*.swap"))
+    assert read(copy) == before
+    assert problems(copy) == []

@@ -1,15 +1,15 @@
-"""Partitions written anew in v2, or with another codec: the same records at the same offsets.
+"""Rewrites partitions in v2, or with another codec: the same records at the same offsets.
 
-A partition goes through these steps; a crash before the last leaves it as it was, or loading finishes the swap.
+A partition goes through these steps. A crash before the last leaves it as it was; then loading finishes the swap.
 
-1. If its active segment holds something to change, it rolls: only closed segments are written anew.
-2. Each segment is written beside the old one (a task a segment, of all partitions at once).
-3. The new segments take the place of the old ones (`commit`, all of a partition or none).
+1. If the active segment has something to change, it is rolled: only closed segments are rewritten.
+2. Each segment is rewritten next to the old one (one task per segment, of all partitions at once).
+3. The new segments replace the old ones (all of a partition or none).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,14 +31,14 @@ from octavo.system.runner import Outcome, Progress, Runner
 class UpgradePlan:
     """A partition and the tasks for its segments."""
 
-    name: TopicPartition
+    topic_partition: TopicPartition
     log: PartitionLog
     tasks: tuple[RewriteTask, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """What became of a partition; with an error nothing of it changed."""
+    """What became of a partition; with an error, nothing of it has changed."""
 
     plan: UpgradePlan
     segments: tuple[Rewritten, ...] = ()
@@ -46,20 +46,20 @@ class Upgraded:
 
 
 def plan(logs: LogManager, codec: Codec | None) -> list[UpgradePlan]:
-    """A plan for each partition, but for the log of the cluster's metadata, which is the controllers' own."""
+    """A plan for each partition, except the log of the cluster's metadata, which belongs to the controllers."""
     found = sorted(logs.logs.items())
-    return [plan_partition(name, log, codec) for name, log in found if name.topic != CLUSTER_METADATA_TOPIC]
+    return [_plan(partition, log, codec) for partition, log in found if partition.topic != CLUSTER_METADATA_TOPIC]
 
 
-def plan_partition(name: TopicPartition, log: PartitionLog, codec: Codec | None) -> UpgradePlan:
-    """A task for each segment that holds something; the active one is closed first if it has to change."""
+def _plan(topic_partition: TopicPartition, log: PartitionLog, codec: Codec | None) -> UpgradePlan:
+    """One task per segment that is not empty; the active one is closed first if it has to change."""
     active = log.segments.active
     path, filesystem = active.files.log.path, log.environment.filesystem
     recoder = Recoder(codec)
     if any(recoder.changes(chunk.table).any() for chunk in read_chunks(filesystem, path, active.size)):
         log.roll()
     closed = [segment for segment in log.segments if segment is not log.segments.active and segment.size]
-    return UpgradePlan(name, log, tuple(_task(log, segment, codec) for segment in closed))
+    return UpgradePlan(topic_partition, log, tuple(_task(log, segment, codec) for segment in closed))
 
 
 def upgrade(
@@ -68,29 +68,31 @@ def upgrade(
     progress: Progress | None = None,
     filesystem: FileSystem | None = None,
 ) -> Iterator[Upgraded]:
-    """Run all plans' tasks and commit each partition; one that fails loses no other."""
+    """Run the tasks of all plans and commit each partition; one that fails does not stop the others."""
     tasks = [task for planned in plans for task in planned.tasks]
     outcomes = runner.run(partial(rewrite_segment, filesystem=filesystem), tasks, progress)
     for planned in plans:
-        yield commit(planned, [next(outcomes) for _ in planned.tasks], filesystem or LocalFileSystem())
+        yield _commit(planned, [next(outcomes) for _ in planned.tasks], filesystem or LocalFileSystem())
 
 
-def commit(
-    planned: UpgradePlan, outcomes: Iterable[Outcome[RewriteTask, Rewritten]], filesystem: FileSystem
+def _commit(
+    planned: UpgradePlan, outcomes: Sequence[Outcome[RewriteTask, Rewritten]], filesystem: FileSystem
 ) -> Upgraded:
-    """Put a partition's new segments into the place of the old ones, if all are written; else remove them."""
-    outcomes = list(outcomes)
-    results = [outcome.result for outcome in outcomes if outcome.result is not None]
-    try:
-        results = [outcome.get() for outcome in outcomes]
-        changed = [result for result in results if result.base_offsets]
-        new = [base_offset for result in changed for base_offset in result.base_offsets]
-        if changed:
-            swap_in(planned.log, [result.segment for result in changed], new, planned.log.config)
-    except OctavoError as error:
-        for result in results:
-            remove_cleaned(filesystem, planned.log.folder, result.base_offsets)
+    """Replace a partition's segments by the new ones; if one of these failed, remove the others.
+
+    Once the swap has begun nothing is removed: loading tells by the `.cleaned` files how far it got.
+    """
+    log, results = planned.log, [outcome.result for outcome in outcomes if outcome.result is not None]
+    new = [base_offset for result in results for base_offset in result.base_offsets]
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    if error is not None:
+        remove_cleaned(filesystem, log.folder, new)
         return Upgraded(planned, error=error)
+    try:
+        if new:
+            swap_in(log, [result.segment for result in results if result.base_offsets], new, log.config)
+    except OctavoError as failure:
+        return Upgraded(planned, error=failure)
     return Upgraded(planned, tuple(results))
 
 

@@ -6,11 +6,11 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, print_json, topics_option, unpacked_option
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.format.compression.codec import CODECS, codec_named
-from octavo.jobs.listing import check_topics
+from octavo.jobs.directories import check_topics
 from octavo.jobs.upgrade import Upgraded, plan, upgrade
 
 
@@ -46,7 +46,7 @@ def command(
     check_topics(logdirs, topics)
     codec = None if compression_type is None else codec_named(compression_type)
     failed = 0
-    with owned(logdirs, Terms(only=topics or None, dry_run=dry_run)) as logs:
+    with owned(logdirs, Ownership(only=topics or None, dry_run=dry_run)) as logs:
         plans = plan(logs, codec)
         total = sum(task.size for planned in plans for task in planned.tasks)
         with job_runner(master, in_place=True) as runner, progress_bar("upgrading", total) as progress:
@@ -58,7 +58,7 @@ def command(
 
 
 def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
-    name = done.plan.name
+    name = done.plan.topic_partition
     changed = [segment for segment in done.segments if segment.base_offsets]
     before, after = sum(segment.segment.size for segment in changed), sum(segment.size for segment in changed)
     batches = sum(segment.changed_batches for segment in changed)
