@@ -205,7 +205,7 @@ def test_a_destination_that_reaches_further_or_ends_before_the_source_starts(tmp
     write_segment(source / "t-0", 0, batch(0))
     run = octavo("copy", str(source), str(target), "--topic", "t")
     assert run.exit == 1
-    assert "the log ends at offset 2, expected none behind 1, where " in run.stderr
+    assert "the log ends at offset 2, expected none after 1, where " in run.stderr
     shutil.rmtree(source)
     write_segment(source / "t-0", 5, batch(5))
     run = octavo("copy", str(source), str(target), "--topic", "t")

@@ -12,7 +12,7 @@ from octavo.format.batches.batch import Origin
 from octavo.format.batches.walker import walk
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.jobs.append_run import run_length
+from octavo.jobs.copy import run_length
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch

@@ -11,33 +11,33 @@ from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
 from octavo.format.names import TopicPartition
 from octavo.jobs import owner
-from octavo.jobs.listing import bytes_to_recover
+from octavo.jobs.directories import bytes_to_recover
+from octavo.jobs.owner import Ownership as Ownership
 from octavo.jobs.owner import Store
-from octavo.jobs.owner import Terms as Terms
 from octavo.storage.log_manager import RECOVERY_LOG, LogManager
 from octavo.storage.partition_log import PartitionLog
 
 
-def owned(logdirs: Sequence[str], terms: Terms) -> AbstractContextManager[LogManager]:
+def owned(logdirs: Sequence[str], ownership: Ownership) -> AbstractContextManager[LogManager]:
     """`octavo.jobs.owner.owned_as`, with a bar on a terminal while the directories are recovered."""
-    return owned_as(LogManager, logdirs, terms)
+    return owned_as(LogManager, logdirs, ownership)
 
 
 @contextmanager
-def owned_as(kind: type[Store], logdirs: Sequence[str], terms: Terms) -> Iterator[Store]:
+def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) -> Iterator[Store]:
     """`owned`, opened as another class, such as the one with producers and consumers.
 
     What opening had to cut is said on stderr, and so is what the library warns of while the block runs. (`recover`,
     whose job it is to cut, has its own way to say it.)
     """
-    total = bytes_to_recover(logdirs, terms.only) if sys.stderr.isatty() else 0
+    total = bytes_to_recover(logdirs, ownership.only) if sys.stderr.isatty() else 0
     with ExitStack() as stack:
         stack.enter_context(_warnings_on_stderr())
         with progress_bar("recovering", total) as progress:
-            logs = stack.enter_context(owner.owned_as(kind, logdirs, terms, lambda _, size: progress(size)))
-        if not terms.upkeep:
+            logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
+        if not ownership.upkeep:
             for name, log in logs.logs.items():
-                for line in cuts(name, log, dry_run=terms.dry_run):
+                for line in cuts(name, log, dry_run=ownership.dry_run):
                     _say(line)
         yield logs
 

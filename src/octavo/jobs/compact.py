@@ -10,8 +10,8 @@ from typing import NamedTuple
 from octavo.config import BROKER_CONFIGS, Given
 from octavo.errors import ConfigError
 from octavo.format.names import TopicPartition
-from octavo.jobs.listing import check_topics, known_topics
-from octavo.jobs.owner import Terms
+from octavo.jobs.directories import check_topics, known_topics
+from octavo.jobs.owner import Ownership
 from octavo.kernels.offset_table import KeyHash
 from octavo.storage.cleaner.clean import Cleaned, Cleaner
 from octavo.storage.cleaner.explain import Explanation, explain, open_transaction
@@ -37,7 +37,7 @@ class CompactRequest:
     dry_run: bool = False
     key_hash: KeyHash = KeyHash.SIPHASH
 
-    def terms(self, logdirs: Sequence[str]) -> Terms:
+    def ownership(self, logdirs: Sequence[str]) -> Ownership:
         """How to open the directories; raises for a topic that they do not have and for an unknown config."""
         check_topics(logdirs, self.topics)
         of_broker = {name: value for name, value in self.configs.items() if name.startswith("log.cleaner.")}
@@ -46,7 +46,7 @@ class CompactRequest:
             if name not in BROKER_CONFIGS:
                 raise ConfigError(f"{name} is neither a topic config nor one of the cleaner, see `octavo config`")
         explicit = dict.fromkeys(self.topics or known_topics(logdirs), of_topics) if of_topics else {}
-        return Terms(
+        return Ownership(
             only=self.topics or None,
             configs=of_broker,
             topic_configs=explicit,

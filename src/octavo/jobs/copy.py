@@ -1,7 +1,7 @@
-"""Partitions copied batch by batch, as a follower takes them from its leader: offsets and bytes stay as they are.
+"""Copies partitions batch by batch, as a follower does from its leader: offsets and bytes stay as they are.
 
-The reading side may be in use, or damaged: what cannot be read is passed over and told. A destination that has the
-first part of a partition goes on at its end (`copy_start`).
+The source may be in use, or damaged: what cannot be read is skipped and reported. If the destination already has the
+first part of a partition, the copy goes on at its end (`copy_start`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.names import TopicPartition
-from octavo.jobs.append_run import run_length
 from octavo.jobs.copy_start import begin
+from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
@@ -25,20 +26,23 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition
 from octavo.scanner.reading.read import sound_batches
 from octavo.scanner.reading.source import Source
+from octavo.storage.log.roll import Incoming, roll_reason
 from octavo.storage.log.shorten import advance_log_start
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.runner import Progress
 
+_MOST_BATCHES = 4096  # appended at once
+
 
 @dataclass(frozen=True, slots=True)
 class CopyTask:
-    """A partition as it is now: what is appended to it later is not copied."""
+    """A partition as it is now; what is appended to it later is not copied."""
 
     snapshot: PartitionSnapshot
     topic_id: bytes | None
-    is_compacted: bool  # as far as is known
+    is_compacted: bool  # as far as it is known
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -51,7 +55,7 @@ class CopyTask:
 
 @dataclass(slots=True)
 class Copied:
-    """What became of a partition."""
+    """What was copied of a partition."""
 
     start_offset: int  # where the copying began
     batches: int = 0
@@ -61,7 +65,7 @@ class Copied:
 
 
 def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = None) -> list[CopyTask]:
-    """A task a partition. `configs` are those of the source, where something is known of them."""
+    """One task per partition. `configs` are those of the source, if they are known."""
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
@@ -76,9 +80,9 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
 
 
 def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
-    """Make the topic in the destination, with the source's id and partition numbers, or what it lacks of them.
+    """Create the topic in the destination, with the source's id and partition numbers, or the partitions it lacks.
 
-    A topic that is there keeps its configs, but for those that are given. One with another id is refused.
+    An existing topic keeps its configs, except for the given ones; one with another id is an error.
     """
     numbers = [task.topic_partition.partition for task in tasks]
     topic_id = next((task.topic_id for task in tasks if task.topic_id is not None), None)
@@ -95,9 +99,9 @@ def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Ma
 
 
 def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callable[[], bool] = lambda: False) -> Copied:
-    """Append the partition's batches to a log, as if one after the other, and let it start where the source does.
+    """Append the partition's batches to a log, as if one by one, and let the log start where the source does.
 
-    `progress` is told how many bytes were read; where `is_ending` says so, the rest is left to another time.
+    `progress` is called with the bytes that were read. Once `is_ending` returns True, the rest is left for later.
     """
     source, findings = task.snapshot, ScanFindings("skip")
     findings.take(source.notes)
@@ -140,6 +144,47 @@ def _append_batches(data: memoryview, base_offset: int, log: PartitionLog) -> No
     except UnexpectedAppendOffsetError as error:
         if log.size or error.last_offset < error.log_end_offset:
             raise
-        # The source starts in the middle of its first batch: a follower's log begins with that batch.
+        # The source starts in the middle of its first batch; the log of a follower begins with that whole batch.
         log.truncate_fully(base_offset)
         log.append_as_follower(data)
+
+
+def run_length(log: PartitionLog, table: NDArray[np.void]) -> int:
+    """How many of the table's first batches, at least 1, can be appended at once with the same result as one by one.
+
+    Whether to roll is decided before each append, and the index entry of an aborted transaction depends on which others
+    are open at that moment. So a run ends where the segment might be rolled, and before a batch of a transaction; the
+    first batch of a segment stands alone, since the segment's age counts from it.
+    """
+    active, first = log.segments.active, table[0]
+    if not active.size or first["attributes"] & (TRANSACTIONAL | CONTROL) or first["base_offset"] < log.log_end_offset:
+        return 1
+    room = min(active.files.offset_index.room, active.files.time_index.room, _MOST_BATCHES)
+    table = table[: max(room, 1)]
+    follows = _follows(table)
+    fits = np.cumsum(table["size"], dtype=np.int64) <= log.config.segment_bytes - active.size
+    broken = np.flatnonzero(~(follows & fits))
+    count = max(int(broken[0]) if len(broken) else len(table), 1)
+    now_ms = log.environment.clock.time_ms()
+    while count > 1 and roll_reason(active, _incoming(table[:count]), log.config, now_ms) is not None:
+        count //= 2
+    return count
+
+
+def _follows(table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which batches can be appended together with the one before them."""
+    found: NDArray[np.bool_] = table["attributes"] & (TRANSACTIONAL | CONTROL) == 0
+    ends = table["position"] + table["size"]
+    last_offsets = table["base_offset"] + table["last_offset_delta"]
+    found[1:] &= (table["position"][1:] == ends[:-1]) & (table["base_offset"][1:] > last_offsets[:-1])
+    found[1:] &= table["magic"][1:] == table["magic"][:-1]  # a batch of an old format clears the leader epochs
+    return found
+
+
+def _incoming(table: NDArray[np.void]) -> Incoming:
+    last = table[-1]
+    return Incoming(
+        int(table["size"].sum(dtype=np.int64)),
+        int(last["base_offset"]) + int(last["last_offset_delta"]),
+        int(table["max_timestamp"].max()),
+    )

@@ -1,4 +1,4 @@
-"""Where the copy of a partition begins: at the destination's end, if what is there is the source's own beginning."""
+"""Where the copy of a partition begins: at the destination's end, if the destination is the beginning of the source."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from octavo.scanner.reading.source import Source
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 
-# What compaction leaves as it was; the records, and with them times and checksum, it may change.
+# What compaction does not change. It may change the records, and with them the timestamps and the checksum.
 _LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "producer_id", "producer_epoch"]
 
 
 def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -> int:
-    """The offset from which the source is read: the log's end. An empty log begins where the source starts.
+    """The offset from which to read the source: the log's end. An empty log begins where the source starts.
 
-    A source that `is_compacted` may have changed what was copied of it, as a log of that policy may.
+    A compacted source may have changed since it was copied, and so may a compacted log.
     """
     end = log.log_end_offset
     if end > source.log_end_offset:
         raise OctavoError(
-            f"{log.folder}: the log ends at offset {end}, expected none behind {source.log_end_offset}, "
+            f"{log.folder}: the log ends at offset {end}, expected none after {source.log_end_offset}, "
             f"where {source.files.location} ends"
         )
     if end >= source.log_start_offset:
@@ -46,7 +46,7 @@ def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -
 
 
 def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list[str]) -> None:
-    """Refuse a log whose last batch is not the source's. Where either has no batch there, nothing tells them apart."""
+    """Raise for a log whose last batch is not the source's. If either has no batch there, they cannot be told apart."""
     end = log.log_end_offset
     if end <= max(log.log_start_offset, source.log_start_offset):
         return
@@ -62,7 +62,7 @@ def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list
 
 
 def _batch_at(source: PartitionSnapshot, offset: int) -> NDArray[np.void] | None:
-    """The sound batch that holds an offset; None where there is none, as compaction and damage leave it."""
+    """The sound batch that holds an offset; None if compaction or damage has removed it."""
     ignored = ScanFindings("skip")
     for task in plan_partition(source, OffsetRange(offset, offset + 1), None, ()):
         for chunk in Source(task, ignored):

@@ -1,6 +1,6 @@
 """What a client can read of each partition: exact counts of batches, records and bytes from the log start offset on.
 
-`tally` counts; here are the tasks that partitions are cut into, and the rows that come of them.
+Here partitions are split into tasks and their results put together; `tally` does the counting.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.jobs.tally import Counter, Tally
 from octavo.scanner.findings import Note, ScanFindings
+from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.selection import TopicSelection
 from octavo.scanner.reading.plan import ReadTask, plan_partition
 from octavo.scanner.reading.source import Source
-from octavo.system.runner import Outcome, Progress, Runner
+from octavo.system.runner import Progress, Runner
 
 SPLIT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionCount:
-    """A partition's row."""
+    """The counts of one partition."""
 
     topic_partition: TopicPartition
     topic_id: str | None
@@ -36,8 +38,8 @@ class PartitionCount:
     tally: Tally
 
 
-class PartitionPlan(NamedTuple):
-    """A partition's tasks, and what is known of it without reading its batches."""
+class CountPlan(NamedTuple):
+    """The tasks of a partition, and what is known of it without reading its batches."""
 
     snapshot: PartitionSnapshot
     topic_id: str | None
@@ -45,12 +47,50 @@ class PartitionPlan(NamedTuple):
     notes: list[Note]
 
 
+class TopicCounts:
+    """The counts of the named topics, or of all. Planned when it is made, counted by `rows`.
+
+    `planned` are the notes on what was found before anything is counted; `counted` and `damage_count` are complete once
+    `rows` has ended.
+    """
+
+    def __init__(self, places: Place | Sequence[Place], topics: Sequence[str] = ()) -> None:
+        self._log_dirs = open_log_dirs(places, (lambda wanted: wanted.topic in topics) if topics else None)
+        TopicSelection.of(topics or None).check(
+            self._log_dirs.partitions, self._log_dirs.topics(), self._log_dirs.shown()
+        )
+        findings = ScanFindings("skip")
+        self._plans = plan(self._log_dirs.partitions.values(), findings=findings)
+        self.planned: list[Note] = [*self._log_dirs.notes, *findings.notes]
+        self.counted: list[Note] = []
+        self.damage_count = findings.damage_count + len(self._log_dirs.unreadable())
+
+    @property
+    def size(self) -> int:
+        """How many bytes will be read."""
+        return sum(task.size for planned in self._plans for task in planned.tasks)
+
+    def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[PartitionCount]:
+        """The partitions in their order; one that was deleted in the meantime is noted."""
+        of_rows: list[Note] = []
+        for row in count(self._plans, runner, progress):
+            if isinstance(row, Note):
+                self.counted.append(row)
+                continue
+            of_rows += row.tally.notes
+            self.damage_count += row.tally.damage_count
+            yield row
+        of_roots = [note for directory in self._log_dirs.directories for note in directory.root.notes]
+        self.counted += of_rows + of_roots
+        self.damage_count += sum(note.is_damage for note in of_roots)
+
+
 def plan(
     partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: ScanFindings | None = None
-) -> list[PartitionPlan]:
-    """The tasks of each partition, of about `split_bytes`. Of one that cannot be read the findings are told."""
+) -> list[CountPlan]:
+    """The tasks of each partition, of about `split_bytes` each; `findings` gets the partitions that cannot be read."""
     findings = findings or ScanFindings()
-    plans: list[PartitionPlan] = []
+    plans: list[CountPlan] = []
     for files in partitions:
         try:
             planned = retrying(files, lambda listed: _plan(listed, split_bytes))
@@ -64,7 +104,7 @@ def plan(
     return plans
 
 
-def _plan(files: PartitionFiles, split_bytes: int) -> PartitionPlan:
+def _plan(files: PartitionFiles, split_bytes: int) -> CountPlan:
     snapshot = look_at(files)
     notes = list(snapshot.notes)
     offsets = OffsetRange(snapshot.log_start_offset, snapshot.log_end_offset)
@@ -74,7 +114,7 @@ def _plan(files: PartitionFiles, split_bytes: int) -> PartitionPlan:
         notes.append(Note(error.path or "", f"not read: {error.problem}"))
         topic_id = None
     shown = None if topic_id is None else kafka_uuid.to_text(topic_id)
-    return PartitionPlan(snapshot, shown, plan_partition(snapshot, offsets, None, (), split_bytes), notes)
+    return CountPlan(snapshot, shown, plan_partition(snapshot, offsets, None, (), split_bytes), notes)
 
 
 def run(task: ReadTask) -> Tally:
@@ -89,13 +129,13 @@ def run(task: ReadTask) -> Tally:
     return counter.tally
 
 
-def commit(
-    plans: Sequence[PartitionPlan], outcomes: Iterable[Outcome[ReadTask, Tally]]
+def count(
+    plans: Sequence[CountPlan], runner: Runner, progress: Progress | None = None
 ) -> Iterator[PartitionCount | Note]:
-    """A row a partition, as soon as its tasks are done; of one that went away meanwhile, a note."""
-    done = iter(outcomes)
+    """Run all tasks; yields one row per partition, in order, or a note on one that was deleted in the meantime."""
+    outcomes = runner.run(run, [task for planned in plans for task in planned.tasks], progress)
     for planned in plans:
-        finished = [next(done) for _ in planned.tasks]
+        finished = [next(outcomes) for _ in planned.tasks]
         tally = Tally(notes=list(planned.notes), damage_count=sum(note.is_damage for note in planned.notes))
         try:
             for outcome in finished:
@@ -112,11 +152,3 @@ def commit(
             snapshot.log_end_offset,
             tally,
         )
-
-
-def count(
-    plans: Sequence[PartitionPlan], runner: Runner, progress: Progress | None = None
-) -> Iterator[PartitionCount | Note]:
-    """Run the plans' tasks and give a row a partition, in their order."""
-    tasks = [task for planned in plans for task in planned.tasks]
-    return commit(plans, runner.run(run, tasks, progress))

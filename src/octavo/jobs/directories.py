@@ -1,4 +1,4 @@
-"""Log directories of this machine that a job changes in place: listed, and locked while it does."""
+"""What log directories hold, looked at before a job opens them or changes files in place."""
 
 from __future__ import annotations
 
@@ -7,38 +7,74 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from octavo.errors import ScanError
+from octavo.format.names import CLEAN_SHUTDOWN
 from octavo.scanner.log_dirs import Place
-from octavo.scanner.places.directory import Directory, read_directory
-from octavo.scanner.places.location import LOCAL, locate
+from octavo.scanner.places.directory import Directory, Wanted, read_directory
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.location import LOCAL, Location, locate
 from octavo.scanner.places.selection import TopicSelection
-from octavo.storage.directory.log_root import lock_directory
+from octavo.storage.directory.log_root import Only, Selection, lock_directory
 
 
 @contextmanager
 def directories(places: Sequence[Place], topics: Sequence[str], *, write: bool) -> Iterator[list[Directory]]:
-    """The places with the partitions of the topics, all if none is named; to be written to, they are locked.
+    """The places with the partitions of the topics, or with all partitions; locked within the block if `write`.
 
-    A topic that none of them has is refused.
+    Raises for a topic that none of them has.
     """
-    found = [_listed(place, topics) for place in places]
-    _check(found, topics)
+    found = [_local_directory(place, topics) for place in places]
+    _check(TopicSelection.of(topics or None), found, ", ".join(str(directory.place) for directory in found))
     if not write:
         yield found
         return
     with ExitStack() as locks:
         for root in dict.fromkeys(Path(directory.root.location.path).resolve() for directory in found):
             locks.callback(lock_directory(root).release)
-        yield [_listed(place, topics) for place in places]  # as it is now that nobody else changes it
+        yield [_local_directory(place, topics) for place in places]  # listed again, now that nobody else changes it
 
 
-def _listed(place: Place, topics: Sequence[str]) -> Directory:
+def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:
+    """Raise for a topic or partition that does not exist; the error names the topic that was probably meant."""
+    selection = TopicSelection.of(topics, partition)
+    found = _listed(logdirs, selection.wants)
+    if found:
+        _check(selection, found, ", ".join(logdirs))
+
+
+def known_topics(logdirs: Sequence[str]) -> set[str]:
+    """The topics that have partitions there."""
+    return {topic for directory in _listed(logdirs, lambda _: False) for topic in directory.topics}
+
+
+def bytes_to_recover(logdirs: Sequence[str], only: Only | None) -> int:
+    """How many bytes lie after the recovery points, in directories that were not closed cleanly."""
+    return sum(
+        _unflushed_bytes(files, directory.root.recovery_points().get(topic_partition, 0))
+        for directory in _listed(logdirs, Selection(only).__contains__)
+        if CLEAN_SHUTDOWN not in directory.files
+        for topic_partition, files in directory.partitions.items()
+    )
+
+
+def _local_directory(place: Place, topics: Sequence[str]) -> Directory:
     location = locate(place)
     if location.file_system != LOCAL:
         raise ScanError(f"{location}: expected a path of this machine, since files are written")
-    return read_directory(location, (lambda name: name.topic in topics) if topics else None)
+    return read_directory(location, (lambda partition: partition.topic in topics) if topics else None)
 
 
-def _check(found: Sequence[Directory], topics: Sequence[str]) -> None:
-    partitions = [name for directory in found for name in directory.partitions]
-    known = {topic for directory in found for topic in directory.topics}
-    TopicSelection.of(topics or None).check(partitions, known, ", ".join(str(directory.place) for directory in found))
+def _check(selection: TopicSelection, found: Sequence[Directory], shown: str) -> None:
+    partitions = [topic_partition for directory in found for topic_partition in directory.partitions]
+    selection.check(partitions, {topic for directory in found for topic in directory.topics}, shown)
+
+
+def _listed(logdirs: Sequence[str], wanted: Wanted) -> list[Directory]:
+    """The directories that exist; opening the others will tell what is wrong with them."""
+    places = [Location(LOCAL, place.rstrip("/") or "/") for place in logdirs if Path(place).is_dir()]
+    return [read_directory(place, wanted) for place in places]
+
+
+def _unflushed_bytes(files: PartitionFiles, recovery_point: int) -> int:
+    ends = [*(segment.base_offset for segment in files.segments[1:]), None]
+    pairs = zip(files.segments, ends, strict=True)
+    return sum(segment.log.size for segment, end in pairs if end is None or end > recovery_point)

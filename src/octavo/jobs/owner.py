@@ -1,4 +1,4 @@
-"""The log directories that a job owns while it runs: locked, recovered if need be, closed as after a clean stop."""
+"""The log directories that a job owns while it runs: locked, recovered if needed, and closed cleanly."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from octavo.system.scheduler import EndScheduler, JobScheduler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """How directories are opened. By default all partitions of directories that exist."""
+class Ownership:
+    """How a job opens the directories that it owns: by default all partitions, and only directories that exist."""
 
     only: Only | None = None
     create: bool = False
-    upkeep: bool = False  # what is marked as deleted is removed
-    configs: Mapping[str, Given] = field(default_factory=dict)  # a broker's
+    upkeep: bool = False  # remove what is marked as deleted
+    configs: Mapping[str, Given] = field(default_factory=dict)  # the broker's
     topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
     now_ms: int | None = None
-    skip_unreadable: bool = False  # partitions that cannot be loaded are left as they are
-    dry_run: bool = False  # nothing on the disk changes, and nothing is locked
-    timely: bool = False  # what the job schedules runs when it is due, not all of it at the end
+    skip_unreadable: bool = False  # leave partitions that cannot be loaded as they are
+    dry_run: bool = False  # change nothing on the disk, and lock nothing
+    runs_when_due: bool = False  # run what the job schedules when it is due, instead of all of it at the end
 
 
 Store = TypeVar("Store", bound=LogManager)
@@ -40,29 +40,29 @@ Store = TypeVar("Store", bound=LogManager)
 
 @contextmanager
 def owned_as(
-    kind: type[Store], paths: Paths, terms: Terms, progress: RecoveryProgress | None = None
+    kind: type[Store], paths: Paths, ownership: Ownership, progress: RecoveryProgress | None = None
 ) -> Iterator[Store]:
     """Within the block this job owns the directories, as a `LogManager` or a child of it. No background work runs.
 
-    What the job itself schedules, such as the removal of files, is done when the block ends, unless it is `timely`.
+    What the job itself schedules, such as the removal of files, is done when the block ends, unless `runs_when_due`.
     """
-    clock: Clock = SystemClock() if terms.now_ms is None else ManualClock(terms.now_ms)
-    scheduler = JobScheduler() if terms.timely else EndScheduler(runs_at_end=not terms.dry_run)
+    clock: Clock = SystemClock() if ownership.now_ms is None else ManualClock(ownership.now_ms)
+    scheduler = JobScheduler() if ownership.runs_when_due else EndScheduler(runs_at_end=not ownership.dry_run)
     with ExitStack() as stack:
         environment = Environment(scheduler, clock)
-        if terms.dry_run:
+        if ownership.dry_run:
             scratch = stack.enter_context(TemporaryDirectory(prefix="octavo-"))
             environment = Environment(scheduler, clock, OverlayFileSystem(Path(scratch)))
         logs = kind(
             paths,
-            configs=terms.configs,
-            topic_configs=terms.topic_configs,
+            configs=ownership.configs,
+            topic_configs=ownership.topic_configs,
             background=False,
             environment=environment,
-            only=terms.only,
-            create=terms.create,
-            upkeep=terms.upkeep,
-            skip_unreadable=terms.skip_unreadable,
+            only=ownership.only,
+            create=ownership.create,
+            upkeep=ownership.upkeep,
+            skip_unreadable=ownership.skip_unreadable,
             progress=progress,
         )
         scheduler.begin_job()

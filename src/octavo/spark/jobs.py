@@ -15,13 +15,11 @@ from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
 from octavo.jobs import upgrade as upgrading
 from octavo.jobs.compact import CompactedPartition, Compaction, CompactRequest
-from octavo.jobs.count import PartitionCount
-from octavo.jobs.directories import directories
+from octavo.jobs.count import PartitionCount, TopicCounts
+from octavo.jobs.directories import check_topics, directories
 from octavo.jobs.export import ExportRequest, ExportResult, Form
-from octavo.jobs.listing import check_topics
-from octavo.jobs.owner import Terms, owned_as
+from octavo.jobs.owner import Ownership, owned_as
 from octavo.jobs.reindex import ReindexResult
-from octavo.jobs.topic_counts import TopicCounts
 from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
 from octavo.jobs.verify.job import Summary, Verification
@@ -120,7 +118,7 @@ def upgrade(
     codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
     check_topics(logdirs, names)
     runner = _runner_in_place(spark, dry_run)
-    with owned_as(LogManager, logdirs, Terms(only=names or None, dry_run=dry_run)) as logs:
+    with owned_as(LogManager, logdirs, Ownership(only=names or None, dry_run=dry_run)) as logs:
         filesystem = logs.environment.filesystem if dry_run else None
         return list(upgrading.upgrade(upgrading.plan(logs, codec), runner, None, filesystem))
 
@@ -134,7 +132,7 @@ def compact(
     """
     request, logdirs = request or CompactRequest(), _local(_places(paths))
     runner = _runner_in_place(spark, request.dry_run)
-    with owned_as(LogManager, logdirs, request.terms(logdirs)) as logs:
+    with owned_as(LogManager, logdirs, request.ownership(logdirs)) as logs:
         return list(Compaction(request, logs).rows(runner))
 
 

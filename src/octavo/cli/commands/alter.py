@@ -8,11 +8,11 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, json_option, logdirs_argument, many, print_json, topic_option
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
 from octavo.errors import InvalidPartitionsError
-from octavo.jobs.listing import check_topics
+from octavo.jobs.directories import check_topics
 
 
 def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def command(
         raise click.UsageError("nothing to change: expected --config, --delete-config or --partitions")
     check_topics(logdirs, [topic])
     names = [*configs, *deleted]
-    with owned(logdirs, Terms(only=[topic])) as logs:
+    with owned(logdirs, Ownership(only=[topic])) as logs:
         if partitions is not None:
             logs.check_complete(topic)
             _check_total(partitions, topic, logs.topics[topic])

@@ -82,7 +82,7 @@ def command(
         key_hash=KeyHash[key_hash.upper()],
     )
     failed = 0
-    with owned(logdirs, request.terms(logdirs)) as logs:
+    with owned(logdirs, request.ownership(logdirs)) as logs:
         compaction = Compaction(request, logs)
         with (
             job_runner(master, in_place=True) as runner,

@@ -12,7 +12,7 @@ from octavo.cli.app import UsageError
 from octavo.cli.cat.text import SHOWN, write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import isolation_option, key_values, logdirs_argument, offset_or
-from octavo.cli.owner import Terms, owned_as
+from octavo.cli.owner import Ownership, owned_as
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.log_dir import LogDir
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
@@ -88,7 +88,7 @@ def command(
     # A transaction that a crash interrupted is ended first where that decides what is committed.
     whole = include is not None or configs["isolation.level"] == "read_committed"
     only = None if whole else [*topics, CONSUMER_OFFSETS]
-    with owned_as(LogDir, logdirs, Terms(only=only)) as logs:
+    with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:
         for topic in topics:
             if topic not in logs.topics:
                 raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {', '.join(logdirs)}")

@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, json_option, many, path_type, print_json, say_notes
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.cli.progress import progress_bar
 from octavo.errors import LogDirError, OctavoError
 from octavo.jobs import copy as job
@@ -42,7 +42,7 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
     say_notes(log_dirs.notes)
     known = _configs(log_dirs)
     tasks = job.plan(log_dirs.partitions.values(), known)
-    with owned([target], Terms(only=topics, create=True)) as logs:
+    with owned([target], Ownership(only=topics, create=True)) as logs:
         for topic in topics:
             own = {} if topic in logs.topics or known is None else known.inherited(topic)
             of_topic = [task for task in tasks if task.topic_partition.topic == topic]

@@ -6,7 +6,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, json_option, logdirs_argument, print_json, topic_option
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.errors import TopicExistsError
 from octavo.format import kafka_uuid
 from octavo.storage.directory.topic_admin import check_topic_name
@@ -33,7 +33,7 @@ def command(
     in octavo-topics.json.
     """
     check_topic_name(topic)  # before a directory is made for it
-    with owned(logdirs, Terms(only=[topic], create=True)) as logs:
+    with owned(logdirs, Ownership(only=[topic], create=True)) as logs:
         try:
             topic_id = logs.create_topic(topic, partitions, configs)
         except TopicExistsError:

@@ -6,8 +6,8 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
-from octavo.cli.owner import Terms, owned
-from octavo.jobs.listing import check_topics, known_topics
+from octavo.cli.owner import Ownership, owned
+from octavo.jobs.directories import check_topics, known_topics
 
 
 @declare("delete")
@@ -24,7 +24,7 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, 
         there = known_topics(logdirs)
         topics = tuple(topic for topic in topics if topic in there)
     check_topics(logdirs, topics)
-    with owned(logdirs, Terms(only=topics)) as logs:
+    with owned(logdirs, Ownership(only=topics)) as logs:
         for topic in topics:
             partitions = logs.topics[topic]
             logs.delete_topic(topic)

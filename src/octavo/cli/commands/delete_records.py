@@ -10,10 +10,10 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, path_type, print_json
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.errors import KafkaError, OctavoError
 from octavo.format.names import TopicPartition
-from octavo.jobs.listing import check_topics
+from octavo.jobs.directories import check_topics
 
 
 @declare("delete-records")
@@ -51,7 +51,7 @@ def command(
     for name in wanted:
         check_topics(logdirs, [name.topic], name.partition)
     failed = 0
-    with owned(logdirs, Terms(only=list(wanted))) as logs:
+    with owned(logdirs, Ownership(only=list(wanted))) as logs:
         for name, first_kept in wanted.items():
             try:
                 start = logs.log(*name).delete_records(first_kept)

@@ -8,7 +8,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
-from octavo.cli.owner import Terms, cuts, owned
+from octavo.cli.owner import Ownership, cuts, owned
 from octavo.format.names import FolderState, PartitionFolder
 from octavo.storage.directory.log_roots import live
 from octavo.storage.log_manager import LogManager
@@ -36,7 +36,7 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     A partition that cannot be loaded is left as it is and named on stderr; the others are recovered, and the exit code
     is 1.
     """
-    with owned(logdirs, Terms(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
+    with owned(logdirs, Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
         found = [log for _, log in sorted(logs.logs.items())]
         found += sorted(logs.unserved, key=lambda log: log.folder.name)
         for log in found:

@@ -18,9 +18,9 @@ from octavo.cli.options import (
     print_json,
     topics_option,
 )
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.format.names import TopicPartition
-from octavo.jobs.listing import check_topics, known_topics
+from octavo.jobs.directories import check_topics, known_topics
 from octavo.storage.log.retain import Verdict
 from octavo.storage.log_manager import LogManager
 
@@ -59,9 +59,9 @@ def command(
     """
     check_topics(logdirs, topics)
     explicit = dict.fromkeys(topics or known_topics(logdirs), configs) if configs else {}
-    terms = Terms(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
+    ownership = Ownership(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
     gone = kept = size = 0
-    with owned(logdirs, terms) as logs:
+    with owned(logdirs, ownership) as logs:
         for row in _rows(logs, dry_run=dry_run):
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)

@@ -11,8 +11,7 @@ from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.cli.table import Column, print_table
 from octavo.format.compression.codec import CODECS
-from octavo.jobs.count import PartitionCount
-from octavo.jobs.topic_counts import TopicCounts
+from octavo.jobs.count import PartitionCount, TopicCounts
 from octavo.kernels.layout import NO_TIMESTAMP
 
 COLUMNS = (

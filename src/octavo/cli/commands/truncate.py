@@ -6,9 +6,9 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, partition_option, print_json, topic_option
-from octavo.cli.owner import Terms, owned
+from octavo.cli.owner import Ownership, owned
 from octavo.format.names import TopicPartition
-from octavo.jobs.listing import check_topics
+from octavo.jobs.directories import check_topics
 
 
 @declare("truncate")
@@ -26,7 +26,7 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
     """
     check_topics(logdirs, [topic], partition)
     name = TopicPartition(topic, partition)
-    with owned(logdirs, Terms(only=[name], dry_run=dry_run)) as logs:
+    with owned(logdirs, Ownership(only=[name], dry_run=dry_run)) as logs:
         log = logs.log(*name)
         end, size = log.log_end_offset, log.size
         logs.truncate(topic, partition, offset)

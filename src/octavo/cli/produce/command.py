@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json, topic_option
-from octavo.cli.owner import Terms, owned_as
+from octavo.cli.owner import Ownership, owned_as
 from octavo.cli.produce.json_lines import read_json
 from octavo.cli.produce.lines import LineForm, read_lines
 from octavo.cli.produce.options import produce_options
@@ -55,7 +55,7 @@ def command(
         configs["compression.type"] = compression_type
     # A transaction may have to end one that a crash interrupted, wherever that wrote.
     only = None if "transactional.id" in configs else [topic]
-    with owned_as(LogDir, logdirs, Terms(only=only, timely=True)) as logs:
+    with owned_as(LogDir, logdirs, Ownership(only=only, runs_when_due=True)) as logs:
         if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(
                 f"there is no topic {topic} in {', '.join(logdirs)}; make it with create"
