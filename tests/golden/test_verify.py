@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.system.runner import ThreadRunner
@@ -38,17 +38,17 @@ def test_quiet_on_what_brokers_left_in_order(name: str) -> None:
 
 def test_infos_of_a_killed_broker_are_the_ordinary_ones() -> None:
     kinds = {found.problem for found in verify(unpack("v431-killed")).findings()}
-    assert kinds == {Problem.ZERO_ENTRIES, Problem.ZEROS, Problem.ON_ITS_WAY_OUT}
+    assert kinds == {FindingKind.ZERO_ENTRIES, FindingKind.ZEROS, FindingKind.ON_ITS_WAY_OUT}
 
 
 def test_torn_ends_are_infos_but_a_wrong_crc_is_a_problem() -> None:
     lines = list(verify(unpack("v431-torn")).findings())
-    expected: dict[str, tuple[Problem, Severity]] = {
-        "crash.plain-0/00000000000000000213.log": (Problem.INCOMPLETE_BATCH, Severity.INFO),
-        "crash.txn-0/00000000000000000160.log": (Problem.INCOMPLETE_BATCH, Severity.INFO),
-        "crash.prealloc-0/00000000000000001855.log": (Problem.CRC_MISMATCH, Severity.PROBLEM),
-        "crash.big-index-0/00000000000000000000.log": (Problem.INCOMPLETE_BATCH, Severity.INFO),
-        "crash.compacted-0/00000000000000000237.log": (Problem.CRC_MISMATCH, Severity.PROBLEM),
+    expected: dict[str, tuple[FindingKind, Severity]] = {
+        "crash.plain-0/00000000000000000213.log": (FindingKind.INCOMPLETE_BATCH, Severity.INFO),
+        "crash.txn-0/00000000000000000160.log": (FindingKind.INCOMPLETE_BATCH, Severity.INFO),
+        "crash.prealloc-0/00000000000000001855.log": (FindingKind.CRC_MISMATCH, Severity.PROBLEM),
+        "crash.big-index-0/00000000000000000000.log": (FindingKind.INCOMPLETE_BATCH, Severity.INFO),
+        "crash.compacted-0/00000000000000000237.log": (FindingKind.CRC_MISMATCH, Severity.PROBLEM),
     }
     for note in entry("v431-torn")["notes"]:
         problem, severity = expected[note["file"]]

@@ -22,7 +22,7 @@ from octavo.jobs.owner import Ownership, owned_as
 from octavo.jobs.reindex import ReindexResult
 from octavo.jobs.upgrade import Upgraded
 from octavo.jobs.verify.finding import Finding
-from octavo.jobs.verify.job import Summary, Verification
+from octavo.jobs.verify.job import Verification, VerifySummary
 from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scanner.api import scan
 from octavo.scanner.findings import Note
@@ -41,7 +41,7 @@ class VerifyReport:
     """What `octavo verify` prints: its lines, and the counts of its summary."""
 
     findings: list[Finding]
-    summary: Summary
+    summary: VerifySummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from octavo.jobs.verify.plan import plan
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import write_segment
@@ -28,7 +28,7 @@ def write_partition(disk: Path, name: str, topic_id: str = ID_A) -> None:
     (disk / name / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
 
 
-def found(*places: Path) -> list[tuple[str, Problem]]:
+def found(*places: Path) -> list[tuple[str, FindingKind]]:
     return [(str(Path(line.path).relative_to(places[0].parent)), line.problem) for line in findings_of(*places)]
 
 
@@ -43,7 +43,7 @@ def test_a_partition_twice_on_one_nodes_disks(tmp_path: Path) -> None:
     disks = [write_disk(tmp_path / name) for name in ("a", "b")]
     for disk in disks:
         write_partition(disk, "orders-0")
-    assert found(*disks) == [("a/orders-0", Problem.DIRECTORY_ID), ("b/orders-0", Problem.DIRECTORY_ID)]
+    assert found(*disks) == [("a/orders-0", FindingKind.DIRECTORY_ID), ("b/orders-0", FindingKind.DIRECTORY_ID)]
 
 
 def test_one_directory_under_several_names_is_verified_once(tmp_path: Path) -> None:
@@ -60,14 +60,14 @@ def test_a_partition_that_moves_from_disk_to_disk(tmp_path: Path, suffix: str) -
     disks = [write_disk(tmp_path / name) for name in ("a", "b")]
     write_partition(disks[0], "orders-0")
     write_partition(disks[1], f"orders-0.{'0' * 32}{suffix}")
-    assert Problem.DIRECTORY_ID not in {problem for _, problem in found(*disks)}
+    assert FindingKind.DIRECTORY_ID not in {problem for _, problem in found(*disks)}
 
 
 def test_disks_of_several_clusters(tmp_path: Path) -> None:
     disks = [
         write_disk(tmp_path / name, cluster=cluster) for name, cluster in zip("abc", (ID_A, ID_B, ID_A), strict=True)
     ]
-    assert found(*disks) == [("b/meta.properties", Problem.DIRECTORY_ID)]
+    assert found(*disks) == [("b/meta.properties", FindingKind.DIRECTORY_ID)]
 
 
 def test_a_directory_id_twice(tmp_path: Path) -> None:
@@ -75,12 +75,12 @@ def test_a_directory_id_twice(tmp_path: Path) -> None:
         write_disk(tmp_path / name, directory=directory)
         for name, directory in zip("abc", (ID_A, ID_B, ID_A), strict=True)
     ]
-    assert found(*disks) == [(f"{name}/meta.properties", Problem.DIRECTORY_ID) for name in "ac"]
+    assert found(*disks) == [(f"{name}/meta.properties", FindingKind.DIRECTORY_ID) for name in "ac"]
 
 
 def test_a_directory_id_that_kafka_reserves(tmp_path: Path) -> None:
     assert found(write_disk(tmp_path / "a", directory="AAAAAAAAAAAAAAAAAAAAYw")) == [
-        ("a/meta.properties", Problem.DIRECTORY_ID)
+        ("a/meta.properties", FindingKind.DIRECTORY_ID)
     ]
 
 
@@ -88,7 +88,7 @@ def test_topic_ids_of_one_topic_on_several_disks(tmp_path: Path) -> None:
     disks = [write_disk(tmp_path / name) for name in "abc"]
     for partition, (disk, topic_id) in enumerate(zip(disks, (ID_A, ID_B, ID_A), strict=True)):
         write_partition(disk, f"orders-{partition}", topic_id)
-    assert found(*disks) == [("b/orders-1/partition.metadata", Problem.TOPIC_ID)]
+    assert found(*disks) == [("b/orders-1/partition.metadata", FindingKind.TOPIC_ID)]
 
 
 def test_a_node_that_was_away_while_a_topic_was_created_again(tmp_path: Path) -> None:
@@ -96,19 +96,19 @@ def test_a_node_that_was_away_while_a_topic_was_created_again(tmp_path: Path) ->
     for disk, topic_id in zip(disks, (ID_A, ID_B, ID_A), strict=True):
         write_partition(disk, "orders-0", topic_id)
     name = "partition.metadata"
-    assert shown(findings_of(*disks)) == [(name, None, Problem.TOPIC_ID, Severity.INFO)]
+    assert shown(findings_of(*disks)) == [(name, None, FindingKind.TOPIC_ID, Severity.INFO)]
     write_partition(disks[1], "orders-1", ID_A)  # of one node's partitions none was away
-    assert shown(findings_of(*disks)) == [(name, None, Problem.TOPIC_ID, Severity.PROBLEM)] * 2
+    assert shown(findings_of(*disks)) == [(name, None, FindingKind.TOPIC_ID, Severity.PROBLEM)] * 2
 
 
 def test_a_stray_folder_may_be_of_an_older_topic(tmp_path: Path) -> None:
     disk = write_disk(tmp_path / "a")
     write_partition(disk, "orders-0")
     write_partition(disk, f"orders-1.{'0' * 32}-stray", ID_C)
-    assert Problem.TOPIC_ID not in {problem for _, problem in found(disk)}
+    assert FindingKind.TOPIC_ID not in {problem for _, problem in found(disk)}
 
 
 @pytest.mark.parametrize("content", [b"", b"#\n# Mon\n", b"\x00\x8f\x12garbage", b"version=0\nbroker.id=1\n\x00\x00"])
 def test_meta_properties_without_a_property(tmp_path: Path, content: bytes) -> None:
     (write_disk(tmp_path / "a") / "meta.properties").write_bytes(content)
-    assert found(tmp_path / "a") == [("a/meta.properties", Problem.DAMAGED_FILE)]
+    assert found(tmp_path / "a") == [("a/meta.properties", FindingKind.DAMAGED_FILE)]

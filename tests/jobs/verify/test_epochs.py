@@ -8,7 +8,7 @@ import pytest
 
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
@@ -21,7 +21,7 @@ def verify(folder: Path, epochs: list[int], checkpoint: str) -> list[tuple[str, 
     write_segment(folder, 0, *(batch(offset, epoch=epoch) for offset, epoch in enumerate(epochs)))
     (folder / CHECKPOINT).write_text(checkpoint)
     found = shown(findings_of(folder))
-    assert all(line[2:] == (Problem.LEADER_EPOCH, Severity.PROBLEM) for line in found)
+    assert all(line[2:] == (FindingKind.LEADER_EPOCH, Severity.PROBLEM) for line in found)
     return [line[:2] for line in found]
 
 
@@ -59,7 +59,7 @@ def test_records_deleted_since_the_log_start_was_last_written(folder: Path) -> N
     """The epochs are written at once, log-start-offset-checkpoint each minute: a crash may come between."""
     write_segment(folder, 0, *(batch(offset, epoch=0) for offset in range(5)))
     (folder / CHECKPOINT).write_text("0\n1\n1 5\n")
-    assert shown(findings_of(folder)) == [(CHECKPOINT, None, Problem.LEADER_EPOCH, Severity.INFO)]
+    assert shown(findings_of(folder)) == [(CHECKPOINT, None, FindingKind.LEADER_EPOCH, Severity.INFO)]
 
 
 def test_behind_old_formats_the_epochs_begin_anew(folder: Path) -> None:
@@ -94,17 +94,17 @@ def test_a_wrong_entry_is_told_once_for_all_segments(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("checkpoint", "problem"),
     [
-        ("0\n2\n2 0\n2 3\n", Problem.ENTRY_ORDER),
-        ("0\n2\n2 3\n3 3\n", Problem.ENTRY_ORDER),
-        ("0\n1\n0 7\n", Problem.BEYOND_END),
-        ("0\n2\n0 0\n", Problem.DAMAGED_FILE),
-        ("1\n0\n", Problem.DAMAGED_FILE),
-        ("0\n1\n0  0\n", Problem.DAMAGED_FILE),  # not as Kafka writes it
-        ("0\n1\n0 00\n", Problem.DAMAGED_FILE),
-        ("0\n1\n0 0", Problem.DAMAGED_FILE),
+        ("0\n2\n2 0\n2 3\n", FindingKind.ENTRY_ORDER),
+        ("0\n2\n2 3\n3 3\n", FindingKind.ENTRY_ORDER),
+        ("0\n1\n0 7\n", FindingKind.BEYOND_END),
+        ("0\n2\n0 0\n", FindingKind.DAMAGED_FILE),
+        ("1\n0\n", FindingKind.DAMAGED_FILE),
+        ("0\n1\n0  0\n", FindingKind.DAMAGED_FILE),  # not as Kafka writes it
+        ("0\n1\n0 00\n", FindingKind.DAMAGED_FILE),
+        ("0\n1\n0 0", FindingKind.DAMAGED_FILE),
     ],
 )
-def test_a_wrong_checkpoint(folder: Path, checkpoint: str, problem: Problem) -> None:
+def test_a_wrong_checkpoint(folder: Path, checkpoint: str, problem: FindingKind) -> None:
     write_segment(folder, 0, *(batch(offset, epoch=-1) for offset in range(5)))
     (folder / CHECKPOINT).write_text(checkpoint)
     ((name, _, found, severity),) = shown(findings_of(folder))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.format.names import FileKind
-from octavo.jobs.verify.finding import MEANINGS, Problem, Severity
+from octavo.jobs.verify.finding import MEANINGS, FindingKind, Severity
 from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, flipped, shown
@@ -26,7 +26,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def problems(logs: Path) -> list[tuple[str, Problem]]:
+def problems(logs: Path) -> list[tuple[str, FindingKind]]:
     found = findings_of(logs)
     assert all(line.severity is Severity.PROBLEM for line in found)
     return [(Path(line.path).name, line.problem) for line in found]
@@ -35,13 +35,13 @@ def problems(logs: Path) -> list[tuple[str, Problem]]:
 @pytest.mark.parametrize("name", ["lost+found", "nodash", "a-b", "orders-0-delete"])
 def test_a_folder_that_is_no_partitions(logs: Path, name: str) -> None:
     (logs / name).mkdir()
-    assert problems(logs) == [(name, Problem.NAME)]
+    assert problems(logs) == [(name, FindingKind.NAME)]
 
 
 @pytest.mark.parametrize("name", ["orders-007", "a b-0", "..-0", f"{'x' * 250}-0", "orders-+1"])
 def test_a_folder_whose_name_no_topic_has(logs: Path, name: str) -> None:
     write_segment(logs / name, 0, batch(0))
-    assert problems(logs) == [(name, Problem.NAME)]
+    assert problems(logs) == [(name, FindingKind.NAME)]
 
 
 def test_other_names_in_the_root_are_none_of_kafkas(logs: Path) -> None:
@@ -54,19 +54,19 @@ def test_other_names_in_the_root_are_none_of_kafkas(logs: Path) -> None:
 @pytest.mark.parametrize("name", ["5.log", "x.index", "0x5.timeindex", "1.snapshot", "1.log.swap"])
 def test_a_segments_file_without_its_number(logs: Path, name: str) -> None:
     (logs / "orders-0" / name).touch()
-    assert problems(logs) == [(name, Problem.NAME)]
+    assert problems(logs) == [(name, FindingKind.NAME)]
 
 
 @pytest.mark.parametrize("kind", [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX])
 def test_an_index_without_its_log(logs: Path, kind: FileKind) -> None:
     path(logs / "orders-0", 7, kind).touch()
-    assert problems(logs) == [(f"{7:020}{kind}", Problem.MISSING_FILE)]
+    assert problems(logs) == [(f"{7:020}{kind}", FindingKind.MISSING_FILE)]
 
 
 def test_a_log_file_that_was_lost(logs: Path) -> None:
     write_segment(logs / "orders-0", 2, batch(2))
     path(logs / "orders-0", 0, FileKind.LOG).unlink()
-    names = [(f"{0:020}.index", Problem.MISSING_FILE), (f"{0:020}.timeindex", Problem.MISSING_FILE)]
+    names = [(f"{0:020}.index", FindingKind.MISSING_FILE), (f"{0:020}.timeindex", FindingKind.MISSING_FILE)]
     assert problems(logs) == names
 
 
@@ -75,7 +75,7 @@ def test_a_log_file_that_was_lost(logs: Path) -> None:
 )
 def test_partition_metadata(logs: Path, content: str) -> None:
     (logs / "orders-0" / "partition.metadata").write_text(content)
-    assert problems(logs) == [("partition.metadata", Problem.DAMAGED_FILE)]
+    assert problems(logs) == [("partition.metadata", FindingKind.DAMAGED_FILE)]
 
 
 def test_topic_ids_of_one_topic(logs: Path) -> None:
@@ -83,7 +83,7 @@ def test_topic_ids_of_one_topic(logs: Path) -> None:
         write_segment(logs / f"orders-{partition}", 0, batch(0))
         (logs / f"orders-{partition}" / "partition.metadata").write_text(content)
     (found,) = findings_of(logs)
-    assert (found.path, found.problem) == (str(logs / "orders-1" / "partition.metadata"), Problem.TOPIC_ID)
+    assert (found.path, found.problem) == (str(logs / "orders-1" / "partition.metadata"), FindingKind.TOPIC_ID)
     shutil.rmtree(logs / "orders-2")
     assert len(findings_of(logs)) == 2  # nobody can tell which of the two is right
 
@@ -93,7 +93,7 @@ def test_the_id_of_the_clusters_metadata(logs: Path) -> None:
     write_segment(folder, 0, batch(0))
     (folder / "partition.metadata").write_text(TOPIC_ID)
     (folder / "quorum-state").write_text("{}")
-    assert problems(logs) == [("partition.metadata", Problem.TOPIC_ID), ("quorum-state", Problem.DAMAGED_FILE)]
+    assert problems(logs) == [("partition.metadata", FindingKind.TOPIC_ID), ("quorum-state", FindingKind.DAMAGED_FILE)]
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_the_id_of_the_clusters_metadata(logs: Path) -> None:
 @pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "cleaner-offset-checkpoint"])
 def test_a_damaged_checkpoint(logs: Path, name: str, content: str) -> None:
     (logs / name).write_text(content)
-    assert problems(logs) == [(name, Problem.DAMAGED_FILE)]
+    assert problems(logs) == [(name, FindingKind.DAMAGED_FILE)]
 
 
 @pytest.mark.parametrize("line", ["orders 0 -1", "or/ders 0 1", "orders -1 1"])
 def test_a_checkpoint_with_a_line_that_cannot_be(logs: Path, line: str) -> None:
     (logs / "log-start-offset-checkpoint").write_text(f"0\n1\n{line}\n")
-    assert problems(logs) == [("log-start-offset-checkpoint", Problem.WRONG_ENTRY)]
+    assert problems(logs) == [("log-start-offset-checkpoint", FindingKind.WRONG_ENTRY)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_checkpoint_behind_the_end_of_the_log(logs: Path, name: str) -> None:
     (logs / name).write_text("0\n1\norders 0 2\n")
     assert problems(logs) == []
     (logs / name).write_text("0\n1\norders 0 3\n")
-    assert problems(logs) == [(name, Problem.BEYOND_END)]
+    assert problems(logs) == [(name, FindingKind.BEYOND_END)]
 
 
 def test_one_segment_file_does_not_tell_where_the_log_ends(logs: Path) -> None:
@@ -144,7 +144,7 @@ def test_one_segment_file_does_not_tell_where_the_log_ends(logs: Path) -> None:
     (logs / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 4\n")
     assert problems(path(logs / "orders-0", 0, FileKind.LOG)) == []
     assert problems(path(logs / "orders-0", 2, FileKind.LOG)) == [
-        ("recovery-point-offset-checkpoint", Problem.BEYOND_END)
+        ("recovery-point-offset-checkpoint", FindingKind.BEYOND_END)
     ]
 
 
@@ -156,7 +156,7 @@ def test_a_folder_without_a_log_of_which_a_checkpoint_knows(logs: Path) -> None:
     (logs / "recovery-point-offset-checkpoint").write_text(content)
     lost, leaving = findings_of(logs)
     assert lost.detail == "recovery point 7 of gone-0, but there is no log"
-    assert leaving.problem is Problem.ON_ITS_WAY_OUT
+    assert leaving.problem is FindingKind.ON_ITS_WAY_OUT
 
 
 def test_a_crash_may_lose_what_was_not_flushed(logs: Path) -> None:
@@ -164,13 +164,13 @@ def test_a_crash_may_lose_what_was_not_flushed(logs: Path) -> None:
     (logs / "replication-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     assert {found.severity for found in findings_of(logs)} == {Severity.INFO}
     (logs / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 3\n")
-    assert Problem.BEYOND_END in {found.problem for found in findings_of(logs)}
+    assert FindingKind.BEYOND_END in {found.problem for found in findings_of(logs)}
 
 
 @pytest.mark.parametrize("content", ["version=1\n", "version=2\n", "version=1\ncluster.id=x\nnode.id=y\n"])
 def test_meta_properties(logs: Path, content: str) -> None:
     (logs / "meta.properties").write_text(content)
-    assert problems(logs) == [("meta.properties", Problem.DAMAGED_FILE)]
+    assert problems(logs) == [("meta.properties", FindingKind.DAMAGED_FILE)]
 
 
 def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
@@ -181,13 +181,13 @@ def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
     for name in ("bootstrap.checkpoint", "__cluster_metadata-0/00000000000000000341-0000000002.checkpoint"):
         snapshot = tmp_path / name
         snapshot.chmod(0o644)
-        for position, problem in [(7, Problem.OFFSET_ORDER), (80, Problem.CRC_MISMATCH)]:
+        for position, problem in [(7, FindingKind.OFFSET_ORDER), (80, FindingKind.CRC_MISMATCH)]:
             flipped(snapshot, position)
             assert (snapshot.name, problem) in problems(tmp_path)
             flipped(snapshot, position)
         content = snapshot.read_bytes()
         snapshot.write_bytes(content[:-5])
-        assert problems(tmp_path) == [(snapshot.name, Problem.NO_BATCH)]
+        assert problems(tmp_path) == [(snapshot.name, FindingKind.NO_BATCH)]
         snapshot.write_bytes(content)
 
 
@@ -204,7 +204,7 @@ def test_a_file_that_the_disk_does_not_give(logs: Path, name: str, monkeypatch: 
 
     monkeypatch.setattr(LocalReadableFileSystem, "open", failing)
     (found,) = findings_of(logs)
-    assert (Path(found.path).name, found.problem) == (name, Problem.UNREADABLE_FILE)
+    assert (Path(found.path).name, found.problem) == (name, FindingKind.UNREADABLE_FILE)
     assert found.detail == "Input/output error"
 
 
@@ -220,13 +220,13 @@ def test_a_file_that_cannot_be_read_ends_no_other_check(logs: Path, name: str, m
         return opened(self, path)
 
     monkeypatch.setattr(LocalReadableFileSystem, "open", failing)
-    assert problems(logs) == [(name, Problem.UNREADABLE_FILE), (f"{0:020}.log", Problem.CRC_MISMATCH)]
+    assert problems(logs) == [(name, FindingKind.UNREADABLE_FILE), (f"{0:020}.log", FindingKind.CRC_MISMATCH)]
 
 
 def test_a_folder_with_the_name_of_a_segments_file(logs: Path) -> None:
     (logs / "orders-0" / f"{5:020}.index").mkdir()
     (logs / "orders-0" / f"{7:020}.log").mkdir()
-    assert problems(logs) == [(f"{5:020}.index", Problem.NAME), (f"{7:020}.log", Problem.UNREADABLE_FILE)]
+    assert problems(logs) == [(f"{5:020}.index", FindingKind.NAME), (f"{7:020}.log", FindingKind.UNREADABLE_FILE)]
 
 
 def test_places_of_every_kind(logs: Path) -> None:
@@ -234,7 +234,7 @@ def test_places_of_every_kind(logs: Path) -> None:
     write_segment(logs / "orders-0", 2, batch(2))
     flipped(log, 70)
     for place in (logs, logs / "orders-0", log):
-        assert (log.name, 0, Problem.CRC_MISMATCH, Severity.PROBLEM) in shown(findings_of(place))
+        assert (log.name, 0, FindingKind.CRC_MISMATCH, Severity.PROBLEM) in shown(findings_of(place))
     other = path(logs / "orders-0", 2, FileKind.LOG)
     assert findings_of(other) == []
 
@@ -257,7 +257,7 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
     flipped(folder / f"{2:020}.log.swap", 70)
     assert problems(logs) == []  # behind a .cleaned file: a split that was not finished, which a broker deletes
     (folder / f"{0:020}.log.cleaned").unlink()
-    assert problems(logs) == [(f"{2:020}.log.swap", Problem.CRC_MISMATCH)]
+    assert problems(logs) == [(f"{2:020}.log.swap", FindingKind.CRC_MISMATCH)]
 
 
 @pytest.mark.parametrize("renamed", [(FileKind.LOG,), (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)])
@@ -272,7 +272,7 @@ def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind,
         elif kind is not FileKind.LOG:
             file.rename(file.with_name(f"{file.name}.cleaned"))
     found = findings_of(logs)
-    assert {line.problem for line in found} == {Problem.MISSING_FILE}
+    assert {line.problem for line in found} == {FindingKind.MISSING_FILE}
     assert all(line.severity is Severity.INFO for line in found)
 
 
@@ -281,10 +281,10 @@ def test_a_folder_that_is_deleted_soon_is_read_where_it_is_given(tmp_path: Path)
     log = write_segment(folder, 0, batch(0), batch(1), closed=False)
     flipped(log, 70)
     (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
-    assert [found.problem for found in findings_of(tmp_path)] == [Problem.ON_ITS_WAY_OUT]
+    assert [found.problem for found in findings_of(tmp_path)] == [FindingKind.ON_ITS_WAY_OUT]
     problems = [found.problem for found in findings_of(folder) if found.severity is Severity.PROBLEM]
-    assert problems == [Problem.CRC_MISMATCH]
+    assert problems == [FindingKind.CRC_MISMATCH]
 
 
 def test_every_kind_of_finding_has_a_meaning() -> None:
-    assert list(MEANINGS) == list(Problem)
+    assert list(MEANINGS) == list(FindingKind)

@@ -15,7 +15,7 @@ from octavo.format.indexes import offset_index, time_index
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import path, write_segment
@@ -59,7 +59,7 @@ def test_an_append_of_two_batches_is_not_believed_without_its_time(folder: Path)
     write(folder, ONES, [(4, 3)], [(1004, 4), (1007, 7)])  # one append of two, up to 4.0.0
     assert findings_of(folder) == []
     write(folder, ONES, [(4, 3)], [(1003, 3), (1007, 7)])
-    assert shown(findings_of(folder)) == [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(INDEX, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 def test_before_the_time_index_an_entry_named_the_first_message(folder: Path) -> None:
@@ -70,7 +70,7 @@ def test_before_the_time_index_an_entry_named_the_first_message(folder: Path) ->
     write(folder, messages, [(4, 3)], [])
     assert findings_of(folder) == []  # by a broker from 2.0 on, which got both at once
     path(folder, 0, FileKind.TIME_INDEX).unlink()
-    assert shown(findings_of(folder)) == [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(INDEX, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,9 @@ def test_before_the_time_index_an_entry_named_the_first_message(folder: Path) ->
 def test_first_offsets_come_before_last_ones(folder: Path, entries: Pairs, wrong: list[int]) -> None:
     times = [(1001 + 10 * number, 2 * number + 1) for _, number in [*entries, (0, 7)]]
     write(folder, PAIRS, entries, times)
-    assert shown(findings_of(folder)) == [(INDEX, 8 * slot, Problem.WRONG_ENTRY, Severity.PROBLEM) for slot in wrong]
+    assert shown(findings_of(folder)) == [
+        (INDEX, 8 * slot, FindingKind.WRONG_ENTRY, Severity.PROBLEM) for slot in wrong
+    ]
 
 
 def test_the_cleaner_took_the_offset_of_the_last_record_it_kept(folder: Path) -> None:
@@ -97,7 +99,7 @@ def test_the_cleaner_took_the_offset_of_the_last_record_it_kept(folder: Path) ->
     write(folder, batches, [(7, 2)], times)  # the end of a chunk of two batches
     assert findings_of(folder) == []
     write(folder, batches, [(8, 3)], times)
-    assert shown(findings_of(folder)) == [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(INDEX, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 def test_batches_that_the_cleaner_emptied_need_no_time_entry(folder: Path) -> None:
@@ -128,7 +130,7 @@ def test_which_record_of_a_batch(
 ) -> None:
     records = [Record(number, timestamp, b"k", b"v") for number, timestamp in enumerate((1000, 1005, 1005))]
     write(folder, [build_batch(records, codec=codec, log_append_time=append_time)], [], [(1005, offset)])
-    wrong = [] if is_sound else [(TIMES, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    wrong = [] if is_sound else [(TIMES, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
     assert shown(findings_of(folder)) == wrong
 
 
@@ -137,7 +139,7 @@ def test_a_time_entry_is_of_the_first_batch_that_has_the_timestamp(folder: Path)
     write(folder, batches, [], [(1000, 0)])
     assert findings_of(folder) == []
     write(folder, batches, [], [(1000, 2)])
-    assert shown(findings_of(folder)) == [(TIMES, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(TIMES, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 def test_the_cleaner_of_0_10_1_named_the_message_that_it_wrote_last(folder: Path) -> None:
@@ -159,11 +161,11 @@ def test_in_a_cluster_that_began_with_4_1_or_later_each_batch_counts_by_itself(
     for entries in ([(7, 2)], [(4, 2)]):
         write(folder, batches, entries, times)
         shutil.copy(unpack(archive) / "bootstrap.checkpoint", folder.parent)
-        wrong = [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)] if is_exact else []
+        wrong = [(INDEX, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)] if is_exact else []
         assert shown(findings_of(folder)) == wrong
     records = [Record(number, timestamp, b"k", b"v") for number, timestamp in enumerate((1000, 1005, 1005))]
     write(folder, [build_batch(records)], [], [(1005, 1)])
-    wrong = [(TIMES, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)] if is_exact else []
+    wrong = [(TIMES, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)] if is_exact else []
     assert shown(findings_of(folder)) == wrong
 
 
@@ -173,7 +175,7 @@ def test_a_folder_that_was_brought_from_an_older_cluster(folder: Path) -> None:
     shutil.copy(unpack("v431-clean") / "bootstrap.checkpoint", folder.parent)
     assert findings_of(folder) == []
     write(folder, PAIRS, [(2, 1), (9, 4)], times)
-    assert shown(findings_of(folder)) == [(INDEX, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(INDEX, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 def test_a_last_batch_whose_offset_has_jumped_is_named(folder: Path) -> None:
@@ -183,4 +185,4 @@ def test_a_last_batch_whose_offset_has_jumped_is_named(folder: Path) -> None:
     position = sum(map(len, ONES[:-1]))
     content = log.read_bytes()
     log.write_bytes(content[:position] + (1007).to_bytes(8) + content[position + 8 :])
-    assert (LOG, position, Problem.OFFSET_ORDER, Severity.PROBLEM) in shown(findings_of(folder))
+    assert (LOG, position, FindingKind.OFFSET_ORDER, Severity.PROBLEM) in shown(findings_of(folder))

@@ -11,7 +11,7 @@ from octavo.format.indexes import offset_index, time_index
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -57,19 +57,19 @@ def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> N
 @pytest.mark.parametrize(
     ("entries", "slot", "problem"),
     [
-        ([(7, 2 * SIZE)], 0, Problem.WRONG_ENTRY),  # inside the batch
-        ([(5, 2 * SIZE)], 0, Problem.WRONG_ENTRY),  # before it
-        ([(8, 2 * SIZE + 1)], 0, Problem.WRONG_ENTRY),  # no batch begins there
-        ([(8, 11 * SIZE)], 0, Problem.WRONG_ENTRY),  # behind the log
-        ([(30, 2 * SIZE)], 0, Problem.WRONG_ENTRY),  # no such offset
-        ([(17, 2 * SIZE), (20, 5 * SIZE)], 0, Problem.WRONG_ENTRY),  # an append that reaches behind the next entry
-        ([(8, 2 * SIZE), (8, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
-        ([(17, 5 * SIZE), (8, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
-        ([(8, 5 * SIZE), (17, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
-        ([(8, 2 * SIZE), (11, 2 * SIZE)], 1, Problem.ENTRY_ORDER),
+        ([(7, 2 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # inside the batch
+        ([(5, 2 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # before it
+        ([(8, 2 * SIZE + 1)], 0, FindingKind.WRONG_ENTRY),  # no batch begins there
+        ([(8, 11 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # behind the log
+        ([(30, 2 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # no such offset
+        ([(17, 2 * SIZE), (20, 5 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # an append that reaches behind the next entry
+        ([(8, 2 * SIZE), (8, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
+        ([(17, 5 * SIZE), (8, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
+        ([(8, 5 * SIZE), (17, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
+        ([(8, 2 * SIZE), (11, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
     ],
 )
-def test_wrong_offset_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: Problem) -> None:
+def test_wrong_offset_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: FindingKind) -> None:
     write_offsets(folder, *entries)
     found = shown(findings_of(folder))
     assert (f"{0:020}.index", 8 * slot, problem, Severity.PROBLEM) in found
@@ -91,17 +91,17 @@ def test_sound_time_entries(folder: Path, entries: list[tuple[int, int]]) -> Non
 @pytest.mark.parametrize(
     ("entries", "slot", "problem"),
     [
-        ([(1203, 8), (1902, 29)], 0, Problem.WRONG_ENTRY),
-        ([(1202, 7), (1902, 29)], 0, Problem.WRONG_ENTRY),
-        ([(1201, 7), (1902, 29)], 0, Problem.WRONG_ENTRY),  # a record inside that has not the largest of its batch
-        ([], 0, Problem.MISSING_ENTRY),  # as a broker creates it where it was lost: lookups pass the segment by
-        ([(1902, 30)], 0, Problem.WRONG_ENTRY),
-        ([(1202, 8), (1202, 8), (1902, 29)], 1, Problem.ENTRY_ORDER),
-        ([(1302, 11), (1202, 8), (1902, 29)], 1, Problem.ENTRY_ORDER),
-        ([(1202, 8), (1802, 26)], 2, Problem.MISSING_ENTRY),  # closed without its largest timestamp
+        ([(1203, 8), (1902, 29)], 0, FindingKind.WRONG_ENTRY),
+        ([(1202, 7), (1902, 29)], 0, FindingKind.WRONG_ENTRY),
+        ([(1201, 7), (1902, 29)], 0, FindingKind.WRONG_ENTRY),  # a record inside that has not the largest of its batch
+        ([], 0, FindingKind.MISSING_ENTRY),  # as a broker creates it where it was lost: lookups pass the segment by
+        ([(1902, 30)], 0, FindingKind.WRONG_ENTRY),
+        ([(1202, 8), (1202, 8), (1902, 29)], 1, FindingKind.ENTRY_ORDER),
+        ([(1302, 11), (1202, 8), (1902, 29)], 1, FindingKind.ENTRY_ORDER),
+        ([(1202, 8), (1802, 26)], 2, FindingKind.MISSING_ENTRY),  # closed without its largest timestamp
     ],
 )
-def test_wrong_time_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: Problem) -> None:
+def test_wrong_time_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: FindingKind) -> None:
     write_times(folder, *entries)
     found = shown(findings_of(folder))
     assert (f"{0:020}.timeindex", 12 * slot, problem, Severity.PROBLEM) in found
@@ -113,13 +113,13 @@ def test_the_last_segment_need_not_name_its_largest_timestamp_before_it_is_close
     write_times_with_room = path(folder, 0, FileKind.TIME_INDEX)
     write_times_with_room.write_bytes(time_index.encode([1202], [8], 0) + bytes(120))
     found = findings_of(folder.parent)
-    assert {(line.problem, line.severity) for line in found} == {(Problem.ZERO_ENTRIES, Severity.INFO)}
+    assert {(line.problem, line.severity) for line in found} == {(FindingKind.ZERO_ENTRIES, Severity.INFO)}
 
 
 def test_a_closed_one_must(folder: Path) -> None:
     write_times(folder, (1202, 8))
     write_segment(folder, 30, batch(30))
-    assert (f"{0:020}.timeindex", 12, Problem.MISSING_ENTRY, Severity.PROBLEM) in shown(findings_of(folder.parent))
+    assert (f"{0:020}.timeindex", 12, FindingKind.MISSING_ENTRY, Severity.PROBLEM) in shown(findings_of(folder.parent))
 
 
 @pytest.mark.parametrize(("kind", "cut"), [(FileKind.OFFSET_INDEX, 3), (FileKind.TIME_INDEX, 5)])
@@ -128,7 +128,7 @@ def test_a_cut_entry(folder: Path, kind: FileKind, cut: int) -> None:
     content = file.read_bytes()
     file.write_bytes(content[:-cut])
     entry = 8 if kind is FileKind.OFFSET_INDEX else 12
-    assert (file.name, len(content) - entry, Problem.PARTIAL_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
+    assert (file.name, len(content) - entry, FindingKind.PARTIAL_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
 
 
 def test_an_entry_behind_unused_ones(folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_an_entry_behind_unused_ones(folder: Path) -> None:
     content = bytearray(file.read_bytes())
     content[8 * 40 + 7] = 1
     file.write_bytes(content)
-    assert (file.name, 8 * 40, Problem.ENTRY_ORDER, Severity.PROBLEM) in shown(findings_of(folder.parent))
+    assert (file.name, 8 * 40, FindingKind.ENTRY_ORDER, Severity.PROBLEM) in shown(findings_of(folder.parent))
 
 
 def test_a_segment_whose_only_timestamp_is_0(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_wrappers_are_opened_for_their_first_offset(tmp_path: Path) -> None:
     write_offsets(folder, (3, len(sets[0])))
     assert findings_of(folder) == []
     write_offsets(folder, (4, len(sets[0])))
-    assert shown(findings_of(folder)) == [(f"{0:020}.index", 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{0:020}.index", 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 def test_entries_of_damaged_batches_are_left_alone(folder: Path) -> None:
@@ -177,11 +177,11 @@ def test_entries_of_damaged_batches_are_left_alone(folder: Path) -> None:
     log.write_bytes(content)
     write_offsets(folder, (8, 2 * SIZE), (17, 5 * SIZE))
     write_times(folder, (1202, 8), (1902, 29))
-    assert shown(findings_of(folder)) == [(log.name, 2 * SIZE, Problem.CRC_MISMATCH, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(log.name, 2 * SIZE, FindingKind.CRC_MISMATCH, Severity.PROBLEM)]
 
 
 def test_a_missing_offset_index_before_the_last_segment(folder: Path) -> None:
     write_segment(folder, 30, batch(30))
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
     path(folder, 30, FileKind.OFFSET_INDEX).unlink()  # a broker creates it when it is first needed
-    assert shown(findings_of(folder)) == [(f"{0:020}.index", None, Problem.MISSING_FILE, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{0:020}.index", None, FindingKind.MISSING_FILE, Severity.PROBLEM)]

@@ -11,7 +11,7 @@ from octavo.format.batches.batch import build_batch, encode_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.jobs.verify.finding import MOST_FINDINGS, Problem
+from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind
 from octavo.kernels import crc32c
 from tests.jobs.verify.verified import findings_of, flipped
 from tests.scan.segments import write_segment
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "orders-0"
 
 
-def log_findings(folder: Path) -> list[tuple[int | None, Problem]]:
+def log_findings(folder: Path) -> list[tuple[int | None, FindingKind]]:
     return [(found.position, found.problem) for found in findings_of(folder) if found.path.endswith(".log")]
 
 
@@ -42,16 +42,16 @@ def with_field(content: bytes, position: int, form: str, value: int) -> bytes:
 @pytest.mark.parametrize(
     ("position", "form", "value", "problem"),
     [
-        (57, "i", -1, Problem.INVALID_BATCH),
-        (57, "i", 9, Problem.INVALID_BATCH),  # more records than offsets
-        (57, "i", 2, Problem.INVALID_RECORDS),  # fewer than there are
-        (23, "i", -1, Problem.INVALID_BATCH),
-        (23, "i", 1, Problem.INVALID_BATCH),
-        (16, "b", 3, Problem.INVALID_BATCH),  # magic
-        (22, "b", 7, Problem.INVALID_RECORDS),  # no codec has this number
+        (57, "i", -1, FindingKind.INVALID_BATCH),
+        (57, "i", 9, FindingKind.INVALID_BATCH),  # more records than offsets
+        (57, "i", 2, FindingKind.INVALID_RECORDS),  # fewer than there are
+        (23, "i", -1, FindingKind.INVALID_BATCH),
+        (23, "i", 1, FindingKind.INVALID_BATCH),
+        (16, "b", 3, FindingKind.INVALID_BATCH),  # magic
+        (22, "b", 7, FindingKind.INVALID_RECORDS),  # no codec has this number
     ],
 )
-def test_fields_with_a_right_crc(folder: Path, position: int, form: str, value: int, problem: Problem) -> None:
+def test_fields_with_a_right_crc(folder: Path, position: int, form: str, value: int, problem: FindingKind) -> None:
     whole = [batch(0, 3), batch(3, 3), batch(6, 3)]
     write_segment(folder, 0, whole[0], with_field(whole[1], position, form, value), whole[2])
     found = log_findings(folder)
@@ -62,7 +62,7 @@ def test_fields_with_a_right_crc(folder: Path, position: int, form: str, value: 
 def test_offsets_that_do_not_increase(folder: Path) -> None:
     write_segment(folder, 0, batch(0, 3), batch(2, 3), batch(9), batch(9))
     sizes = [len(batch(0, 3)), len(batch(2, 3)), len(batch(9))]
-    expected = [(sizes[0], Problem.OFFSET_ORDER), (sum(sizes), Problem.OFFSET_ORDER)]
+    expected = [(sizes[0], FindingKind.OFFSET_ORDER), (sum(sizes), FindingKind.OFFSET_ORDER)]
     assert log_findings(folder) == expected
 
 
@@ -71,14 +71,14 @@ def test_an_offset_outside_the_segment_is_told_at_its_batch(folder: Path) -> Non
     flipped(log, 7)
     write_segment(folder, 10, batch(10))
     size = len(batch(0))
-    assert log_findings(folder) == [(0, Problem.OFFSET_ORDER), (2 * size, Problem.OFFSET_ORDER)]
+    assert log_findings(folder) == [(0, FindingKind.OFFSET_ORDER), (2 * size, FindingKind.OFFSET_ORDER)]
 
 
 def test_an_offset_that_an_index_cannot_hold(folder: Path) -> None:
     write_segment(folder, 0, batch(0))
     with (folder / f"{0:020}.log").open("ab") as log:
         log.write(batch(2**31))
-    assert log_findings(folder) == [(len(batch(0)), Problem.OFFSET_ORDER)]
+    assert log_findings(folder) == [(len(batch(0)), FindingKind.OFFSET_ORDER)]
 
 
 def test_records_outside_their_batch(folder: Path) -> None:
@@ -87,9 +87,9 @@ def test_records_outside_their_batch(folder: Path) -> None:
     short = encode_batch(header, [Record(0, 0, None, b"v"), Record(9, 0, None, b"v")])
     twice = encode_batch(header, [Record(2, 0, None, b"v"), Record(2, 0, None, b"v")])
     write_segment(folder, 0, short)
-    assert log_findings(folder) == [(0, Problem.INVALID_RECORDS)]
+    assert log_findings(folder) == [(0, FindingKind.INVALID_RECORDS)]
     write_segment(folder, 0, twice)
-    assert log_findings(folder) == [(0, Problem.INVALID_RECORDS)]
+    assert log_findings(folder) == [(0, FindingKind.INVALID_RECORDS)]
 
 
 def test_behind_a_damaged_batch_it_goes_on(folder: Path) -> None:
@@ -98,7 +98,7 @@ def test_behind_a_damaged_batch_it_goes_on(folder: Path) -> None:
     size = len(whole[0])
     flipped(log, 2 * size + 70)
     flipped(log, 6 * size + 70)
-    assert log_findings(folder) == [(2 * size, Problem.CRC_MISMATCH), (6 * size, Problem.CRC_MISMATCH)]
+    assert log_findings(folder) == [(2 * size, FindingKind.CRC_MISMATCH), (6 * size, FindingKind.CRC_MISMATCH)]
 
 
 @pytest.mark.parametrize("byte", range(8, 12))
@@ -110,7 +110,7 @@ def test_behind_a_wrong_length_the_next_sound_batch_is_found(folder: Path, byte:
     flipped(log, 8 * size + 70)
     found = log_findings(folder)
     assert found[0][0] == 2 * size
-    assert found[-1] == (8 * size, Problem.CRC_MISMATCH)
+    assert found[-1] == (8 * size, FindingKind.CRC_MISMATCH)
     assert len(found) <= 3
 
 
@@ -118,7 +118,7 @@ def test_garbage_between_batches(folder: Path) -> None:
     first, second = batch(0), batch(1)
     write_segment(folder, 0, first, second)
     (folder / f"{0:020}.log").write_bytes(first + b"rubbish" * 1000 + second)
-    assert log_findings(folder) == [(len(first), Problem.NO_BATCH)]
+    assert log_findings(folder) == [(len(first), FindingKind.NO_BATCH)]
 
 
 def test_messages_of_old_formats(folder: Path) -> None:
@@ -130,11 +130,11 @@ def test_messages_of_old_formats(folder: Path) -> None:
     # The offset of a message is outside its CRC; those inside a wrapper of magic 0 are not.
     log = folder / f"{0:020}.log"
     flipped(log, 7, 8)
-    assert (0, Problem.INVALID_RECORDS) in log_findings(folder)
+    assert (0, FindingKind.INVALID_RECORDS) in log_findings(folder)
     flipped(log, 7, 8)
     flipped(log, len(wrapped) + 7, 2)
     # The first plain message now has the offset 6: the one after it, 5, comes too late.
-    assert log_findings(folder) == [(len(wrapped) + len(plain) // 2, Problem.OFFSET_ORDER)]
+    assert log_findings(folder) == [(len(wrapped) + len(plain) // 2, FindingKind.OFFSET_ORDER)]
 
 
 def test_a_file_full_of_damage_is_told_in_bounded_space(folder: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_file_full_of_damage_is_told_in_bounded_space(folder: Path) -> None:
     log = write_segment(folder, 0, *map(bytes, whole))
     found = [line for line in findings_of(folder) if line.path == str(log)]
     assert len(found) == MOST_FINDINGS + 1
-    assert found[-1].problem is Problem.MORE
+    assert found[-1].problem is FindingKind.MORE
     assert found[-1].detail.startswith("50 more")
 
 

@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 
 from octavo.format.names import OFFSET_CHECKPOINTS, FileKind
-from octavo.jobs.verify.finding import Problem
+from octavo.jobs.verify.finding import FindingKind
 from octavo.scanner.places.location import Entry, LocalReadableFile, LocalReadableFileSystem
 from tests.jobs.verify.verified import findings_of
 from tests.scan.segments import path, write_segment
@@ -45,7 +45,7 @@ def test_checkpoints_are_not_read_for_each_partition(tmp_path: Path, asked: Coun
     for name in OFFSET_CHECKPOINTS:
         (tmp_path / name).write_text(f"0\n{COUNT}\n{''.join(lines)}")
     problems = {found.problem for found in findings_of(tmp_path)}
-    assert problems == ({Problem.BEYOND_END} if offset > 1 else set())
+    assert problems == ({FindingKind.BEYOND_END} if offset > 1 else set())
     assert all(asked[name] <= 3 for name in OFFSET_CHECKPOINTS)
 
 

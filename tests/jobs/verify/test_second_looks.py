@@ -13,7 +13,7 @@ from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify import job
 from octavo.jobs.verify import partition as partition_checks
-from octavo.jobs.verify.finding import Finding, Problem
+from octavo.jobs.verify.finding import Finding, FindingKind
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
 from octavo.scanner.partition.tail import WriterPatience
@@ -60,7 +60,7 @@ def test_a_damaged_one_is_told_after_a_second_look(folder: Path) -> None:
     path(folder, 4, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"short")
     meanwhile = Meanwhile(lambda: None)
     plans = plan([folder.parent], patience=meanwhile.patience)
-    assert [found.problem for found in findings(plans)] == [Problem.DAMAGED_FILE]
+    assert [found.problem for found in findings(plans)] == [FindingKind.DAMAGED_FILE]
     assert meanwhile.pauses == 1
 
 
@@ -95,7 +95,7 @@ def test_a_deletion_that_renames_file_by_file(folder: Path) -> None:
     for kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
         index = path(folder, 0, kind)
         index.rename(index.with_name(f"{index.name}.deleted"))
-    assert [found.problem for found in findings(plans)] == [Problem.ON_ITS_WAY_OUT]
+    assert [found.problem for found in findings(plans)] == [FindingKind.ON_ITS_WAY_OUT]
 
 
 def test_a_partition_that_is_deleted_meanwhile(folder: Path) -> None:

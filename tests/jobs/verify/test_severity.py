@@ -12,7 +12,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.jobs.verify.finding import Problem, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, flipped, shown
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -23,10 +23,10 @@ INFO, PROBLEM = Severity.INFO, Severity.PROBLEM
 LOG, INDEX, TIMES = (f"{0:020}{suffix}" for suffix in (".log", ".index", ".timeindex"))
 
 TAILS = [
-    (batch(10)[:50], Problem.INCOMPLETE_BATCH),
-    (batch(10)[:11], Problem.INCOMPLETE_BATCH),
-    (bytes(5000), Problem.ZEROS),
-    (bytes(7), Problem.ZEROS),
+    (batch(10)[:50], FindingKind.INCOMPLETE_BATCH),
+    (batch(10)[:11], FindingKind.INCOMPLETE_BATCH),
+    (bytes(5000), FindingKind.ZEROS),
+    (bytes(7), FindingKind.ZEROS),
 ]
 
 
@@ -42,25 +42,27 @@ def test_a_sound_segment_is_quiet(folder: Path) -> None:
 
 def test_untrimmed_indexes_of_the_last_segment_are_info(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES, closed=False)
-    zero_entries = [(INDEX, 32, Problem.ZERO_ENTRIES, INFO), (TIMES, 48, Problem.ZERO_ENTRIES, INFO)]
+    zero_entries = [(INDEX, 32, FindingKind.ZERO_ENTRIES, INFO), (TIMES, 48, FindingKind.ZERO_ENTRIES, INFO)]
     assert shown(findings_of(folder.parent)) == zero_entries
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_info_while_the_indexes_are_untrimmed(folder: Path, tail: bytes, problem: Problem) -> None:
+def test_a_torn_end_is_info_while_the_indexes_are_untrimmed(folder: Path, tail: bytes, problem: FindingKind) -> None:
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))
     assert all(found.severity is INFO for found in findings_of(folder.parent))
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes, problem: Problem) -> None:
+def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes, problem: FindingKind) -> None:
     write_segment(folder, 0, *BATCHES, tail=tail)
     assert shown(findings_of(folder.parent)) == [(LOG, SIZE, problem, PROBLEM)]
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(folder: Path, tail: bytes, problem: Problem) -> None:
+def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(
+    folder: Path, tail: bytes, problem: FindingKind
+) -> None:
     """A log alone, as half a copy leaves it, does not show that a crash came. A scan reads it all the same."""
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
@@ -71,17 +73,17 @@ def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(folder: Path,
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_a_problem_after_a_clean_shutdown(folder: Path, tail: bytes, problem: Problem) -> None:
+def test_a_torn_end_is_a_problem_after_a_clean_shutdown(folder: Path, tail: bytes, problem: FindingKind) -> None:
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
     found = shown(findings_of(folder.parent))
     assert (LOG, SIZE, problem, PROBLEM) in found
-    assert (INDEX, 32, Problem.ZERO_ENTRIES, PROBLEM) in found
+    assert (INDEX, 32, FindingKind.ZERO_ENTRIES, PROBLEM) in found
     assert all(severity is PROBLEM for *_, severity in found)
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_a_problem_before_the_last_segment(folder: Path, tail: bytes, problem: Problem) -> None:
+def test_a_torn_end_is_a_problem_before_the_last_segment(folder: Path, tail: bytes, problem: FindingKind) -> None:
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     write_segment(folder, 10, batch(10), closed=False)
     found = [line for line in shown(findings_of(folder.parent)) if line[0] in (LOG, INDEX, TIMES)]
@@ -91,21 +93,21 @@ def test_a_torn_end_is_a_problem_before_the_last_segment(folder: Path, tail: byt
 
 def test_garbage_is_a_problem_everywhere(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES, closed=False, tail=bytes(8) + b"\0\0\0\7" + bytes(8))
-    assert (LOG, SIZE, Problem.NO_BATCH, PROBLEM) in shown(findings_of(folder.parent))
+    assert (LOG, SIZE, FindingKind.NO_BATCH, PROBLEM) in shown(findings_of(folder.parent))
 
 
 def test_a_whole_batch_with_a_wrong_crc_is_a_problem_even_as_the_last_one(folder: Path) -> None:
     log = write_segment(folder, 0, *BATCHES, closed=False)
     flipped(log, SIZE - 5)
     last = SIZE - len(BATCHES[-1])
-    assert (LOG, last, Problem.CRC_MISMATCH, PROBLEM) in shown(findings_of(folder.parent))
+    assert (LOG, last, FindingKind.CRC_MISMATCH, PROBLEM) in shown(findings_of(folder.parent))
 
 
 def test_a_length_that_hides_sound_batches_is_no_torn_end(folder: Path) -> None:
     log = write_segment(folder, 0, *BATCHES, closed=False)
     flipped(log, 3 * len(BATCHES[0]) + 8, 0x40)
     (found,) = [line for line in shown(findings_of(folder.parent)) if line[0] == LOG]
-    assert found == (LOG, 3 * len(BATCHES[0]), Problem.NO_BATCH, PROBLEM)
+    assert found == (LOG, 3 * len(BATCHES[0]), FindingKind.NO_BATCH, PROBLEM)
 
 
 def test_what_is_on_its_way_out_is_info(folder: Path) -> None:
@@ -117,17 +119,17 @@ def test_what_is_on_its_way_out_is_info(folder: Path) -> None:
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX):
         path(folder, 0, kind).with_name(f"{5:020}{kind}.deleted").write_bytes(b"rubbish")
     assert shown(findings_of(folder.parent)) == [
-        (f"{5:020}.index.deleted", None, Problem.ON_ITS_WAY_OUT, INFO),
-        (f"{5:020}.log.deleted", None, Problem.ON_ITS_WAY_OUT, INFO),
-        (gone.name, None, Problem.ON_ITS_WAY_OUT, INFO),
-        (stray.name, None, Problem.ON_ITS_WAY_OUT, INFO),
+        (f"{5:020}.index.deleted", None, FindingKind.ON_ITS_WAY_OUT, INFO),
+        (f"{5:020}.log.deleted", None, FindingKind.ON_ITS_WAY_OUT, INFO),
+        (gone.name, None, FindingKind.ON_ITS_WAY_OUT, INFO),
+        (stray.name, None, FindingKind.ON_ITS_WAY_OUT, INFO),
     ]
 
 
 def test_a_stray_folder_is_verified_all_the_same(tmp_path: Path) -> None:
     log = write_segment(tmp_path / f"stray-0.{'0' * 32}-stray", 0, *BATCHES)
     flipped(log, 70)
-    assert (LOG, 0, Problem.CRC_MISMATCH, PROBLEM) in shown(findings_of(tmp_path))
+    assert (LOG, 0, FindingKind.CRC_MISMATCH, PROBLEM) in shown(findings_of(tmp_path))
 
 
 def test_offset_gaps_and_absent_partitions_are_sound(folder: Path) -> None:
@@ -156,12 +158,12 @@ def test_a_time_index_that_was_lost_is_a_problem(folder: Path) -> None:
     write_segment(folder, 10, batch(10, timestamp=2000))
     path(folder, 0, FileKind.TIME_INDEX).unlink()
     path(folder, 10, FileKind.TIME_INDEX).unlink()  # a broker creates it when it is first needed
-    assert shown(findings_of(folder.parent)) == [(TIMES, None, Problem.MISSING_FILE, PROBLEM)]
+    assert shown(findings_of(folder.parent)) == [(TIMES, None, FindingKind.MISSING_FILE, PROBLEM)]
     path(folder, 0, FileKind.TIME_INDEX).touch()
-    assert shown(findings_of(folder.parent)) == [(TIMES, 0, Problem.MISSING_ENTRY, PROBLEM)]
+    assert shown(findings_of(folder.parent)) == [(TIMES, 0, FindingKind.MISSING_ENTRY, PROBLEM)]
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
-    last = (f"{10:020}.timeindex", None, Problem.MISSING_FILE, PROBLEM)
-    assert shown(findings_of(folder.parent)) == [(TIMES, 0, Problem.MISSING_ENTRY, PROBLEM), last]
+    last = (f"{10:020}.timeindex", None, FindingKind.MISSING_FILE, PROBLEM)
+    assert shown(findings_of(folder.parent)) == [(TIMES, 0, FindingKind.MISSING_ENTRY, PROBLEM), last]
 
 
 def test_without_timestamps_there_is_nothing_to_find_by_time(folder: Path) -> None:
@@ -179,7 +181,7 @@ def test_a_last_segment_that_was_opened_again_and_appended_to_names_an_older_tim
     points = folder.parent / "recovery-point-offset-checkpoint"
     points.write_text("0\n1\norders 0 10\n")
     (found,) = shown(findings_of(folder.parent))
-    assert found[0::2] == (TIMES, Problem.MISSING_ENTRY)
+    assert found[0::2] == (TIMES, FindingKind.MISSING_ENTRY)
     assert found[3] is INFO
     points.write_text("0\n1\norders 0 11\n")  # all of it was flushed, and recovery looks at the segment all the same
     (found,) = shown(findings_of(folder.parent))
@@ -216,7 +218,7 @@ def test_a_roll_that_was_killed_between_two_steps_is_info(folder: Path, trimmed:
     if rolled:
         path(folder, 10, FileKind.LOG).touch()
     found = shown(findings_of(folder.parent))
-    assert {problem for _, _, problem, _ in found} == {Problem.ZERO_ENTRIES, Problem.ZEROS}
+    assert {problem for _, _, problem, _ in found} == {FindingKind.ZERO_ENTRIES, FindingKind.ZEROS}
     assert all(severity is INFO for *_, severity in found)
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
     assert all(severity is PROBLEM for *_, severity in shown(findings_of(folder.parent)))
@@ -227,9 +229,9 @@ def test_a_preallocated_log_that_was_just_made_is_info(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES)
     path(folder, 10, FileKind.LOG).write_bytes(bytes(4096))
     name = f"{10:020}.log"
-    assert shown(findings_of(folder.parent)) == [(name, 0, Problem.ZEROS, INFO)]
+    assert shown(findings_of(folder.parent)) == [(name, 0, FindingKind.ZEROS, INFO)]
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
-    assert shown(findings_of(folder.parent)) == [(name, 0, Problem.ZEROS, PROBLEM)]
+    assert shown(findings_of(folder.parent)) == [(name, 0, FindingKind.ZEROS, PROBLEM)]
 
 
 @pytest.mark.parametrize(
@@ -261,12 +263,12 @@ def test_indexes_whose_log_is_on_its_way_out_are_info(folder: Path) -> None:
     log = path(folder, 0, FileKind.LOG)
     log.rename(log.with_name(f"{log.name}.deleted"))
     assert shown(findings_of(folder.parent)) == [
-        (f"{LOG}.deleted", None, Problem.ON_ITS_WAY_OUT, INFO),
-        (INDEX, None, Problem.MISSING_FILE, INFO),
-        (TIMES, None, Problem.MISSING_FILE, INFO),
+        (f"{LOG}.deleted", None, FindingKind.ON_ITS_WAY_OUT, INFO),
+        (INDEX, None, FindingKind.MISSING_FILE, INFO),
+        (TIMES, None, FindingKind.MISSING_FILE, INFO),
     ]
     log.with_name(f"{log.name}.deleted").unlink()
     assert shown(findings_of(folder.parent)) == [
-        (INDEX, None, Problem.MISSING_FILE, PROBLEM),
-        (TIMES, None, Problem.MISSING_FILE, PROBLEM),
+        (INDEX, None, FindingKind.MISSING_FILE, PROBLEM),
+        (TIMES, None, FindingKind.MISSING_FILE, PROBLEM),
     ]

@@ -14,7 +14,7 @@ from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import CLEAN_SHUTDOWN, FileKind
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.jobs.verify.finding import MOST_FINDINGS, Problem, Severity
+from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scan.segments import path, write_segment
 from tests.storage.batches import batch
@@ -74,26 +74,26 @@ def test_sound(folder: Path) -> None:
 def test_a_wrong_entry(folder: Path, wrong: AbortedTxn) -> None:
     write_aborted(folder, [ABORTED[0], wrong])
     found = shown(findings_of(folder))
-    assert (TXNINDEX, 34, Problem.WRONG_ENTRY, Severity.PROBLEM) in found
+    assert (TXNINDEX, 34, FindingKind.WRONG_ENTRY, Severity.PROBLEM) in found
 
 
 def test_a_missing_entry_would_hand_out_aborted_records(folder: Path) -> None:
     write_aborted(folder, ABORTED[:1])
     (folder.parent / CLEAN_SHUTDOWN).touch()  # else a crash may have come after the last marker
-    assert shown(findings_of(folder)) == [(TXNINDEX, None, Problem.MISSING_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(TXNINDEX, None, FindingKind.MISSING_ENTRY, Severity.PROBLEM)]
     path(folder, 0, FileKind.TXN_INDEX).unlink()
-    assert [line[2] for line in shown(findings_of(folder))] == [Problem.MISSING_ENTRY] * 2
+    assert [line[2] for line in shown(findings_of(folder))] == [FindingKind.MISSING_ENTRY] * 2
 
 
 def test_order_version_and_length(folder: Path) -> None:
     write_aborted(folder, [ABORTED[1], ABORTED[0]])
-    assert (TXNINDEX, 34, Problem.WRONG_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
+    assert (TXNINDEX, 34, FindingKind.WRONG_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
     content = bytearray(txn_index.encode(ABORTED))
     content[35] = 1
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(content)
-    assert shown(findings_of(folder)) == [(TXNINDEX, 34, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(TXNINDEX, 34, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode(ABORTED) + b"\0\0")
-    assert shown(findings_of(folder)) == [(TXNINDEX, 68, Problem.PARTIAL_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(TXNINDEX, 68, FindingKind.PARTIAL_ENTRY, Severity.PROBLEM)]
 
 
 def test_after_compaction_entries_stay_whose_batches_are_gone(folder: Path) -> None:
@@ -110,11 +110,11 @@ def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> Non
     index.write_bytes(txn_index.encode([AbortedTxn(3, 5, 8, 7)]))
     assert findings_of(folder) == []
     index.write_bytes(txn_index.encode([AbortedTxn(3, 4, 8, 7)]))
-    assert shown(findings_of(folder)) == [(index.name, 0, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(index.name, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
     index.unlink()
-    assert shown(findings_of(folder)) == [(index.name, None, Problem.MISSING_ENTRY, Severity.INFO)]
+    assert shown(findings_of(folder)) == [(index.name, None, FindingKind.MISSING_ENTRY, Severity.INFO)]
     (folder.parent / CLEAN_SHUTDOWN).touch()
-    assert shown(findings_of(folder)) == [(index.name, None, Problem.MISSING_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(index.name, None, FindingKind.MISSING_ENTRY, Severity.PROBLEM)]
 
 
 def test_what_was_open_at_a_marker_began_behind_the_last_stable_offset(folder: Path) -> None:
@@ -124,7 +124,7 @@ def test_what_was_open_at_a_marker_began_behind_the_last_stable_offset(folder: P
     index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 8, 10, 11)]))
     assert findings_of(folder) == []
     index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 1, 10, 11)]))
-    assert shown(findings_of(folder)) == [(index.name, 34, Problem.WRONG_ENTRY, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(index.name, 34, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 
 
 def test_without_a_state_to_begin_with_nothing_is_missing(folder: Path) -> None:
@@ -137,15 +137,15 @@ def test_without_a_state_to_begin_with_nothing_is_missing(folder: Path) -> None:
     [
         (ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1), None),
         (ProducerEntry(3, 0, 0, 5, 0, 1000, -1, 5), None),
-        (ProducerEntry(1, 1, 1, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),  # another epoch
-        (ProducerEntry(1, 0, 7, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),  # another sequence
-        (ProducerEntry(2, 0, 0, 1, 0, 1000, 0, 1), Problem.WRONG_STATE),  # its transaction was committed
-        (ProducerEntry(9, 0, 0, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),  # unknown to the log
-        (ProducerEntry(1, 0, 1, 8, 0, 1000, 0, -1), Problem.WRONG_STATE),  # knows the future
-        (ProducerEntry(-2, 0, 1, 4, 0, 1000, 0, -1), Problem.WRONG_STATE),
+        (ProducerEntry(1, 1, 1, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # another epoch
+        (ProducerEntry(1, 0, 7, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # another sequence
+        (ProducerEntry(2, 0, 0, 1, 0, 1000, 0, 1), FindingKind.WRONG_STATE),  # its transaction was committed
+        (ProducerEntry(9, 0, 0, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # unknown to the log
+        (ProducerEntry(1, 0, 1, 8, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # knows the future
+        (ProducerEntry(-2, 0, 1, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),
     ],
 )
-def test_a_snapshot_follows_from_the_log(folder: Path, entry: ProducerEntry, problem: Problem | None) -> None:
+def test_a_snapshot_follows_from_the_log(folder: Path, entry: ProducerEntry, problem: FindingKind | None) -> None:
     write_snapshot(folder, 7, entry)
     kinds = {line[2] for line in shown(findings_of(folder)) if line[0] == f"{7:020}.snapshot"}
     assert kinds == (set() if problem is None else {problem})
@@ -153,18 +153,18 @@ def test_a_snapshot_follows_from_the_log(folder: Path, entry: ProducerEntry, pro
 
 def test_a_producer_twice(folder: Path) -> None:
     write_snapshot(folder, 7, *[ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1)] * 2)
-    assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 56, Problem.WRONG_STATE, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 56, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
 
 def test_a_snapshot_behind_the_end_of_the_log(folder: Path) -> None:
     write_snapshot(folder, 8)
-    assert shown(findings_of(folder)) == [(f"{8:020}.snapshot", None, Problem.BEYOND_END, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{8:020}.snapshot", None, FindingKind.BEYOND_END, Severity.PROBLEM)]
 
 
 def test_a_damaged_snapshot(folder: Path) -> None:
     write_snapshot(folder, 7)
     path(folder, 7, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"\0\1\0")
-    assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 0, Problem.DAMAGED_FILE, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 0, FindingKind.DAMAGED_FILE, Severity.PROBLEM)]
 
 
 def test_a_marker_that_cannot_be_read(folder: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_marker_that_cannot_be_read(folder: Path) -> None:
     odd = build_batch([Record(7, 1000, b"\0", b"")], origin=origin, partition_leader_epoch=0)
     log = write_segment(folder, 0, *LOG, odd)
     position = sum(map(len, LOG))
-    assert (log.name, position, Problem.INVALID_RECORDS, Severity.PROBLEM) in shown(findings_of(folder))
+    assert (log.name, position, FindingKind.INVALID_RECORDS, Severity.PROBLEM) in shown(findings_of(folder))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_every_field_of_a_snapshot_follows_from_the_log(folder: Path, producer_i
     for change in (1, -1):
         entries[producer_id] = entry._replace(**{field: getattr(entry, field) + change})
         write_snapshot(folder, 7, *entries.values())
-        assert [line[2] for line in shown(findings_of(folder))] == [Problem.WRONG_STATE]
+        assert [line[2] for line in shown(findings_of(folder))] == [FindingKind.WRONG_STATE]
 
 
 def test_a_producer_that_expired_between_two_transactions_has_no_coordinator_epoch(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_producer_that_expired_between_two_transactions_has_no_coordinator_epo
     assert findings_of(folder) == []
     write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # which brings the epoch of its coordinator
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=-1))
-    assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, Problem.WRONG_STATE, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
 
 def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path)
     assert findings_of(folder) == []
     write_segment(folder, 3, data(3, 1))  # which brings one
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=3))
-    assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, Problem.WRONG_STATE, Severity.PROBLEM)]
+    assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_of_a_damaged_index_so_many_findings_are_told_and_the_rest_is_counted(fo
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(bytes(34 * 20_000))
     found = [line for line in findings_of(folder) if line.path.endswith(TXNINDEX)]
     assert len(found) == MOST_FINDINGS + 1
-    assert (found[-1].problem, found[-1].detail) == (Problem.MORE, "19002 more findings in this file")
+    assert (found[-1].problem, found[-1].detail) == (FindingKind.MORE, "19002 more findings in this file")
 
 
 @pytest.mark.parametrize("kind", ["txnindex", "snapshot", "index", "timeindex"])
@@ -272,5 +272,5 @@ def test_a_file_larger_than_any_of_its_kind_is_not_read(folder: Path, kind: str)
     with file.open("wb") as opened:
         opened.truncate(8 << 30)
     (found,) = [line for line in findings_of(folder) if line.path == str(file)]
-    assert found.problem is Problem.UNREADABLE_FILE
+    assert found.problem is FindingKind.UNREADABLE_FILE
     assert "8589934592 bytes, expected at most" in found.detail

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from octavo.jobs.verify.finding import Finding, Problem, Severity
+from octavo.jobs.verify.finding import Finding, FindingKind, Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.system.runner import ThreadRunner
@@ -22,7 +22,7 @@ def findings_of(*places: Path) -> list[Finding]:
     return list(Verification(plan(places), ThreadRunner(2)).findings())
 
 
-def shown(findings: list[Finding]) -> list[tuple[str, int | None, Problem, Severity]]:
+def shown(findings: list[Finding]) -> list[tuple[str, int | None, FindingKind, Severity]]:
     """File name, position, kind and severity of each."""
     return [(Path(found.path).name, found.position, found.problem, found.severity) for found in findings]
 

@@ -12,7 +12,7 @@ from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.jobs.verify.finding import Finding, Severity
-from octavo.jobs.verify.job import Summary, Verification
+from octavo.jobs.verify.job import Verification, VerifySummary
 from octavo.jobs.verify.plan import plan
 from octavo.scanner.log_dirs import no_partition
 
@@ -54,13 +54,13 @@ def _print(finding: Finding, as_json: bool) -> None:
     click.echo(f"{coloured(finding.severity, colour)}: {found}")
 
 
-def _fields(summary: Summary) -> dict[str, object]:
+def _fields(summary: VerifySummary) -> dict[str, object]:
     fields: dict[str, object] = asdict(summary)
     fields["bytes"] = fields.pop("size")
     return fields
 
 
-def _sentence(summary: Summary) -> str:
+def _sentence(summary: VerifySummary) -> str:
     checked = f"{many(summary.segments, 'segment')} of {many(summary.partitions, 'partition')}"
     content = f"{many(summary.batches, 'batch', 'batches')}, {many(summary.records, 'record')}, {summary.size} bytes"
     return f"{many(summary.problems, 'problem')}, {many(summary.infos, 'info')} in {checked} ({content})"

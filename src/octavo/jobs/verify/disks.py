@@ -1,4 +1,4 @@
-"""Several log directories together: the disks of a cluster's nodes, whose ids and partitions have to go together."""
+"""Several log directories together, as the disks of a cluster's nodes: their ids and partitions must be consistent."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 from octavo.format import kafka_uuid
 from octavo.format.names import META_PROPERTIES, PARTITION_METADATA, FolderState
 from octavo.format.small_files.meta_properties import MetaProperties
-from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import Location
 
 
 class _Claim(NamedTuple):
-    """What a file says of something that has to be the same in others, or in no other."""
+    """What a file says about something that must be the same in all other files, or appear in no other."""
 
     subject: Hashable
     value: str
@@ -22,7 +22,7 @@ class _Claim(NamedTuple):
 
 
 class Disks:
-    """Learns of one directory after the other; replicas of a partition on several nodes are what a cluster has."""
+    """Learns of one directory after the other. Replicas of a partition on several nodes are as they should be."""
 
     def __init__(self) -> None:
         self._metas: list[tuple[Location, MetaProperties]] = []
@@ -31,12 +31,12 @@ class Disks:
         self._partitions: list[_Claim] = []
 
     def add(self, place: Location, meta: MetaProperties | None) -> None:
-        """A log directory, and what its meta.properties says."""
+        """Add a log directory, and what its meta.properties says."""
         if meta is not None:
             self._metas.append((place, meta))
 
     def add_partition(self, files: PartitionFiles, topic_id: str | None, place: Location) -> None:
-        """A partition's folder in the directory that was added last. One that is leaving may be of another topic."""
+        """Add a partition's folder in the directory that was added last. One being deleted may be of another topic."""
         if files.folder.state in (FolderState.DELETE, FolderState.STRAY):
             return
         meta = self._metas[-1][1] if self._metas and self._metas[-1][0] == place else None
@@ -50,40 +50,40 @@ class Disks:
             node = cluster, meta.node_id, files.topic_partition
             self._partitions.append(_Claim(node, str(files.location), files.location))
 
-    def check(self, findings: Findings) -> None:
-        """What only all of them together can tell."""
+    def check(self, findings: FindingCollector) -> None:
+        """Report what only all directories together can show."""
         self._check_directories(findings)
         self._check_topic_ids(findings)
         for claim, others in _minorities(self._partitions):
             detail = f"the same partition of the same node as {others}: Kafka does not start on both"
-            findings.add(claim.path, None, Problem.DIRECTORY_ID, detail)
+            findings.add(claim.path, None, FindingKind.DIRECTORY_ID, detail)
 
-    def _check_topic_ids(self, findings: Findings) -> None:
-        """A node that is away while a topic is deleted and created again keeps the old one until it comes back."""
+    def _check_topic_ids(self, findings: FindingCollector) -> None:
+        """A node that is down while a topic is deleted and created again keeps the old one until it is back."""
         wrong = _minorities(self._node_topic_ids)
         for claim, others in wrong:
             detail = f"topic id {claim.value}, expected that of the topic's other partitions, {others}"
-            findings.add(claim.path, None, Problem.TOPIC_ID, detail)
+            findings.add(claim.path, None, FindingKind.TOPIC_ID, detail)
         told = {claim.path for claim, _ in wrong}
         for claim, others in _minorities(self._topic_ids):
             if claim.path not in told:
                 detail = f"topic id {claim.value}, on other nodes {others}: the topic was created again meanwhile"
-                findings.add(claim.path, None, Problem.TOPIC_ID, detail, Severity.INFO)
+                findings.add(claim.path, None, FindingKind.TOPIC_ID, detail, Severity.INFO)
 
-    def _check_directories(self, findings: Findings) -> None:
+    def _check_directories(self, findings: FindingCollector) -> None:
         files = [(place.child(META_PROPERTIES), meta) for place, meta in self._metas]
         clusters = [_Claim("", meta.cluster_id, path) for path, meta in files if meta.cluster_id is not None]
         for claim, others in _minorities(clusters):
             detail = f"cluster id {claim.value}, expected that of the other directories, {others}"
-            findings.add(claim.path, None, Problem.DIRECTORY_ID, detail)
+            findings.add(claim.path, None, FindingKind.DIRECTORY_ID, detail)
         ids = [_Claim(meta.directory_id, str(path), path) for path, meta in files if meta.directory_id is not None]
         for claim, others in _minorities(ids):
             shown = kafka_uuid.to_text(bytes(claim.subject)) if isinstance(claim.subject, bytes) else ""
-            findings.add(claim.path, None, Problem.DIRECTORY_ID, f"directory id {shown}, which {others} has, too")
+            findings.add(claim.path, None, FindingKind.DIRECTORY_ID, f"directory id {shown}, which {others} has too")
 
 
 def _minorities(claims: Iterable[_Claim]) -> list[tuple[_Claim, str]]:
-    """The claims that differ from others of their subject, unless more than half of these agree with them."""
+    """The claims that differ from others on the same subject, except those that more than half agree with."""
     by_subject: dict[Hashable, dict[str, list[_Claim]]] = {}
     for claim in claims:
         by_subject.setdefault(claim.subject, {}).setdefault(claim.value, []).append(claim)

@@ -1,4 +1,4 @@
-"""The leader epochs of batches beside leader-epoch-checkpoint. A batch's epoch is outside its CRC."""
+"""Compares the leader epochs of batches with leader-epoch-checkpoint. The CRC of a batch does not cover its epoch."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.small_files.leader_epochs import EpochEntry
-from octavo.jobs.verify.finding import MOST_FINDINGS, Findings, Problem, Severity
-from octavo.jobs.verify.view import Part
+from octavo.jobs.verify.finding import MOST_FINDINGS, FindingCollector, FindingKind, Severity
+from octavo.jobs.verify.view import LogPart
 from octavo.kernels.layout import NO_LEADER_EPOCH
 
 
 @dataclass(slots=True)
 class Unlisted:
-    """What a segment has before the first entry of the checkpoint; of all of a partition's it says what that means."""
+    """What a segment holds before the checkpoint's first entry. Only all segments together show what it means."""
 
-    first: EpochEntry | None = None  # of the checkpoint
+    first: EpochEntry | None = None  # the checkpoint's
     offset: int | None = None  # of the last batch before it that has an epoch
     epoch: int = NO_LEADER_EPOCH  # the largest before it
     has_old_formats: bool = False
@@ -27,23 +27,25 @@ class Unlisted:
 class EpochCheck:
     """Compares each batch's epoch with the entry for its offset.
 
-    What lies before the first entry is left to who knows the whole partition. Nothing is said of batches without an
-    epoch: older formats have none, and what was made of them has none either.
+    What lies before the first entry is left to `check_first_entry`, which knows the whole partition. Batches without an
+    epoch are skipped: older formats have none, nor do batches that were converted from them.
     """
 
-    def __init__(self, path: object, checkpoint: object, entries: Sequence[EpochEntry], findings: Findings) -> None:
+    def __init__(
+        self, path: object, checkpoint: object, entries: Sequence[EpochEntry], findings: FindingCollector
+    ) -> None:
         self._path = path
         self._checkpoint = checkpoint
         self._epochs = np.array([entry.epoch for entry in entries], np.int64)
         self._starts = np.array([entry.start_offset for entry in entries], np.int64)
         self._findings = findings
-        # Entries out of order are a finding of their own; nothing can be looked up in them.
+        # Entries out of order are reported elsewhere; nothing can be looked up in them.
         self._is_usable = bool(len(entries)) and bool((np.diff(self._starts) >= 0).all())
         self._confirmed: set[int] = set()  # slots of entries that some batch agrees with
         self.unlisted = Unlisted(entries[0] if self._is_usable else None)
         self._differing: dict[int, list[tuple[int, int, int]]] = {}  # by slot: position, offset and epoch of batches
 
-    def take(self, part: Part) -> None:
+    def take(self, part: LogPart) -> None:
         table = part.table
         self.unlisted.has_old_formats |= bool((table["magic"] < 2).any())
         if not self._is_usable:
@@ -65,40 +67,42 @@ class EpochCheck:
             self.unlisted.epoch = max(self.unlisted.epoch, int(table["partition_leader_epoch"].max()))
 
     def finish(self) -> None:
-        """Tell what differs: of the checkpoint where it may be its entry that is wrong, of the log where it may not."""
+        """Report differences: in the checkpoint if its entry may be wrong, in the log unless only the entry can be."""
         for slot, differing in self._differing.items():
             epochs = {epoch for _, _, epoch in differing}
             neighbours = set(self._epochs[max(slot - 1, 0) : slot + 2].tolist())
             nobody_agrees = slot not in self._confirmed and len(epochs) == 1
-            if nobody_agrees or epochs <= neighbours:  # a wrong epoch, or a wrong start of this one or of the next
+            if (
+                nobody_agrees or epochs <= neighbours
+            ):  # a wrong epoch, or a wrong start offset of this entry or the next
                 entry = f"epoch {self._epochs[slot]} from offset {self._starts[slot]} on"
                 detail = f"{entry}, but batches there are of epoch {', '.join(map(str, sorted(epochs)))}"
-                self._findings.add(self._checkpoint, None, Problem.LEADER_EPOCH, detail)
+                self._findings.add(self._checkpoint, None, FindingKind.LEADER_EPOCH, detail)
             if nobody_agrees and len(differing) > 1:
-                continue  # many batches agree with one another, and only the entry with none
+                continue  # many batches agree with each other, and the entry with none of them
             for position, offset, epoch in differing:
                 expected = f"expected {self._epochs[slot]} by leader-epoch-checkpoint"
                 detail = f"leader epoch {epoch} at offset {offset}, {expected}"
-                self._findings.add(self._path, position, Problem.LEADER_EPOCH, detail)
+                self._findings.add(self._path, position, FindingKind.LEADER_EPOCH, detail)
 
 
-def check_entries(path: object, entries: Sequence[EpochEntry], findings: Findings) -> None:
-    """Epochs and their start offsets ascend."""
+def check_entries(path: object, entries: Sequence[EpochEntry], findings: FindingCollector) -> None:
+    """Check that epochs and their start offsets ascend."""
     for slot in range(1, len(entries)):
         before, entry = entries[slot - 1], entries[slot]
         if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:
             found = f"epoch {entry.epoch} from offset {entry.start_offset} on"
-            detail = f"{found} behind epoch {before.epoch} from {before.start_offset} on, expected ascending ones"
-            findings.add(path, None, Problem.ENTRY_ORDER, detail)
+            detail = f"{found} after epoch {before.epoch} from {before.start_offset} on, expected ascending ones"
+            findings.add(path, None, FindingKind.ENTRY_ORDER, detail)
 
 
 def check_first_entry(
-    path: object, segments: Sequence[Unlisted], log_start_offset: int, severity: Severity, findings: Findings
+    path: object, segments: Sequence[Unlisted], log_start_offset: int, severity: Severity, findings: FindingCollector
 ) -> None:
-    """The first entry reaches back to the log's start, or its epoch is that of batches before it: the start has moved.
+    """Check that the first entry reaches back to the log's start, or has the epoch of the batches before it.
 
-    Larger epochs before it are those of another topic's life. Older formats had no epochs, and to go back to one of
-    them, even for a while, cleared the checkpoint.
+    In the second case the log's start has moved. Larger epochs before the entry come from an earlier topic of the same
+    name. Older formats had no epochs, and going back to one of them, even for a while, cleared the checkpoint.
     """
     first = next((unlisted.first for unlisted in segments if unlisted.first is not None), None)
     before = [unlisted for unlisted in segments if unlisted.offset is not None and unlisted.offset >= log_start_offset]
@@ -108,4 +112,4 @@ def check_first_entry(
     if largest < first.epoch:
         found = f"epoch {first.epoch} from offset {first.start_offset} on is the first"
         detail = f"{found}, but batches before it are of epoch {largest}, up to offset {before[-1].offset}"
-        findings.add(path, None, Problem.LEADER_EPOCH, detail, severity)
+        findings.add(path, None, FindingKind.LEADER_EPOCH, detail, severity)

@@ -1,4 +1,4 @@
-"""What a check found: the kinds of problems, and a collector that stays small however much is broken."""
+"""What checks find: the kinds of findings, and a collector that stays small however much is broken."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import takewhile
 
 from octavo.errors import CorruptionError
 
-# Of one file so many findings are told one by one; the rest is counted.
+# How many findings of one file are reported one by one; the rest is only counted.
 MOST_FINDINGS = 1000
 
 
 class Severity(StrEnum):
-    """`info` is what a crash, a running broker or a deletion leaves in the ordinary course of things."""
+    """`info` is what a crash, a running broker or a deletion normally leaves."""
 
     PROBLEM = "problem"
     INFO = "info"
 
 
-class Problem(StrEnum):
-    """The kinds of findings, by the name that a line has."""
+class FindingKind(StrEnum):
+    """The kinds of findings, by the names that lines of output have."""
 
     CRC_MISMATCH = "crc-mismatch"
     INVALID_BATCH = "invalid-batch"
@@ -49,57 +49,57 @@ class Problem(StrEnum):
     MORE = "more"
 
 
-MEANINGS: dict[Problem, str] = {
-    Problem.CRC_MISMATCH: "A batch or message whose bytes do not give the stored CRC.",
-    Problem.INVALID_BATCH: "A batch that breaks the format: its magic, its length, its count or its offsets.",
-    Problem.INVALID_RECORDS: "Records that cannot be unpacked or decoded, or do not lie within their batch.",
-    Problem.OFFSET_ORDER: "Offsets that do not increase, or lie outside the range of their segment.",
-    Problem.LEADER_EPOCH: "A batch of another leader epoch than leader-epoch-checkpoint has for its offset.",
-    Problem.INCOMPLETE_BATCH: "A batch of which the end of the file cuts off a part.",
-    Problem.ZEROS: "Zeros behind the last batch.",
-    Problem.NO_BATCH: "Bytes that are no batch.",
-    Problem.SEGMENT_SIZE: "A log file that is larger than positions in it can be.",
-    Problem.PARTIAL_ENTRY: "A file of entries whose length is no multiple of an entry's.",
-    Problem.ZERO_ENTRIES: "Unused entries, all zeros, at the end of an index.",
-    Problem.ENTRY_ORDER: "Entries that do not ascend.",
-    Problem.WRONG_ENTRY: "An entry that says something else than the log.",
-    Problem.MISSING_ENTRY: "Something in the log that must have an entry, and has none.",
-    Problem.MISSING_FILE: "A file without the one that it belongs to.",
-    Problem.DAMAGED_FILE: "A small file that does not have the form of its kind.",
-    Problem.UNREADABLE_FILE: "A file or folder that the operating system does not let be read.",
-    Problem.WRONG_STATE: "A producer snapshot that does not follow from the log.",
-    Problem.BEYOND_END: "A checkpoint, an epoch or a snapshot of an offset that the log does not reach.",
-    Problem.TOPIC_ID: "Partitions of one topic with different topic ids.",
-    Problem.DIRECTORY_ID: "Log directories that are not those of one cluster, or a node's that hold the same twice.",
-    Problem.NAME: "A file or folder with a name that Kafka does not take.",
-    Problem.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or is no partition's any more.",
-    Problem.MORE: "Further findings in the same file, which are not told one by one.",
+MEANINGS: dict[FindingKind, str] = {
+    FindingKind.CRC_MISMATCH: "A batch or message whose bytes do not match the stored CRC.",
+    FindingKind.INVALID_BATCH: "A batch that breaks the format: its magic, its length, its count or its offsets.",
+    FindingKind.INVALID_RECORDS: "Records that cannot be unpacked or decoded, or do not lie within their batch.",
+    FindingKind.OFFSET_ORDER: "Offsets that do not increase, or lie outside the range of their segment.",
+    FindingKind.LEADER_EPOCH: "A batch with another leader epoch than leader-epoch-checkpoint has for its offset.",
+    FindingKind.INCOMPLETE_BATCH: "A batch that the end of the file cuts off.",
+    FindingKind.ZEROS: "Zeros after the last batch.",
+    FindingKind.NO_BATCH: "Bytes that are not a batch.",
+    FindingKind.SEGMENT_SIZE: "A log file that is larger than positions in it can be.",
+    FindingKind.PARTIAL_ENTRY: "A file of entries whose length is not a multiple of an entry's.",
+    FindingKind.ZERO_ENTRIES: "Unused entries, all zeros, at the end of an index.",
+    FindingKind.ENTRY_ORDER: "Entries that do not ascend.",
+    FindingKind.WRONG_ENTRY: "An entry that contradicts the log.",
+    FindingKind.MISSING_ENTRY: "Something in the log that must have an entry but has none.",
+    FindingKind.MISSING_FILE: "A file without the one that it belongs to.",
+    FindingKind.DAMAGED_FILE: "A small file that is not in the format of its kind.",
+    FindingKind.UNREADABLE_FILE: "A file or folder that the operating system cannot read.",
+    FindingKind.WRONG_STATE: "A producer snapshot that does not follow from the log.",
+    FindingKind.BEYOND_END: "A checkpoint, an epoch or a snapshot for an offset that the log does not reach.",
+    FindingKind.TOPIC_ID: "Partitions of one topic with different topic ids.",
+    FindingKind.DIRECTORY_ID: "Log directories of different clusters, or of one node that hold the same twice.",
+    FindingKind.NAME: "A file or folder with a name that Kafka does not accept.",
+    FindingKind.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or no longer belongs to a partition.",
+    FindingKind.MORE: "Further findings in the same file, which are only counted.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: where, what, and the sentence that says what was found and what was expected."""
+    """One line of output: where, what kind, and a sentence with what was found and what was expected."""
 
     path: str
     position: int | None
-    problem: Problem
+    problem: FindingKind
     detail: str
     severity: Severity = Severity.PROBLEM
 
 
-class Findings:
-    """The findings of one task. Iterating gives them in the order in which they were made, file by file."""
+class FindingCollector:
+    """The findings of one task, file by file, in the order in which they were made."""
 
     def __init__(self) -> None:
-        self._by_path: dict[str, dict[Finding, None]] = {}  # of what several checks find the same is told once
+        self._by_path: dict[str, dict[Finding, None]] = {}  # what several checks find is reported once
         self._left_out: dict[str, int] = {}
 
     def add(
         self,
         path: object,
         position: int | None,
-        problem: Problem,
+        problem: FindingKind,
         detail: str,
         severity: Severity = Severity.PROBLEM,
     ) -> None:
@@ -114,22 +114,22 @@ class Findings:
         self,
         path: object,
         error: CorruptionError,
-        problem: Problem = Problem.DAMAGED_FILE,
+        problem: FindingKind = FindingKind.DAMAGED_FILE,
         severity: Severity = Severity.PROBLEM,
     ) -> None:
-        """A decoder's error."""
+        """Add the error of a decoder."""
         self.add(path, error.position, problem, error.problem, severity)
 
     def check_form(self, path: object, content: bytes, written: bytes) -> None:
-        """A text file that can be read, but has another form than the one in which Kafka writes the same."""
+        """Add a finding if a text file is readable, but not as Kafka writes the same content."""
         if content != written:
             same = takewhile(lambda pair: pair[0] == pair[1], zip(content, written, strict=False))
             common = sum(1 for _ in same)
-            self.add(path, common, Problem.DAMAGED_FILE, f"not as Kafka writes it, which is {written[:60]!r}")
+            self.add(path, common, FindingKind.DAMAGED_FILE, f"not as Kafka writes it, which is {written[:60]!r}")
 
     def add_failure(self, path: object, error: OSError) -> None:
-        """What the operating system said instead of giving a file."""
-        self.add(path, None, Problem.UNREADABLE_FILE, error.strerror or str(error))
+        """Add a file that the operating system could not read."""
+        self.add(path, None, FindingKind.UNREADABLE_FILE, error.strerror or str(error))
 
     def extend(self, findings: Iterable[Finding]) -> None:
         for found in findings:
@@ -144,5 +144,5 @@ class Findings:
             told += list(found)
             if path in self._left_out:
                 detail = f"{self._left_out[path]} more findings in this file"
-                told.append(Finding(path, None, Problem.MORE, detail))
+                told.append(Finding(path, None, FindingKind.MORE, detail))
         return told

@@ -23,7 +23,7 @@ from octavo.format.names import (
 from octavo.format.small_files import leader_epochs, partition_metadata, quorum_state
 from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify import epochs, producers
-from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
+from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
 from octavo.scanner.partition.tail import WriterPatience
@@ -39,7 +39,7 @@ CLUSTER_METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 @dataclass(frozen=True, slots=True)
 class FolderResult:
-    """What was found in a folder beside its segments, and what other checks need of it."""
+    """What was found in a folder apart from its segments, and what other checks need to know."""
 
     findings: list[Finding]
     topic_id: str | None = None
@@ -54,7 +54,7 @@ class FolderTask:
     files: PartitionFiles
     patience: WriterPatience
     is_read: bool = True
-    unflushed_from: int | None = None  # the offset from which on a crash may have come; None: nothing tells of one
+    unflushed_from: int | None = None  # a crash may have lost what follows this offset; None: there was none
 
     @property
     def size(self) -> int:
@@ -64,7 +64,7 @@ class FolderTask:
         check = _FolderCheck(self.files, self.patience, self.unflushed_from)
         leaving = _LEAVING.get(self.files.folder.state)
         if leaving is not None:
-            check.findings.add(self.files.location, None, Problem.ON_ITS_WAY_OUT, leaving, Severity.INFO)
+            check.findings.add(self.files.location, None, FindingKind.ON_ITS_WAY_OUT, leaving, Severity.INFO)
         if self.is_read:
             check.run()
         return FolderResult(check.findings.all(), check.topic_id, check.last_epoch, tuple(self.files.snapshots))
@@ -74,7 +74,7 @@ class _FolderCheck:
     """The checks of one folder, and what they learn."""
 
     def __init__(self, files: PartitionFiles, patience: WriterPatience, unflushed_from: int | None) -> None:
-        self.findings = Findings()
+        self.findings = FindingCollector()
         self.topic_id: str | None = None
         self.last_epoch: EpochEntry | None = None
         self._files = files
@@ -98,7 +98,7 @@ class _FolderCheck:
             settled(self._patience, path, check, self.findings)
 
     def _being_written(self) -> int | None:
-        """The offset of the snapshot that was being written when a crash came, if one did."""
+        """The offset of the snapshot that a crash may have interrupted; None if there was no crash."""
         newest = max(self._files.snapshots)
         is_unflushed = self._unflushed_from is not None and newest >= self._unflushed_from
         return newest if is_unflushed else None
@@ -113,23 +113,23 @@ class _FolderCheck:
         if problem is None and expected != self._files.location.name:
             problem = f"expected {expected!r}"
         if problem is not None:
-            self.findings.add(self._files.location, None, Problem.NAME, f"the folder's name: {problem}")
+            self.findings.add(self._files.location, None, FindingKind.NAME, f"the folder's name: {problem}")
 
     def _check_name(self, name: str) -> None:
         path, file, snapshot = self._files.location.child(name), SegmentFile.parse(name), KRaftSnapshot.parse(name)
         is_leaving = file is not None and file.transient is Transient.DELETED
         if is_leaving or (snapshot is not None and snapshot.deleted):
-            self.findings.add(path, None, Problem.ON_ITS_WAY_OUT, "the file is deleted soon", Severity.INFO)
+            self.findings.add(path, None, FindingKind.ON_ITS_WAY_OUT, "the file is deleted soon", Severity.INFO)
         elif file is not None and not file.transient:
             self._alone.append(name)
         elif snapshot is not None and not snapshot.partial:
             check_kraft_snapshot(path, self.findings)
         elif file is None and name.endswith(_SUFFIXES):
             detail = "expected 20 digits, the base offset, before the suffix: Kafka does not load such a folder"
-            self.findings.add(path, None, Problem.NAME, detail)
+            self.findings.add(path, None, FindingKind.NAME, detail)
 
     def _check_alone(self) -> None:
-        """Indexes that still have no log beside them: whoever deletes a segment renames file by file, the log first."""
+        """Look a second time for the logs of indexes: a deletion renames a segment file by file, the log first."""
         if not self._alone:
             return
         entries = self._files.location.list()
@@ -138,33 +138,33 @@ class _FolderCheck:
         for name in self._alone:
             path = self._files.location.child(name)
             if name in folders:
-                self.findings.add(path, None, Problem.NAME, "a folder, expected a segment's file of that name")
+                self.findings.add(path, None, FindingKind.NAME, "a folder, expected a segment's file of that name")
             elif name in listed.others:
                 base_offset = int(name.partition(".")[0])
                 is_leaving = SegmentFile(base_offset, FileKind.LOG, Transient.DELETED).name in listed.others
                 detail = f"its segment's log file is {'deleted soon' if is_leaving else 'not there'}"
                 severity = Severity.INFO if is_leaving else Severity.PROBLEM
-                self.findings.add(path, None, Problem.MISSING_FILE, detail, severity)
+                self.findings.add(path, None, FindingKind.MISSING_FILE, detail, severity)
 
-    def _check_small(self, name: str, check: Callable[[bytes, Findings], None]) -> None:
+    def _check_small(self, name: str, check: Callable[[bytes, FindingCollector], None]) -> None:
         if name in self._files.others:
             settled(self._patience, self._files.location.child(name), check, self.findings)
 
-    def _check_metadata(self, content: bytes, findings: Findings) -> None:
+    def _check_metadata(self, content: bytes, findings: FindingCollector) -> None:
         path = self._files.location.child(PARTITION_METADATA)
         try:
             metadata = partition_metadata.decode(content)
         except CorruptionError as error:
             findings.add_error(path, error)
             return
-        if metadata.version == partition_metadata.VERSION:  # a later one may have more lines
+        if metadata.version == partition_metadata.VERSION:  # a later version may have more lines
             findings.check_form(path, content, partition_metadata.encode(metadata))
         self.topic_id = kafka_uuid.to_text(metadata.topic_id)
         if self._files.folder.topic == CLUSTER_METADATA_TOPIC and self.topic_id != CLUSTER_METADATA_ID:
             detail = f"topic id {self.topic_id}, expected {CLUSTER_METADATA_ID} of {CLUSTER_METADATA_TOPIC}"
-            findings.add(path, None, Problem.TOPIC_ID, detail)
+            findings.add(path, None, FindingKind.TOPIC_ID, detail)
 
-    def _check_epochs(self, content: bytes, findings: Findings) -> None:
+    def _check_epochs(self, content: bytes, findings: FindingCollector) -> None:
         path = self._files.location.child(LEADER_EPOCH_CHECKPOINT)
         try:
             entries = leader_epochs.decode(content)
@@ -176,7 +176,7 @@ class _FolderCheck:
             findings.check_form(path, content, leader_epochs.encode(entries))
         epochs.check_entries(path, entries, findings)
 
-    def _check_quorum_state(self, content: bytes, findings: Findings) -> None:
+    def _check_quorum_state(self, content: bytes, findings: FindingCollector) -> None:
         try:
             quorum_state.decode(content)
         except CorruptionError as error:

@@ -1,4 +1,4 @@
-"""The bytes of an index file: whole entries, those at the end that are unused, and what severity these have."""
+"""Reads index files, and checks what the offset and the time index share: their length and the order of entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.format.entry_layout import INT32_MAX, EntryLayout
 from octavo.format.names import FileKind, SegmentFile, Transient
-from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
 
@@ -27,13 +27,13 @@ class IndexBytes(NamedTuple):
     cut_bytes: int
     is_there: bool = True
     is_readable: bool = True
-    lost: Severity = Severity.PROBLEM  # what it is if the file is not there and should be
+    lost: Severity = Severity.PROBLEM  # of the finding if the file is missing
 
 
-def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: Findings) -> IndexBytes:
-    """An index file; without entries where there is none, or it cannot be read, which is told.
+def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: FindingCollector) -> IndexBytes:
+    """Read an index file; one that is missing or unreadable, which is reported, has no entries.
 
-    Most of an active segment's is zeros, which are not kept.
+    Most of an active segment's index is zeros, which are not kept.
     """
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
     path = view.path(kind)
@@ -46,7 +46,7 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
                 raise OSError(errno.EFBIG, f"an index of {size} bytes, expected at most {INT32_MAX}")
             used = _read_used(file, size // layout.size * layout.size, layout.size)
     except FileNotFoundError:
-        raise  # the segment is on its way out
+        raise  # the segment is being deleted
     except OSError as error:
         findings.add_failure(path, error)
         return IndexBytes(path, layout.view(b""), 0, 0, 0, is_readable=False)
@@ -55,7 +55,7 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
 
 
 def _lost(view: SegmentView, kind: FileKind) -> Severity:
-    """A crash amid the renames of a `.swap` segment leaves its log under one name and an index under another."""
+    """A crash between the renames of a `.swap` segment leaves its log under one name and an index under the other."""
     if view.segment.transient is Transient.SWAP:
         return Severity.INFO
     try:
@@ -65,43 +65,43 @@ def _lost(view: SegmentView, kind: FileKind) -> Severity:
     return Severity.INFO
 
 
-def check_length(index: IndexBytes, findings: Findings, ordinary: bool) -> None:
-    """Whole entries, and at the end no unused ones: these are left by a crash, and in a file that is being written."""
+def check_length(index: IndexBytes, findings: FindingCollector, ordinary: bool) -> None:
+    """Check that all entries are whole and used. A crash, or a writer at work, makes unused ones `ordinary`."""
     entry_bytes = index.slots.dtype.itemsize
     if index.cut_bytes:
         detail = f"a file of {index.size} bytes, expected a multiple of {entry_bytes}"
-        findings.add(index.path, index.size - index.cut_bytes, Problem.PARTIAL_ENTRY, detail)
+        findings.add(index.path, index.size - index.cut_bytes, FindingKind.PARTIAL_ENTRY, detail)
     if index.zero_slots:
         severity = Severity.INFO if ordinary else Severity.PROBLEM
         detail = f"{index.zero_slots} unused entries at the end"
-        findings.add(index.path, len(index.slots) * entry_bytes, Problem.ZERO_ENTRIES, detail, severity)
+        findings.add(index.path, len(index.slots) * entry_bytes, FindingKind.ZERO_ENTRIES, detail, severity)
 
 
 def check_order(
-    index: IndexBytes, keys: str, values: str, findings: Findings, *, strict: bool = False
+    index: IndexBytes, keys: str, values: str, findings: FindingCollector, *, strict: bool = False
 ) -> NDArray[np.int64]:
-    """Keys ascend; values do, too, if `strict`, or do not go back. Returns the slots of what is not all zeros."""
+    """Check that keys ascend and values do not descend, or ascend if `strict`. Returns the slots that are in use."""
     entry_bytes = index.slots.dtype.itemsize
     used = index.slots[keys] != 0
     used |= index.slots[values] != 0
     if len(used) and (len(used) == 1 or used[1]):
-        used[0] = True  # one of zeros at the start is an entry as others are
+        used[0] = True  # zeros in the first slot are an entry like any other
     slots = np.flatnonzero(used)
     key, value = index.slots[keys][slots].astype(np.int64), index.slots[values][slots].astype(np.int64)
     for at in np.flatnonzero((key[1:] <= key[:-1]) | (value[1:] < value[:-1] + strict)) + 1:
         before = f"{keys} {key[at - 1]}, {values} {value[at - 1]}".replace("_", " ")
         found = f"{keys} {key[at]}, {values} {value[at]}".replace("_", " ")
-        detail = f"{found} behind {before}, expected ascending entries"
-        findings.add(index.path, int(slots[at]) * entry_bytes, Problem.ENTRY_ORDER, detail)
+        detail = f"{found} after {before}, expected ascending entries"
+        findings.add(index.path, int(slots[at]) * entry_bytes, FindingKind.ENTRY_ORDER, detail)
     gaps = np.diff(slots, prepend=-1) - 1
     for at in np.flatnonzero(gaps):
-        detail = f"an entry behind {gaps[at]} unused ones, expected all entries at the start"
-        findings.add(index.path, int(slots[at]) * entry_bytes, Problem.ENTRY_ORDER, detail)
+        detail = f"an entry after {gaps[at]} unused ones, expected all entries at the start"
+        findings.add(index.path, int(slots[at]) * entry_bytes, FindingKind.ENTRY_ORDER, detail)
     return slots
 
 
 def _read_used(file: ReadableFile, end: int, entry_bytes: int) -> bytes:
-    """All bytes up to the last entry that is not all zeros, searched for from the end."""
+    """All bytes up to the last entry that is not all zeros, which is searched for from the end."""
     block = memoryview(bytearray(min(_BLOCK_BYTES, max(end, 1))))
     while end > 0:
         start = max(end - _BLOCK_BYTES, 0)

@@ -1,4 +1,4 @@
-"""The job as a whole: tasks run, their findings in order, then what only all of them together can tell."""
+"""The whole job: runs the tasks, yields their findings in order, then what only all of them together can show."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from octavo.errors import ScanError
-from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.disks import Disks
-from octavo.jobs.verify.finding import Finding, Findings, Problem, Severity
+from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.folder import FolderResult
-from octavo.jobs.verify.partition import check_ends, check_epochs
+from octavo.jobs.verify.partition import CheckpointCache, check_ends, check_epochs
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.root import RootResult
 from octavo.jobs.verify.segment import SegmentResult
@@ -21,8 +20,8 @@ VerifyResult = RootResult | FolderResult | SegmentResult | list[Finding]
 
 
 @dataclass(slots=True)
-class Summary:
-    """How much was verified, and what came of it."""
+class VerifySummary:
+    """How much was verified, and how much was found."""
 
     problems: int = 0
     infos: int = 0
@@ -40,22 +39,22 @@ class Summary:
 
 
 def run(task: VerifyTask) -> VerifyResult:
-    """What a task finds."""
+    """Run a task, whatever its kind."""
     return task.run()
 
 
 class Verification:
-    """Runs plans; `summary` is complete when all findings have been asked for."""
+    """Runs plans; `summary` is complete once all findings have been read."""
 
     def __init__(self, plans: list[DirectoryPlan], runner: Runner, progress: Progress | None = None) -> None:
-        self.summary = Summary()
+        self.summary = VerifySummary()
         self._plans = plans
         tasks = [task for plan in plans for task in plan.tasks()]
         self._outcomes = runner.run(run, tasks, progress)
 
     def findings(self) -> Iterator[Finding]:
-        """All findings: by place, partition and file."""
-        checkpoints: dict[Location, Checkpoints] = {}
+        """All findings, ordered by place, partition and file."""
+        checkpoints: dict[Location, CheckpointCache] = {}
         disks = Disks()
         for plan in self._plans:
             yield from self.summary.count(plan.findings.all())
@@ -65,10 +64,10 @@ class Verification:
                 disks.add(plan.location, root.meta)
             for partition in plan.partitions:
                 place = partition.files.root.location
-                folder, findings = self._partition(partition, checkpoints.setdefault(place, Checkpoints(place)))
+                folder, findings = self._partition(partition, checkpoints.setdefault(place, CheckpointCache(place)))
                 yield from self.summary.count(findings)
                 disks.add_partition(partition.files, folder.topic_id, plan.location)
-        together = Findings()
+        together = FindingCollector()
         disks.check(together)
         yield from self.summary.count(together.all())
 
@@ -78,7 +77,7 @@ class Verification:
             return result
         return RootResult(result if isinstance(result, list) else [])
 
-    def _partition(self, plan: PartitionPlan, checkpoints: Checkpoints) -> tuple[FolderResult, list[Finding]]:
+    def _partition(self, plan: PartitionPlan, checkpoints: CheckpointCache) -> tuple[FolderResult, list[Finding]]:
         found: list[Finding] = []
         folder, segments = FolderResult([]), []
         for _ in plan.tasks():
@@ -90,10 +89,10 @@ class Verification:
                 segments.append(result)
                 self._count(result)
         self.summary.partitions += 1
-        ends = Findings()
+        ends = FindingCollector()
         check_ends(plan, folder, segments, checkpoints, ends)
         check_epochs(plan, segments, checkpoints, ends)
-        return folder, list(dict.fromkeys(found + ends.all()))  # of what several segments show the same is told once
+        return folder, list(dict.fromkeys(found + ends.all()))  # what several segments show is reported once
 
     def _count(self, result: SegmentResult) -> None:
         self.summary.segments += result.next_offset is not None
@@ -103,7 +102,7 @@ class Verification:
 
 
 def _result(outcome: Outcome[VerifyTask, VerifyResult]) -> VerifyResult:
-    """A task's result; where the disk failed it, that is a finding. What was deleted meanwhile is none."""
+    """The result of a task. A disk error is a finding; a file that was deleted in the meantime is not."""
     try:
         return outcome.get()
     except ScanError:
@@ -112,4 +111,4 @@ def _result(outcome: Outcome[VerifyTask, VerifyResult]) -> VerifyResult:
         return []
     except OSError as error:
         detail = error.strerror or str(error)
-        return [Finding(str(error.filename or ""), None, Problem.UNREADABLE_FILE, detail)]
+        return [Finding(str(error.filename or ""), None, FindingKind.UNREADABLE_FILE, detail)]

@@ -1,4 +1,4 @@
-"""Snapshots of the cluster's metadata, `*.checkpoint`: files of batches, from a header record to a footer record."""
+"""Snapshots of the cluster metadata, `*.checkpoint`: files of batches, from a header record to a footer record."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.walker import Chunk
 from octavo.format.names import KRaftSnapshot
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.records import RecordCheck
-from octavo.jobs.verify.view import Part
+from octavo.jobs.verify.view import LogPart
 from octavo.kernels.layout import CONTROL, Stop
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.segment_log import walk_file
 
 
-def check_kraft_snapshot(path: Location, findings: Findings) -> None:
-    """Every batch, and that the file is whole. A file that goes away is no finding."""
+def check_kraft_snapshot(path: Location, findings: FindingCollector) -> None:
+    """Check every batch, and that the file is whole. A file that is deleted in the meantime is not a finding."""
     try:
         _Check(path, findings).run()
     except FileNotFoundError:
@@ -26,9 +26,9 @@ def check_kraft_snapshot(path: Location, findings: Findings) -> None:
 
 
 class _Check:
-    """The offsets of a snapshot's records count from 0 without a gap; all batches are of the epoch in its name."""
+    """The offsets of a snapshot's records count from 0 without a gap; all batches have the epoch in its name."""
 
-    def __init__(self, path: Location, findings: Findings) -> None:
+    def __init__(self, path: Location, findings: FindingCollector) -> None:
         self._path = path
         self._findings = findings
         self._records = RecordCheck(path, findings)
@@ -42,39 +42,39 @@ class _Check:
             for chunk in walk_file(file, 0, file.size()):
                 self._take(chunk)
                 if chunk.stop not in (None, Stop.END):
-                    self._add(chunk.stop_position, Problem.NO_BATCH, "bytes that are no whole batch")
+                    self._add(chunk.stop_position, FindingKind.NO_BATCH, "bytes that are not a whole batch")
                     return
         if not self._ends_with_control:
-            self._add(None, Problem.INCOMPLETE_BATCH, "the snapshot does not end with its footer, a control record")
+            self._add(None, FindingKind.INCOMPLETE_BATCH, "the snapshot does not end with its footer, a control record")
 
     def _take(self, chunk: Chunk) -> None:
         table = chunk.table
         for row in table[table["flaws"] != 0]:
             position = chunk.file_position + int(row["position"])
             detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
-            self._add(position, Problem.CRC_MISMATCH, detail)
+            self._add(position, FindingKind.CRC_MISMATCH, detail)
         sound = table[table["flaws"] == 0]
         if not len(sound):
             return
         positions = sound["position"] + chunk.file_position
-        part = Part(chunk.data, sound, chunk.file_position, positions, last_offsets(sound))
+        part = LogPart(chunk.data, sound, chunk.file_position, positions, last_offsets(sound))
         self._records.take(part)
         if not table["flaws"].any():
             self._check_headers(part)
         self._next_offset = int(part.last_offsets[-1]) + 1
         self._ends_with_control = bool(sound[-1]["attributes"] & CONTROL)
 
-    def _check_headers(self, part: Part) -> None:
+    def _check_headers(self, part: LogPart) -> None:
         found, epochs = part.table["base_offset"], part.table["partition_leader_epoch"]
         expected = np.concatenate([[self._next_offset], part.last_offsets[:-1] + 1])
         for row in np.flatnonzero(found != expected):
             detail = f"offset {found[row]}, expected {expected[row]}"
-            self._add(int(part.positions[row]), Problem.OFFSET_ORDER, detail)
+            self._add(int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
         if self._epoch is None:
             self._epoch = int(epochs[0])
         for row in np.flatnonzero(epochs != self._epoch):
             detail = f"leader epoch {epochs[row]}, expected {self._epoch}"
-            self._add(int(part.positions[row]), Problem.LEADER_EPOCH, detail)
+            self._add(int(part.positions[row]), FindingKind.LEADER_EPOCH, detail)
 
-    def _add(self, position: int | None, problem: Problem, detail: str) -> None:
+    def _add(self, position: int | None, problem: FindingKind, detail: str) -> None:
         self._findings.add(self._path, position, problem, detail)

@@ -1,4 +1,4 @@
-"""A segment's log file: its batches' checksums, fields and offsets, and what lies between and behind them."""
+"""The log file of a segment: checksums, fields and offsets of its batches, and the bytes between and after them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.walker import Chunk
-from octavo.jobs.verify.finding import Findings, Problem, Severity
-from octavo.jobs.verify.view import Part, SegmentView, Spans
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
+from octavo.jobs.verify.view import LogPart, SegmentView, UnreadableRanges
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
 from octavo.scanner.damage.resync import are_zeros, next_sound_position
 from octavo.scanner.places.location import ReadableFile
@@ -20,7 +20,7 @@ _INT32_MAX = 2**31 - 1
 
 
 class _LastBatch(NamedTuple):
-    """The last sound batch so far, and the offset that the one before it ends with."""
+    """The last sound batch so far, and the last offset of the batch before it."""
 
     position: int
     base_offset: int
@@ -28,7 +28,7 @@ class _LastBatch(NamedTuple):
     offset_before: int
 
     @classmethod
-    def of(cls, part: Part, offset_before: int) -> Self:
+    def of(cls, part: LogPart, offset_before: int) -> Self:
         batch = part.table[-1]
         before = int(part.last_offsets[-2]) if len(part.table) > 1 else offset_before
         return cls(int(part.positions[-1]), int(batch["base_offset"]), int(batch["max_timestamp"]), before)
@@ -37,26 +37,26 @@ class _LastBatch(NamedTuple):
 class LogCheck:
     """Walks a log file; `next_offset` and `position` are where its sound batches end.
 
-    The offset of a batch is outside its CRC, so what contradicts it is its neighbours and its segment's bounds.
+    The CRC of a batch does not cover its offset, so only its neighbours and the segment's bounds can contradict it.
     """
 
-    def __init__(self, view: SegmentView, log: ReadableFile, findings: Findings) -> None:
+    def __init__(self, view: SegmentView, log: ReadableFile, findings: FindingCollector) -> None:
         self.next_offset = view.base_offset
         self.position = 0
         self.size = log.size()
-        self.spans = Spans()
+        self.unreadable = UnreadableRanges()
         self.batches = 0
         self._view = view
         self._path = view.path()
         self._log = log
         self._findings = findings
-        self._out_of_range = False  # the last batch: what follows it may be right
+        self._out_of_range = False  # whether the last batch was; the next one may be right
         self._last_batch: _LastBatch | None = None
 
-    def parts(self, untrimmed: bool) -> Iterator[Part]:
-        """The sound batches; `untrimmed` says that the segment's indexes are those of one still being written."""
+    def parts(self, untrimmed: bool) -> Iterator[LogPart]:
+        """The sound batches. `untrimmed`: the segment's indexes look like those of a segment that is still written."""
         if self.size > MAX_FILE_BYTES:
-            self._add(None, Problem.SEGMENT_SIZE, f"{self.size} bytes, expected at most {MAX_FILE_BYTES}")
+            self._add(None, FindingKind.SEGMENT_SIZE, f"{self.size} bytes, expected at most {MAX_FILE_BYTES}")
         start = 0
         while True:
             stop, stop_position = Stop.END, self.size
@@ -72,26 +72,26 @@ class LogCheck:
             if resumed is None:
                 self._check_tail(stop, stop_position, untrimmed)
                 return
-            self._add(stop_position, Problem.NO_BATCH, f"{resumed - stop_position} bytes that are no batch")
-            self.spans.add(stop_position, resumed, self.next_offset)
+            self._add(stop_position, FindingKind.NO_BATCH, f"{resumed - stop_position} bytes that are not a batch")
+            self.unreadable.add(stop_position, resumed, self.next_offset)
             start = resumed
 
     def check_last_batch(self, by_position: Mapping[int, int], by_timestamp: Mapping[int, int]) -> None:
-        """Nothing behind the last batch tells that its offset has jumped, but index entries that seem wrong may."""
+        """Nothing after the last batch can show that its offset jumped, but index entries that seem wrong can."""
         batch = self._last_batch
         if batch is None:
             return
         for offset in (by_position.get(batch.position), by_timestamp.get(batch.max_timestamp)):
             if offset is not None and batch.offset_before < offset < batch.base_offset:
                 detail = f"offset {batch.base_offset}, expected at most {offset} by an index of the segment"
-                self._add(batch.position, Problem.OFFSET_ORDER, detail)
+                self._add(batch.position, FindingKind.OFFSET_ORDER, detail)
                 return
 
     def has_grown(self) -> bool:
         """Whether a broker has appended to the file since its size was taken."""
         return self._log.size() > self.size
 
-    def _part(self, chunk: Chunk) -> Part:
+    def _part(self, chunk: Chunk) -> LogPart:
         table = chunk.table
         self.batches += len(table)
         flaws = table["flaws"]
@@ -99,9 +99,9 @@ class LogCheck:
             self._check_flaws(chunk)
             table = table[flaws == 0]
         positions = table["position"] + chunk.file_position
-        part = Part(chunk.data, table, chunk.file_position, positions, last_offsets(table))
+        part = LogPart(chunk.data, table, chunk.file_position, positions, last_offsets(table))
         if len(table):
-            self.spans.close(int(table[0]["base_offset"]))
+            self.unreadable.close(int(table[0]["base_offset"]))
             self._last_batch = _LastBatch.of(part, self.next_offset - 1)
             self._check_fields(part)
             self._check_offsets(part)
@@ -112,34 +112,36 @@ class LogCheck:
         table = chunk.table
         sound = np.flatnonzero(table["flaws"] == 0)
         for slot in np.flatnonzero(table["flaws"]):
-            row, behind = table[slot], int(np.searchsorted(sound, slot))
+            row, following = table[slot], int(np.searchsorted(sound, slot))
             position, flaws = chunk.file_position + int(row["position"]), Flaw(int(row["flaws"]))
             if flaws & Flaw.UNKNOWN_MAGIC:
-                self._add(position, Problem.INVALID_BATCH, f"magic {row['magic']}, expected 0, 1 or 2")
+                self._add(position, FindingKind.INVALID_BATCH, f"magic {row['magic']}, expected 0, 1 or 2")
             elif flaws & Flaw.TOO_SHORT:
-                self._add(position, Problem.INVALID_BATCH, f"a batch of {row['size']} bytes, too short for its header")
+                self._add(
+                    position, FindingKind.INVALID_BATCH, f"a batch of {row['size']} bytes, too short for its header"
+                )
             else:
                 detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
-                self._add(position, Problem.CRC_MISMATCH, detail)
-            before = int(last_offsets(table[sound[behind - 1]])) + 1 if behind else self.next_offset
-            after = int(table[sound[behind]]["base_offset"]) if behind < len(sound) else None
-            self.spans.add(position, position + int(row["size"]), before, after)
+                self._add(position, FindingKind.CRC_MISMATCH, detail)
+            before = int(last_offsets(table[sound[following - 1]])) + 1 if following else self.next_offset
+            after = int(table[sound[following]]["base_offset"]) if following < len(sound) else None
+            self.unreadable.add(position, position + int(row["size"]), before, after)
 
-    def _check_fields(self, part: Part) -> None:
+    def _check_fields(self, part: LogPart) -> None:
         table = part.table
         deltas, counts = table["last_offset_delta"].astype(np.int64), table["count"]
         wrong = (table["magic"] >= 2) & ((deltas < 0) | (counts < 0) | (counts > deltas + 1))
         for row in np.flatnonzero(wrong):
             detail = f"a batch of {counts[row]} records with last offset delta {deltas[row]}"
-            self._add(int(part.positions[row]), Problem.INVALID_BATCH, detail)
+            self._add(int(part.positions[row]), FindingKind.INVALID_BATCH, detail)
 
-    def _check_offsets(self, part: Part) -> None:
-        """Against the segment's bounds, and each batch against the one before it.
+    def _check_offsets(self, part: LogPart) -> None:
+        """Compare offsets with the segment's bounds, and each batch with the one before it.
 
-        An offset outside the bounds is not believed: neither order nor the end of the log are told by it.
+        An offset outside the bounds is not trusted: neither the order nor the end of the log is judged by it.
         """
         first, last, view = part.table["base_offset"], part.last_offsets, self._view
-        # A wrapper has the offset of its last message; its first one is looked at when it is opened.
+        # A wrapper has the offset of its last message; its first one is checked when the wrapper is decoded.
         outside = (first < view.base_offset) | (last < first) | (last - view.base_offset > _INT32_MAX)
         if view.next_base_offset is not None:
             outside |= last >= view.next_base_offset
@@ -154,10 +156,12 @@ class LogCheck:
         if not (outside | unordered).any():
             return
         for row in np.flatnonzero(outside):
-            self._add(int(part.positions[row]), Problem.OFFSET_ORDER, self._outside(int(first[row]), int(last[row])))
+            self._add(
+                int(part.positions[row]), FindingKind.OFFSET_ORDER, self._outside(int(first[row]), int(last[row]))
+            )
         for row in np.flatnonzero(unordered):
-            detail = f"offset {first[row]} behind offset {before[row]}, expected larger ones only"
-            self._add(int(part.positions[row]), Problem.OFFSET_ORDER, detail)
+            detail = f"offset {first[row]} after offset {before[row]}, expected larger ones only"
+            self._add(int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
 
     def _outside(self, first: int, last: int) -> str:
         end = self._view.next_base_offset
@@ -165,25 +169,27 @@ class LogCheck:
         return f"offsets {first} to {last}, expected some of the segment's, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
-        """What is left after the last batch. A crash leaves it in the last segment, before that is closed."""
+        """Report what follows the last batch. A crash leaves that in the last segment, before it is closed."""
         view = self._view
-        # Without a batch nobody has opened the indexes, which come after the log: it was made, and then the crash came.
+        # Without a batch nobody has opened the indexes, which are created after the log: the crash came in between.
         is_new = view.is_last and not view.clean_shutdown and not self.batches and self._is_zero(position)
         ordinary = (view.is_unclosed and untrimmed) or is_new or view.was_appended_to(self.next_offset)
         severity = Severity.INFO if ordinary else Severity.PROBLEM
         left = self.size - position
-        self.spans.add(position, self.size, self.next_offset)
+        self.unreadable.add(position, self.size, self.next_offset)
         if self._is_zero(position):
-            self._add(position, Problem.ZEROS, f"{left} bytes of zeros behind the last batch", severity)
+            self._add(position, FindingKind.ZEROS, f"{left} bytes of zeros after the last batch", severity)
         elif stop is Stop.SIZE_TOO_SMALL:
-            self._add(position, Problem.NO_BATCH, f"{left} bytes behind the last batch that are no batch")
+            self._add(position, FindingKind.NO_BATCH, f"{left} bytes after the last batch that are not a batch")
         else:
             what = "header" if stop is Stop.INCOMPLETE_HEADER else "batch"
             detail = f"{left} bytes of a {what} that the end of the file cuts off"
-            self._add(position, Problem.INCOMPLETE_BATCH, detail, severity)
+            self._add(position, FindingKind.INCOMPLETE_BATCH, detail, severity)
 
     def _is_zero(self, position: int) -> bool:
         return are_zeros(self._log, position, self.size)
 
-    def _add(self, position: int | None, problem: Problem, detail: str, severity: Severity = Severity.PROBLEM) -> None:
+    def _add(
+        self, position: int | None, problem: FindingKind, detail: str, severity: Severity = Severity.PROBLEM
+    ) -> None:
         self._findings.add(self._path, position, problem, detail, severity)

@@ -1,8 +1,7 @@
-"""The offset index beside the log: each entry names a batch's start and an offset that belongs to it.
+"""Compares the offset index with the log: each entry names the start of a batch and an offset that belongs to it.
 
-What versions of Kafka wrote, at the start of an append: its first offset (up to 1.1); its last one (from 2.0 on), which
-the cleaner took from its last record (up to 4.0.0). An append may be of several batches, but since 4.0.1 each of them
-counts by itself.
+An entry names the start of an append and its first offset (up to 1.1) or its last offset (from 2.0 on); the cleaner
+took that from the last record (up to 4.0.0). An append may have several batches; since 4.0.1 each is indexed by itself.
 """
 
 from __future__ import annotations
@@ -11,24 +10,24 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.offset_index import ENTRY
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.index_bytes import IndexBytes, check_order
 from octavo.jobs.verify.log import LogCheck
-from octavo.jobs.verify.time_witness import TimeWitness
-from octavo.jobs.verify.view import Part, SegmentView
-from octavo.kernels.layout import CODEC_MASK, Column
+from octavo.jobs.verify.view import LogPart, SegmentView
+from octavo.kernels.layout import CODEC_MASK, NO_TIMESTAMP, Column
 
 _BEYOND = 1 << 62
 
 
 class _Entry(NamedTuple):
-    """An entry; `bound` is the position of the next one, before which its append must end."""
+    """An entry. Its append must end before `bound`, the position of the next entry."""
 
-    at: int  # among all, by position
+    at: int  # its place among all entries, by position
     slot: int
     offset: int
     position: int
@@ -36,7 +35,7 @@ class _Entry(NamedTuple):
 
 
 class _Style(IntEnum):
-    """Which offset of an append an entry names, where that can be told."""
+    """Which offset of an append an entry names, if that is clear."""
 
     UNKNOWN = 0
     FIRST = 1
@@ -44,14 +43,14 @@ class _Style(IntEnum):
 
 
 class OffsetIndexCheck:
-    """Compares entries with batches as these come by, so that memory holds the index but not the log."""
+    """Compares entries with batches as they are read, so that memory holds the index but not the log."""
 
-    def __init__(self, index: IndexBytes, view: SegmentView, witness: TimeWitness, findings: Findings) -> None:
-        self.wrong: dict[int, int] = {}  # offsets of wrong entries by the position that they name
+    def __init__(self, index: IndexBytes, view: SegmentView, witness: TimeWitness, findings: FindingCollector) -> None:
+        self.wrong: dict[int, int] = {}  # offsets of wrong entries, by the position that they name
         self._path = index.path
         self._findings = findings
         self._witness = witness
-        self._entry_a_batch = view.entry_a_batch
+        self._indexes_each_batch = view.indexes_each_batch
         slots = check_order(index, "relative_offset", "position", findings, strict=True)
         offsets = index.slots["relative_offset"][slots].astype(np.int64) + view.base_offset
         positions = index.slots["position"][slots].astype(np.int64)
@@ -61,10 +60,10 @@ class OffsetIndexCheck:
         self._next = 0
         self._waiting: list[_Entry] = []  # for the end of the append that they name
         self._denied: list[_Entry] = []  # by the time index
-        self._older: dict[_Entry, int] = {}  # not by the rule of 4.1, with the offset that their batch ends with
+        self._older: dict[_Entry, int] = {}  # entries that break the rule of 4.1, with the last offset of their batch
         self._decoder = Decoder(Column.OFFSET)
 
-    def take(self, part: Part, log: LogCheck) -> None:
+    def take(self, part: LogPart, log: LogCheck) -> None:
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             for entry in waiting:
@@ -78,16 +77,17 @@ class OffsetIndexCheck:
         rows = np.searchsorted(part.positions, positions)
         is_start = part.positions[rows] == positions
         is_last = is_start & (part.last_offsets[rows] == offsets)
-        # Of a compressed message of an older format a follower took the last offset for the first one.
+        # Followers took the last offset of a compressed message in an older format for its first.
         tells = (part.table["magic"][rows] >= 2) & (part.table["last_offset_delta"][rows] > 0)
         self._styles[start:end][is_last & tells] = _Style.LAST
         for at in np.flatnonzero(~is_last).tolist():
             entry, row = self._entry(start + at), int(rows[at])
             if not is_start[at]:
-                if not log.spans.hides_position(entry.position):
+                if not log.unreadable.hides_position(entry.position):
                     self._wrong(entry, "no batch begins there")
                 continue
-            if self._entry_a_batch and part.table["magic"][row] >= 2:  # older formats were brought from elsewhere
+            is_v2 = part.table["magic"][row] >= 2  # older formats come from elsewhere
+            if self._indexes_each_batch and is_v2:
                 self._older[entry] = int(part.last_offsets[row])
             if self._first_offset(part, row) != entry.offset:
                 self._find_end(entry, part, row)
@@ -95,43 +95,43 @@ class OffsetIndexCheck:
                 self._styles[entry.at] = _Style.FIRST
 
     def finish(self, log: LogCheck, times_are_sound: bool) -> None:
-        """Behind the last batch. A time index that is damaged itself denies nothing."""
+        """Check what is left after the last batch. A time index that is damaged itself is not used as evidence."""
         for entry in self._waiting:
             self._wrong(entry, "no batch from there on ends with it")
         for at in range(self._next, len(self._slots)):
             entry = self._entry(at)
-            if not log.spans.hides_position(entry.position):
+            if not log.unreadable.hides_position(entry.position):
                 self._wrong(entry, f"the last batch ends at position {log.position}")
-        if times_are_sound and not log.spans:
+        if times_are_sound and not log.unreadable:
             for entry in self._denied:
-                self._wrong(entry, "of an append from there to it the time index has no entry")
+                self._wrong(entry, "the time index has no entry for an append from there to it")
         self._check_styles()
         self._check_era()
 
     def _check_era(self) -> None:
-        """A single entry that only older versions could write is wrong; several were brought with their folder."""
+        """A single entry that only older versions could write is wrong; several came with a copied folder."""
         if len(self._older) == 1:
             entry, last_offset = self._older.popitem()
             self._wrong(entry, f"the batch there ends with {last_offset}")
 
     def _check_styles(self) -> None:
-        """First offsets come before last ones, as brokers are upgraded; the fewest entries that break it are wrong."""
+        """Brokers are upgraded: first offsets come before last ones. The fewest entries that break this are wrong."""
         told = np.flatnonzero(self._styles)
         is_last = self._styles[told] == _Style.LAST
         lasts_before = np.concatenate([[0], np.cumsum(is_last)])
-        firsts_behind = np.concatenate([np.cumsum(~is_last[::-1])[::-1], [0]])
-        upgrade = int(np.argmin(lasts_before + firsts_behind))
+        firsts_after = np.concatenate([np.cumsum(~is_last[::-1])[::-1], [0]])
+        upgrade = int(np.argmin(lasts_before + firsts_after))
         for number in np.flatnonzero(is_last != (np.arange(len(told)) >= upgrade)).tolist():
             last = "that is the last offset of the batch there, before entries that name first ones"
-            first = "that is the first offset of the batch there, behind entries that name last ones"
+            first = "that is the first offset of the batch there, after entries that name last ones"
             self._wrong(self._entry(int(told[number])), last if is_last[number] else first)
 
     def _entry(self, at: int) -> _Entry:
         bound = int(self._positions[at + 1]) if at + 1 < len(self._positions) else _BEYOND
         return _Entry(at, int(self._slots[at]), int(self._offsets[at]), int(self._positions[at]), bound)
 
-    def _find_end(self, entry: _Entry, part: Part, row: int) -> None:
-        """Whether a batch from this row on, before the next entry's, ends with the entry's offset."""
+    def _find_end(self, entry: _Entry, part: LogPart, row: int) -> None:
+        """Check that a batch from this row on, before that of the next entry, ends with the entry's offset."""
         row += int(np.searchsorted(part.last_offsets[row:], entry.offset))
         if row == len(part.table):
             if part.positions[-1] < entry.bound:
@@ -145,8 +145,8 @@ class OffsetIndexCheck:
         else:
             self._styles[entry.at] = _Style.LAST
 
-    def _last_offsets(self, part: Part, row: int) -> set[int]:
-        """The last offset of a batch and that of its last record, which compaction may have left before it."""
+    def _last_offsets(self, part: LogPart, row: int) -> set[int]:
+        """The last offset of a batch, and that of its last record, which is smaller if compaction removed records."""
         batch, last = part.table[row], int(part.last_offsets[row])
         if batch["magic"] < 2 or not 0 < batch["count"] <= batch["last_offset_delta"]:
             return {last}
@@ -156,7 +156,7 @@ class OffsetIndexCheck:
             return {last}
         return {last, int(columns.offset[columns.rows - 1])}
 
-    def _first_offset(self, part: Part, row: int) -> int | None:
+    def _first_offset(self, part: LogPart, row: int) -> int | None:
         batch = part.table[row]
         if batch["magic"] >= 2 or not batch["attributes"] & CODEC_MASK:
             return int(batch["base_offset"])
@@ -169,4 +169,43 @@ class OffsetIndexCheck:
         self._older.pop(entry, None)
         self.wrong[entry.position] = entry.offset
         detail = f"offset {entry.offset} at position {entry.position} of the log, but {why}"
-        self._findings.add(self._path, entry.slot * ENTRY.size, Problem.WRONG_ENTRY, detail)
+        self._findings.add(self._path, entry.slot * ENTRY.size, FindingKind.WRONG_ENTRY, detail)
+
+
+class TimeWitness:
+    """The time index as evidence for the offset index: both get their entries at the same moments.
+
+    With an entry of the offset index comes one for the largest timestamp so far, unless the time index has it already.
+    So at the end of an append that has an entry, the largest timestamp of the log is one that the time index has. That
+    does not hold before the first entry, which may come from an upgrade from 0.10.0, nor after messages of magic 0,
+    whose original timestamps are nowhere in the log. 0.11 and 1.0 did not count batches that compaction has emptied.
+    Before 0.10.1 there was no time index, and the entry was for the first of several messages in an append.
+    """
+
+    def __init__(self, is_there: bool, timestamps: NDArray[np.int64]) -> None:
+        self._is_there = is_there
+        self._timestamps = set(timestamps.tolist())
+        self._first = min(self._timestamps, default=NO_TIMESTAMP)
+        self._is_silent = not self._timestamps
+        self._largest = [NO_TIMESTAMP, NO_TIMESTAMP]  # of all batches so far, and of those with records
+
+    def take(self, part: LogPart) -> None:
+        """Pass these batches."""
+        self._is_silent = self._is_silent or bool((part.table["magic"] == 0).any())
+        if not self._is_silent:
+            self._largest = self._up_to(part, len(part.table) - 1)
+
+    def denies(self, part: LogPart, row: int) -> bool:
+        """Whether it is impossible that an append of several batches ended with this one and got an entry."""
+        if not self._is_there:
+            return bool(part.table[row]["magic"] < 2)
+        if self._is_silent or (part.table["magic"][: row + 1] == 0).any():
+            return False
+        largest = self._up_to(part, row)
+        return min(largest) > self._first and not self._timestamps.intersection(largest)
+
+    def _up_to(self, part: LogPart, row: int) -> list[int]:
+        table = part.table[: row + 1]
+        timestamps = table["max_timestamp"]
+        has_records = np.where(table["count"] != 0, timestamps, NO_TIMESTAMP)
+        return [max(self._largest[0], int(timestamps.max())), max(self._largest[1], int(has_records.max()))]

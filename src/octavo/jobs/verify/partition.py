@@ -1,8 +1,8 @@
-"""A partition as a whole: what its small files say of offsets beside where its log ends."""
+"""A partition as a whole: compares what its small files say about offsets with the start and the end of its log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from octavo.errors import ScanError
@@ -13,17 +13,18 @@ from octavo.format.names import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     FolderState,
+    TopicPartition,
 )
-from octavo.jobs.verify.checkpoints import Checkpoints
 from octavo.jobs.verify.epochs import check_first_entry
-from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
 from octavo.scanner.partition.snapshot import relisted, take_snapshot
-from octavo.scanner.places.location import Location
+from octavo.scanner.places.location import Entry, Location
+from octavo.scanner.places.root import Root
 
-_TAILS = (Problem.INCOMPLETE_BATCH, Problem.ZEROS)
+_TAILS = (FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS)
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT: ("recovery point", True),
     LOG_START_OFFSET_CHECKPOINT: ("log start offset", True),
@@ -32,13 +33,40 @@ _CHECKPOINTS = {
 }
 
 
-def check_epochs(
-    plan: PartitionPlan, segments: list[SegmentResult], checkpoints: Checkpoints, findings: Findings
-) -> None:
-    """That leader-epoch-checkpoint begins with the log; of single segment files nobody can tell.
+class CheckpointCache:
+    """The offset checkpoints of a log directory, each decoded once and not again for every partition in it."""
 
-    Deleted records leave the epochs at once, but the log's start is written to its checkpoint once a minute, and at a
-    clean stop: only after that one an entry is lost for sure.
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._read: dict[str, tuple[Entry | None, Mapping[TopicPartition, int]]] = {}
+
+    def offsets(self, name: str) -> Mapping[TopicPartition, int]:
+        """The offsets of a checkpoint, by its file name; empty if it is absent or unreadable."""
+        if name not in self._read:
+            entry = self._entry(name)
+            self._read[name] = entry, Root(self.location).offsets(name)
+        return self._read[name][1]
+
+    def offsets_now(self, name: str) -> Mapping[TopicPartition, int]:
+        """The same, read again if the file has been replaced in the meantime."""
+        if name in self._read and self._read[name][0] != self._entry(name):
+            del self._read[name]
+        return self.offsets(name)
+
+    def _entry(self, name: str) -> Entry | None:
+        try:
+            return self.location.child(name).entry()
+        except OSError:
+            return None
+
+
+def check_epochs(
+    plan: PartitionPlan, segments: list[SegmentResult], checkpoints: CheckpointCache, findings: FindingCollector
+) -> None:
+    """Check that leader-epoch-checkpoint begins with the log; single segment files do not show that.
+
+    Deleting records changes the epochs at once, but the log's start is written to its checkpoint only once a minute and
+    at a clean stop. So only after a clean stop is a missing entry certainly lost.
     """
     if not plan.files.whole or not plan.segments:
         return
@@ -51,7 +79,7 @@ def check_epochs(
 
 
 class _EndClaim(NamedTuple):
-    """A file's claim that the log reaches an offset; `durable` ones hold after a crash, too."""
+    """A file's claim that the log reaches an offset; a `durable` one must hold even after a crash."""
 
     path: Location
     offset: int
@@ -63,20 +91,20 @@ def check_ends(
     plan: PartitionPlan,
     folder: FolderResult,
     segments: list[SegmentResult],
-    checkpoints: Checkpoints,
-    findings: Findings,
+    checkpoints: CheckpointCache,
+    findings: FindingCollector,
 ) -> None:
-    """No checkpoint, epoch or snapshot may name an offset behind the log's end.
+    """Check that no checkpoint, epoch or snapshot names an offset beyond the log's end.
 
-    A crash can lose the end of a log but not what was flushed before a recovery point or a log start was written. Where
-    single segment files were asked for, the log's end is known only if the last one is among them.
+    A crash can lose the end of a log, but not what was flushed before a recovery point or a log start was written. With
+    single segment files, the log's end is known only if the last segment is among them.
     """
     if plan.files.folder.state is FolderState.DELETE or (plan.segments and not plan.segments[-1].view.is_last):
         return
     log_end_offset, end, lost_tail = 0, "there is no log", False
     if plan.segments:
         if not segments or segments[-1].next_offset is None:
-            return  # its log could not be read, which is told
+            return  # its log could not be read, which is reported
         log_end_offset = segments[-1].next_offset
         end = f"the log ends at {log_end_offset}"
         lost_tail = any(found.problem in _TAILS for found in segments[-1].findings)
@@ -86,10 +114,10 @@ def check_ends(
         if _still_holds(plan, claim, checkpoints):
             continue  # the log has grown since
         detail = f"{claim.meaning} {claim.offset} of {plan.files.topic_partition}, but {end}"
-        findings.add(claim.path, None, Problem.BEYOND_END, detail)
+        findings.add(claim.path, None, FindingKind.BEYOND_END, detail)
 
 
-def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: Checkpoints) -> Iterator[_EndClaim]:
+def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: CheckpointCache) -> Iterator[_EndClaim]:
     for name, (meaning, durable) in _CHECKPOINTS.items():
         offset = checkpoints.offsets(name).get(plan.files.topic_partition)
         if offset is not None:
@@ -101,11 +129,11 @@ def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: Checkpoints)
         yield _EndClaim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
 
 
-def _still_holds(plan: PartitionPlan, claim: _EndClaim, checkpoints: Checkpoints) -> bool:
-    """Whether the log, looked at anew, reaches that far; or the partition, or what claims it, is gone."""
+def _still_holds(plan: PartitionPlan, claim: _EndClaim, checkpoints: CheckpointCache) -> bool:
+    """Whether the log reaches that far by now, or the partition or the claim is gone."""
     name = claim.path.name
     if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:
-        return True  # replaced since it was read: it speaks of a log that is not the one looked at
+        return True  # replaced since it was read: it is about a later state of the log
     try:
         claim.path.entry()
         tail = take_snapshot(relisted(plan.files)).tail

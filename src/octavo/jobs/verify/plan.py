@@ -1,4 +1,4 @@
-"""What is to be verified in places, as tasks that know nothing of each other."""
+"""What to verify in places, as independent tasks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from octavo.errors import ScanError
-from octavo.format.names import CLEAN_SHUTDOWN, CLUSTER_METADATA_TOPIC, META_PROPERTIES, FolderState
-from octavo.jobs.verify.finding import Findings, Problem
+from octavo.errors import CorruptionError, ScanError
+from octavo.format.batches.batch import decode_batch
+from octavo.format.batches.walker import walk
+from octavo.format.names import (
+    BOOTSTRAP_CHECKPOINT,
+    CLEAN_SHUTDOWN,
+    CLUSTER_METADATA_TOPIC,
+    META_PROPERTIES,
+    FolderState,
+)
+from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.folder import FolderTask
-from octavo.jobs.verify.formatted import has_an_entry_a_batch
 from octavo.jobs.verify.root import RootTask
 from octavo.jobs.verify.segment import SegmentTask
 from octavo.jobs.verify.view import SegmentView
+from octavo.kernels.layout import CONTROL
 from octavo.scanner.log_dirs import Place, distinct
 from octavo.scanner.partition.snapshot import effective_segments, relisted, retrying
 from octavo.scanner.partition.tail import WriterPatience
@@ -22,12 +30,15 @@ from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Location
 
+_METADATA_VERSION = "metadata.version"
+_SINCE_4_1 = 26  # the metadata version that 4.1 began with
+
 VerifyTask = RootTask | FolderTask | SegmentTask
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """A partition's tasks; of a single segment file there is none for its folder."""
+    """The tasks of a partition; for a single segment file there is none for its folder."""
 
     files: PartitionFiles
     clean_shutdown: bool
@@ -45,8 +56,8 @@ class DirectoryPlan:
     location: Location
     root: RootTask | None
     partitions: list[PartitionPlan]
-    findings: Findings = field(default_factory=Findings)  # of the listing itself
-    is_empty: bool = False  # whether there is no partition, be it one that cannot be read
+    findings: FindingCollector = field(default_factory=FindingCollector)  # from listing the place
+    is_empty: bool = False  # there is no partition, not even an unreadable one
 
     def tasks(self) -> list[VerifyTask]:
         root: list[VerifyTask] = [self.root] if self.root is not None else []
@@ -56,9 +67,9 @@ class DirectoryPlan:
 def plan(
     places: Iterable[Place], wanted: Wanted | None = None, patience: WriterPatience | None = None
 ) -> list[DirectoryPlan]:
-    """List the places, each once; every folder in them is verified, also where two hold the same partition.
+    """List each place once. All folders are verified, even if two of them hold the same partition.
 
-    With `wanted` only these partitions are, but always the files in the root.
+    With `wanted`, only these partitions are verified, but always the files in the root.
     """
     patience = patience or WriterPatience()
     return [_plan(read_directory(place, wanted), patience) for place in distinct(places)]
@@ -66,24 +77,24 @@ def plan(
 
 def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
-    entry_a_batch = has_an_entry_a_batch(directory.root.location)
+    indexes_each_batch = _indexes_each_batch(directory.root.location)
     recovery_points = directory.root.recovery_points()
-    # What the file does not name has never been flushed. Where there is neither the file nor the one that an owner
-    # makes first, these are folders without their root, and nobody can tell.
+    # A partition that the checkpoint does not name was never flushed. Without both the checkpoint and meta.properties,
+    # which an owner creates first, these are folders without their root, and the recovery points are unknown.
     is_root = bool(recovery_points) or _is_there(directory.root.location.child(META_PROPERTIES))
     root = None
-    findings = Findings()
+    findings = FindingCollector()
     if not directory.single:
         root = RootTask(directory.place, tuple(directory.files), tuple(directory.unknown), patience)
         for note in directory.notes:
-            findings.add(note.path, None, Problem.UNREADABLE_FILE, note.sentence)
+            findings.add(note.path, None, FindingKind.UNREADABLE_FILE, note.sentence)
     partitions = []
     for files in (*directory.partitions.values(), *directory.leaving):
         try:
-            # A node recovers its metadata log at each start: the mark does not speak of it.
+            # A node recovers its metadata log at every start: the mark of a clean shutdown does not apply to it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
             recovery_point = recovery_points.get(files.topic_partition, 0 if is_root else None)
-            marks = _Marks(is_marked, entry_a_batch, directory.single, recovery_point)
+            marks = _Marks(is_marked, indexes_each_batch, directory.single, recovery_point)
             partitions.append(_partition(files, patience, marks))
         except ScanError:
             continue  # deleted since it was listed
@@ -91,16 +102,16 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
 
 
 class _Marks(NamedTuple):
-    """What the root of a directory says of its partitions, and whether a partition was given as a place itself."""
+    """What the root of a directory says about a partition, and whether the partition itself was given as the place."""
 
     is_clean: bool
-    entry_a_batch: bool
+    indexes_each_batch: bool
     is_given: bool
     recovery_point: int | None
 
 
 def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -> PartitionPlan:
-    """What is being deleted is read only where it was asked for by name; its logs are left as they were then."""
+    """A partition that is being deleted is read only if it was given as the place. Its logs were never closed."""
     is_leaving = files.folder.state is FolderState.DELETE
     is_read, clean = marks.is_given or not is_leaving, marks.is_clean and not is_leaving
     unflushed_from = None if clean else marks.recovery_point
@@ -112,10 +123,10 @@ def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -
     tasks = []
     for segment in segments:
         slot = bisect_right(bases, segment.base_offset)
-        behind = bases[slot] if slot < len(bases) else None
+        following = bases[slot] if slot < len(bases) else None
         is_before_empty = slot == len(bases) - 1 and not segments[-1].log.size
-        era = marks.entry_a_batch
-        view = SegmentView(files.location, segment, behind, clean, era, marks.recovery_point, is_before_empty)
+        era = marks.indexes_each_batch
+        view = SegmentView(files.location, segment, following, clean, era, marks.recovery_point, is_before_empty)
         tasks.append(SegmentTask(view, patience))
     return PartitionPlan(files, clean, folder, tasks)
 
@@ -130,3 +141,34 @@ def _is_there(location: Location) -> bool:
     except OSError:
         return False
     return True
+
+
+def _indexes_each_batch(root: Location) -> bool:
+    """Whether only brokers from 4.1 on, which index each batch by itself, can have written here.
+
+    That is so if the cluster began with a metadata version that no earlier broker understands. 3.9.1 and 4.0.1 index
+    each batch too, but nothing in the directory tells them from their predecessors.
+    """
+    try:
+        content = root.child(BOOTSTRAP_CHECKPOINT).read()
+        return min(_metadata_versions(content), default=0) >= _SINCE_4_1
+    except (OSError, CorruptionError):
+        return False
+
+
+def _metadata_versions(content: bytes) -> list[int]:
+    # The schemas of all records take long to load, and few directories have such a file.
+    from octavo.format.messages.cluster_metadata import decode_metadata_record
+
+    levels = []
+    for batch in walk(content).table:
+        if batch["flaws"] or batch["attributes"] & CONTROL:
+            continue
+        _, records = decode_batch(content, int(batch["position"]))
+        for record in records:
+            if record.value is None:
+                continue
+            found = decode_metadata_record(record.value)
+            if found.type.message.name == "FeatureLevelRecord" and found.data["name"] == _METADATA_VERSION:
+                levels.append(int(found.data["featureLevel"]))
+    return levels

@@ -1,4 +1,4 @@
-"""The state of producers: markers, and the snapshot at a segment's end, which must follow from the one at its start."""
+"""The state of producers: markers, and the snapshot at a segment's end, which must follow from that at its start."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from octavo.errors import AppendRejected, CorruptionError
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.jobs.verify.finding import Findings, Problem, Severity
-from octavo.jobs.verify.view import Part, SegmentView
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
+from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import CONTROL
 from octavo.scanner.places.location import Location
 from octavo.storage.producers.state import ProducerStateManager
@@ -24,11 +24,11 @@ _SHOWN = tuple(name for name in ProducerEntry._fields if name != "producer_id")
 class ProducerCheck:
     """Replays a segment's batches onto the producers' state at its base offset.
 
-    What follows from that holds only where all batches are as they were written: `is_whole` tells, it ends with the
-    first gap or emptied batch, as compaction leaves them. Without a state to begin with only markers are looked at.
+    The result counts only while all batches are as they were written: `is_whole` is False from the first gap or emptied
+    batch on, which compaction leaves. Without a state to begin with, only markers are checked.
     """
 
-    def __init__(self, view: SegmentView, state: bytes | None, findings: Findings) -> None:
+    def __init__(self, view: SegmentView, state: bytes | None, findings: FindingCollector) -> None:
         self.is_whole = True
         self.aborted: list[AbortedTxn] = []
         self._path = view.path()
@@ -36,11 +36,11 @@ class ProducerCheck:
         self._base_offset = self._next_offset = view.base_offset
         self._producers = ProducerStateManager(expiration_ms=_NEVER)
         self._is_seeded = _load(self._producers, state, view.base_offset)
-        # What 0.11 and 1.0 wrote of a producer after a marker: its offset, and the time of the last batch before it.
+        # What 0.11 and 1.0 wrote for a producer after a marker: its offset, and the time of the last batch before it.
         self._markers: dict[int, int] = {}
         self._data_times = {entry.producer_id: entry.timestamp for entry in self._replayed()}
 
-    def take(self, part: Part) -> None:
+    def take(self, part: LogPart) -> None:
         table = part.table
         self.is_whole = self.is_whole and self._follows(part)
         if not (table["producer_id"] >= 0).any():
@@ -55,24 +55,24 @@ class ProducerCheck:
         if replay.damage is not None:
             self._is_seeded = False
             position = part.file_position + (replay.damage.position or 0)
-            self._findings.add(self._path, position, Problem.INVALID_RECORDS, replay.damage.problem)
+            self._findings.add(self._path, position, FindingKind.INVALID_RECORDS, replay.damage.problem)
 
     def expected(self) -> list[AbortedTxn] | None:
-        """The aborted transactions that the index must have; None where that cannot be told."""
+        """The aborted transactions that the index must have; None if that is not known."""
         return self.aborted if self._is_seeded and self.is_whole else None
 
     def check_snapshot(
         self, path: Location, offset: int, content: bytes, next_producer_id: Callable[[], int | None]
     ) -> None:
-        """The snapshot at the segment's end beside the state that the replay gives. An idle producer expires.
+        """Compare the snapshot at the segment's end with the replayed state. Producers that expired may be missing.
 
-        0.11 and 1.0 may have written it with the batch or marker at the offset, whose append made the segment roll:
-        that is of the producer which `next_producer_id` finds.
+        0.11 and 1.0 may have included the batch or marker at the offset, whose append made the segment roll; its
+        producer is the one that `next_producer_id` finds.
         """
         try:
             written = producer_snapshot.decode(content)
         except CorruptionError:
-            return  # told where all snapshots are looked at
+            return  # reported by `check_entries`
         if self.expected() is None:
             return
         known = {entry.producer_id: entry for entry in self._replayed()}
@@ -83,13 +83,13 @@ class ProducerCheck:
                 found = "none" if state is None else _shown(state)
                 detail = f"producer {entry.producer_id} with {_shown(entry)}, by the log {found}"
                 position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
-                self._findings.add(path, position, Problem.WRONG_STATE, detail)
+                self._findings.add(path, position, FindingKind.WRONG_STATE, detail)
 
     def _replayed(self) -> list[ProducerEntry]:
         return producer_snapshot.decode(producer_snapshot.encode_table(self._producers.table.snapshot()))
 
     def _note_last(self, table: NDArray[np.void]) -> None:
-        """The last marker and the last data of each producer."""
+        """Note the last marker and the last data of each producer."""
         is_marker = table["attributes"] & CONTROL != 0
         markers, data = (is_marker, "base_offset", self._markers), (~is_marker, "max_timestamp", self._data_times)
         for rows, field, last in (markers, data):
@@ -100,8 +100,8 @@ class ProducerCheck:
     def _agree(self, state: ProducerEntry, written: ProducerEntry, offset: int, is_ahead: bool) -> bool:
         """Whether a snapshot at the offset says what the log does.
 
-        Of a producer that had expired its next batch began a new state, which the replay does not see: before a marker
-        came there is no coordinator's epoch in it, and before data came neither a sequence nor an offset.
+        The next batch of an expired producer begins a new state, which the replay does not know: that has no
+        coordinator epoch until a marker comes, and neither a sequence nor an offset until data comes.
         """
         if state.epoch != written.epoch:
             return False
@@ -125,7 +125,7 @@ class ProducerCheck:
             and written.timestamp in (state.timestamp, self._data_times.get(state.producer_id))
         )
 
-    def _follows(self, part: Part) -> bool:
+    def _follows(self, part: LogPart) -> bool:
         """Whether no offset is missing, neither between batches nor inside one."""
         table = part.table
         starts = np.concatenate([[self._next_offset], part.last_offsets[:-1] + 1])
@@ -135,7 +135,7 @@ class ProducerCheck:
 
 
 def _load(producers: ProducerStateManager, state: bytes | None, base_offset: int) -> bool:
-    """Begin with a snapshot's state, or with none at the very start of a log; False where there is no way to know."""
+    """Begin with the state of a snapshot, or with none at the very start of a log; False if the state is unknown."""
     if state is None:
         producers.start_at(base_offset)
         return base_offset == 0
@@ -150,10 +150,10 @@ def _shown(entry: ProducerEntry) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {getattr(entry, name)}" for name in _SHOWN)
 
 
-def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes, findings: Findings) -> None:
-    """A snapshot by itself: its form, and that it knows nothing that begins behind its own offset.
+def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes, findings: FindingCollector) -> None:
+    """Check a snapshot by itself: its format, and that it names nothing beyond its own offset.
 
-    The newest one may be torn after a crash: it was being written. Recovery passes it over and makes another.
+    A crash may have cut off the newest one while it was written; recovery ignores it and makes another.
     """
     try:
         entries = producer_snapshot.decode(content)
@@ -166,9 +166,9 @@ def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes
         position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
         latest = max(entry.last_offset - entry.offset_delta, entry.current_txn_first_offset)
         if entry.producer_id in seen or entry.producer_id < 0:
-            detail = f"producer {entry.producer_id}, expected an id of its own for each entry"
-            findings.add(path, position, Problem.WRONG_STATE, detail)
+            detail = f"producer {entry.producer_id}, expected a different id in each entry"
+            findings.add(path, position, FindingKind.WRONG_STATE, detail)
         elif latest > offset:
-            detail = f"producer {entry.producer_id} with offset {latest}, expected none behind {offset}"
-            findings.add(path, position, Problem.WRONG_STATE, detail)
+            detail = f"producer {entry.producer_id} with offset {latest}, expected none after {offset}"
+            findings.add(path, position, FindingKind.WRONG_STATE, detail)
         seen.add(entry.producer_id)

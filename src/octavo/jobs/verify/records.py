@@ -1,4 +1,4 @@
-"""The records inside batches: unpacked, decoded, and within the offsets that their batch claims."""
+"""The records inside batches: decompresses and decodes them, and compares their offsets with those of their batch."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from octavo.errors import CorruptionError
 from octavo.format.batches.control import decode_control
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.row_columns import to_records
-from octavo.jobs.verify.finding import Findings, Problem
-from octavo.jobs.verify.view import Part
+from octavo.jobs.verify.finding import FindingCollector, FindingKind
+from octavo.jobs.verify.view import LogPart
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_PRODUCER_ID, Column
 
 
 class RecordCheck:
-    """Decodes every record; only offsets are kept of them. Not thread-safe."""
+    """Decodes every record, and keeps only offsets. Not thread-safe."""
 
-    def __init__(self, path: object, findings: Findings) -> None:
+    def __init__(self, path: object, findings: FindingCollector) -> None:
         self.records = 0
         self._path = path
         self._findings = findings
@@ -26,7 +26,7 @@ class RecordCheck:
         self._control = Decoder(Column.ALL)
         self._last_offset: int | None = None  # of the batch before a wrapper
 
-    def take(self, part: Part) -> None:
+    def take(self, part: LogPart) -> None:
         table = part.table
         wrappers = (table["magic"] < 2) & (table["attributes"] & CODEC_MASK != 0)
         if wrappers.any():
@@ -38,8 +38,8 @@ class RecordCheck:
         if attributes & CONTROL:
             self._check_control(part)
 
-    def _take_messages(self, part: Part, wrappers: NDArray[np.bool_]) -> None:
-        """Wrappers one by one, since only opening one tells how many messages it has; what lies between at once."""
+    def _take_messages(self, part: LogPart, wrappers: NDArray[np.bool_]) -> None:
+        """Take wrappers one by one, since only decoding one shows how many messages it has; the others at once."""
         start = 0
         for row in np.flatnonzero(wrappers).tolist():
             self._take_batches(part, np.arange(start, row))
@@ -47,7 +47,7 @@ class RecordCheck:
             start = row + 1
         self._take_batches(part, np.arange(start, len(part.table)))
 
-    def _take_wrapper(self, part: Part, row: int) -> None:
+    def _take_wrapper(self, part: LogPart, row: int) -> None:
         before = int(part.last_offsets[row - 1]) if row else self._last_offset
         try:
             columns = self._decoder.decode_one(part.data, part.table[row])
@@ -59,13 +59,13 @@ class RecordCheck:
         if (np.diff(offsets) <= 0).any() or offsets[-1] != part.last_offsets[row]:
             found = f"messages of offsets {offsets[0]} to {offsets[-1]}"
             detail = f"{found} in a compressed one of offset {part.last_offsets[row]}, expected ascending ones up to it"
-            self._findings.add(self._path, int(part.positions[row]), Problem.INVALID_RECORDS, detail)
+            self._findings.add(self._path, int(part.positions[row]), FindingKind.INVALID_RECORDS, detail)
         elif before is not None and offsets[0] <= before:
-            detail = f"offset {offsets[0]} behind offset {before}, expected larger ones only"
-            self._findings.add(self._path, int(part.positions[row]), Problem.OFFSET_ORDER, detail)
+            detail = f"offset {offsets[0]} after offset {before}, expected larger ones only"
+            self._findings.add(self._path, int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
 
-    def _take_batches(self, part: Part, rows: NDArray[np.int64]) -> None:
-        """Batches whose header says how many records they have; behind a damaged one it goes on."""
+    def _take_batches(self, part: LogPart, rows: NDArray[np.int64]) -> None:
+        """Take batches whose header says how many records they have; a damaged one does not stop the check."""
         rows = rows[part.table["count"][rows] > 0]
         while len(rows):
             ends = np.cumsum(part.table["count"][rows], dtype=np.int64)
@@ -82,15 +82,15 @@ class RecordCheck:
                 rows = rows[done + 1 :]
 
     def _check_offsets(
-        self, part: Part, rows: NDArray[np.int64], ends: NDArray[np.int64], columns: RecordColumns
+        self, part: LogPart, rows: NDArray[np.int64], ends: NDArray[np.int64], columns: RecordColumns
     ) -> None:
-        """Records of a batch ascend, from its base offset on and not beyond its last one."""
+        """Check that the offsets of a batch's records ascend, from its base offset to at most its last offset."""
         offsets = columns.offset[: columns.rows]
         self.records += columns.rows
         firsts = np.concatenate([[0], ends[:-1]])
         wrong = (offsets[firsts] < part.table["base_offset"][rows]) | (offsets[ends - 1] > part.last_offsets[rows])
         steps = offsets[1:] <= offsets[:-1]
-        steps[ends[:-1] - 1] = False  # from one batch to the next: looked at by the log's check
+        steps[ends[:-1] - 1] = False  # from one batch to the next, which LogCheck looks at
         if not steps.any() and not wrong.any():
             return
         wrong[np.searchsorted(ends, np.flatnonzero(steps), "right")] = True
@@ -98,10 +98,10 @@ class RecordCheck:
             row, first, last = rows[slot], offsets[firsts[slot]], offsets[ends[slot] - 1]
             expected = f"expected ascending ones from {part.table['base_offset'][row]} to {part.last_offsets[row]}"
             detail = f"records of offsets {first} to {last}, {expected}"
-            self._findings.add(self._path, int(part.positions[row]), Problem.INVALID_RECORDS, detail)
+            self._findings.add(self._path, int(part.positions[row]), FindingKind.INVALID_RECORDS, detail)
 
-    def _check_control(self, part: Part) -> None:
-        """Control records of no producer, as KRaft has them; a producer's markers are looked at with its state."""
+    def _check_control(self, part: LogPart) -> None:
+        """Check control records without a producer, such as KRaft's; `ProducerCheck` looks at transaction markers."""
         table = part.table
         for row in np.flatnonzero((table["attributes"] & CONTROL != 0) & (table["magic"] >= 2)):
             if table[row]["producer_id"] != NO_PRODUCER_ID:
@@ -111,8 +111,8 @@ class RecordCheck:
                     decode_control(record.key, record.value)
             except CorruptionError as error:
                 detail = f"a control record that cannot be read: {error.problem}"
-                self._findings.add(self._path, int(part.positions[row]), Problem.INVALID_RECORDS, detail)
+                self._findings.add(self._path, int(part.positions[row]), FindingKind.INVALID_RECORDS, detail)
 
-    def _add(self, part: Part, error: CorruptionError) -> None:
+    def _add(self, part: LogPart, error: CorruptionError) -> None:
         position = part.file_position + (error.position or 0)
-        self._findings.add(self._path, position, Problem.INVALID_RECORDS, error.problem)
+        self._findings.add(self._path, position, FindingKind.INVALID_RECORDS, error.problem)

@@ -1,4 +1,4 @@
-"""The root of a log directory: the folders' names, meta.properties and the checkpoints."""
+"""The root of a log directory: the names of folders, meta.properties and the checkpoints."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from octavo.format.java import properties as java_properties
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, OFFSET_CHECKPOINTS, topic_problem
 from octavo.format.small_files import checkpoint, meta_properties
 from octavo.format.small_files.meta_properties import MetaProperties
-from octavo.jobs.verify.finding import Finding, Findings, Problem
+from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.settle import settled
 from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.location import Location
 
-# What Java's Properties writes: anything else it escapes.
+# The bytes that Java's Properties writes; it escapes all others.
 _WRITTEN = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 
 @dataclass(frozen=True, slots=True)
 class RootResult:
-    """What was found in the root, and who the directory says it is."""
+    """What was found in the root, and the identity that meta.properties states."""
 
     findings: list[Finding]
     meta: MetaProperties | None = None
@@ -43,11 +43,11 @@ class RootTask:
         return 0
 
     def run(self) -> RootResult:
-        findings = Findings()
+        findings = FindingCollector()
         metas: list[MetaProperties] = []
         for name in self.unknown_folders:
-            detail = "no partition's name: Kafka does not start on a log directory that holds such a folder"
-            findings.add(self.location.child(name), None, Problem.NAME, detail)
+            detail = "not the name of a partition: Kafka does not start on a log directory that holds such a folder"
+            findings.add(self.location.child(name), None, FindingKind.NAME, detail)
         if META_PROPERTIES in self.names:
             settled(
                 self.patience,
@@ -62,13 +62,13 @@ class RootTask:
             check_kraft_snapshot(self.location.child(BOOTSTRAP_CHECKPOINT), findings)
         return RootResult(findings.all(), metas[-1] if metas else None)
 
-    def _check_meta_properties(self, metas: list[MetaProperties], content: bytes, findings: Findings) -> None:
-        """Kafka never writes an empty file, though it takes one for a version 0 that states nothing."""
+    def _check_meta_properties(self, metas: list[MetaProperties], content: bytes, findings: FindingCollector) -> None:
+        """Kafka never writes an empty file, though it reads one as version 0 without any property."""
         path = self.location.child(META_PROPERTIES)
         strange = next((position for position, byte in enumerate(content) if byte not in _WRITTEN), None)
         if strange is not None:
             detail = f"a byte {content[strange]:#04x}, expected text as Java's Properties writes it"
-            findings.add(path, strange, Problem.DAMAGED_FILE, detail)
+            findings.add(path, strange, FindingKind.DAMAGED_FILE, detail)
             return
         try:
             meta = meta_properties.decode(content)
@@ -80,12 +80,12 @@ class RootTask:
             content
         ):
             expected = "expected some of version, cluster.id, broker.id, node.id and directory.id"
-            findings.add(path, None, Problem.DAMAGED_FILE, f"no property of a log directory, {expected}")
+            findings.add(path, None, FindingKind.DAMAGED_FILE, f"no property of a log directory, {expected}")
         elif meta.directory_id is not None and kafka_uuid.is_reserved(meta.directory_id):
             detail = f"directory id {kafka_uuid.to_text(meta.directory_id)}, one of those that Kafka reserves"
-            findings.add(path, None, Problem.DIRECTORY_ID, detail)
+            findings.add(path, None, FindingKind.DIRECTORY_ID, detail)
 
-    def _check_offsets(self, name: str, content: bytes, findings: Findings) -> None:
+    def _check_offsets(self, name: str, content: bytes, findings: FindingCollector) -> None:
         path = self.location.child(name)
         try:
             offsets = checkpoint.decode_offsets(content)
@@ -98,7 +98,7 @@ class RootTask:
                 problem = "expected no negative number"
             if problem is not None:
                 detail = f"offset {offset} of {topic_partition}: {problem}"
-                findings.add(path, None, Problem.WRONG_ENTRY, detail)
+                findings.add(path, None, FindingKind.WRONG_ENTRY, detail)
                 return
         if content:  # an empty file is one that was never written
             findings.check_form(path, content, checkpoint.encode_offsets(offsets))

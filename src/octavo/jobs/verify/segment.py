@@ -1,4 +1,4 @@
-"""One segment: its log and everything beside it, read in the order in which a broker cannot make them disagree."""
+"""One segment: its log and the files that belong to it, read in an order in which a broker keeps them consistent."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFold
 from octavo.format.small_files import leader_epochs
 from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify.epochs import EpochCheck, Unlisted
-from octavo.jobs.verify.finding import Finding, Findings, Problem
+from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
 from octavo.jobs.verify.log import LogCheck
-from octavo.jobs.verify.offset_index import OffsetIndexCheck
+from octavo.jobs.verify.offset_index import OffsetIndexCheck, TimeWitness
 from octavo.jobs.verify.producers import ProducerCheck
 from octavo.jobs.verify.records import RecordCheck
 from octavo.jobs.verify.time_index import TimeIndexCheck
-from octavo.jobs.verify.time_witness import TimeWitness
 from octavo.jobs.verify.txn_index import TxnIndexCheck
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.partition.index_files import end_unused
@@ -37,11 +36,11 @@ class SegmentResult:
     """What was found in a segment, and how much it holds."""
 
     findings: list[Finding]
-    next_offset: int | None = None  # behind its last sound batch; None: it went away
+    next_offset: int | None = None  # after its last sound batch; None: the segment is gone
     batches: int = 0
     records: int = 0
     size: int = 0
-    unlisted: Unlisted | None = None  # batches before the first leader epoch that is known
+    unlisted: Unlisted | None = None  # batches before the first known leader epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +55,16 @@ class SegmentTask:
         return self.view.segment.log.size
 
     def run(self) -> SegmentResult:
-        """What is found counts only if the files stay as they are; what has gone away meanwhile is no finding."""
+        """Findings count only if the files stay as they are; a segment that is being deleted is not a finding."""
         view: SegmentView | None = self.view
         result = SegmentResult([])
         for look in range(LOOKS):
             assert view is not None
-            findings = Findings()
+            findings = FindingCollector()
             try:
                 result = _verify(view, findings)
             except FileNotFoundError:
-                findings = Findings()
+                findings = FindingCollector()
                 result = SegmentResult([])
             except OSError as error:
                 findings.add_failure(error.filename or view.path(), error)
@@ -84,10 +83,10 @@ class SegmentTask:
 
 
 def _relisted(view: SegmentView) -> SegmentView | None:
-    """The same segment as it is now; None where it is gone.
+    """The same segment as it is now; None if it is gone.
 
-    While the segment behind it is there, only its own files are looked at: of thousands of segments that have a
-    problem none lists the folder of all.
+    While the next segment exists, only this one's files are looked at, so that thousands of segments with problems do
+    not each list the whole folder.
     """
     following = None if view.next_base_offset is None else _stat(view, FileKind.LOG, view.next_base_offset)
     if following is not None:
@@ -104,8 +103,8 @@ def _relisted(view: SegmentView) -> SegmentView | None:
         found = [s for s in files.transient_segments(view.segment.transient) if s.base_offset == view.base_offset]
     if not found:
         return None
-    behind = [segment.base_offset for segment in files.segments if segment.base_offset > view.base_offset]
-    return replace(view, segment=found[0], next_base_offset=min(behind, default=None))
+    following_bases = [segment.base_offset for segment in files.segments if segment.base_offset > view.base_offset]
+    return replace(view, segment=found[0], next_base_offset=min(following_bases, default=None))
 
 
 def _stat(
@@ -118,19 +117,19 @@ def _stat(
     return FileStat(entry.size, entry.mtime_ms)
 
 
-def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
+def _verify(view: SegmentView, findings: FindingCollector) -> SegmentResult:
     """Read the segment's files and compare them.
 
-    Offset and time index are read before the size of the log is taken, since a broker writes them after the log; the
-    leader epochs behind it, since they are written before the batches.
+    The offset and the time index are read before the size of the log is taken, since a broker writes them after the
+    log; the leader epochs are read after it, since they are written before the batches.
     """
     indexes = _Indexes.read(view, findings)
-    beside = _Beside(findings)
-    seed = beside.read(snapshot_path(view.folder, view.base_offset))
+    small_files = _SmallFiles(findings)
+    seed = small_files.read(snapshot_path(view.folder, view.base_offset))
     with follow(view.path()) as file:
         log = LogCheck(view, file, findings)
         txn_index = view.path(FileKind.TXN_INDEX)
-        txns = TxnIndexCheck(view, beside.read(txn_index) or b"", findings)
+        txns = TxnIndexCheck(view, small_files.read(txn_index) or b"", findings)
         times = indexes.check_times(view, findings)
         witness = TimeWitness(indexes.time_index.is_there, times.timestamps)
         offsets = indexes.check_offsets(view, witness, findings)
@@ -149,18 +148,18 @@ def _verify(view: SegmentView, findings: Findings) -> SegmentResult:
         times.finish(view, log)
         offsets.finish(log, times_are_sound=not times.wrong)
         log.check_last_batch(offsets.wrong, times.wrong)
-        txns.finish(view, log, None if txn_index in beside.unreadable else producers.expected())
+        txns.finish(view, log, None if txn_index in small_files.unreadable else producers.expected())
         epochs.finish()
     end = log.next_offset if view.next_base_offset is None else view.next_base_offset
     if log.next_offset == end:
-        after = beside.read(snapshot_path(view.folder, end))
+        after = small_files.read(snapshot_path(view.folder, end))
         if after is not None:
             producers.check_snapshot(snapshot_path(view.folder, end), end, after, partial(_next_producer_id, view))
     return SegmentResult([], log.next_offset, log.batches, records.records, log.position, epochs.unlisted)
 
 
 def _next_producer_id(view: SegmentView) -> int | None:
-    """Who sent the first batch of the segment behind this one; None where there is none."""
+    """The producer of the first batch in the next segment; None if there is none."""
     if view.next_base_offset is None:
         return None
     path = view.folder.child(SegmentFile(view.next_base_offset, FileKind.LOG).name)
@@ -169,7 +168,7 @@ def _next_producer_id(view: SegmentView) -> int | None:
             for chunk in walk_file(file, 0, file.size(), check_crc=False):
                 return int(chunk.table[0]["producer_id"]) if len(chunk.table) else None
     except OSError:
-        return None  # told where that segment is looked at
+        return None  # reported by the task of that segment
     return None
 
 
@@ -180,7 +179,7 @@ class _Indexes(NamedTuple):
     time_index: IndexBytes
 
     @classmethod
-    def read(cls, view: SegmentView, findings: Findings) -> Self:
+    def read(cls, view: SegmentView, findings: FindingCollector) -> Self:
         return cls(
             read_index(view, FileKind.OFFSET_INDEX, offset_index.ENTRY, findings),
             read_index(view, FileKind.TIME_INDEX, time_index.ENTRY, findings),
@@ -188,18 +187,18 @@ class _Indexes(NamedTuple):
 
     @property
     def are_untrimmed(self) -> bool:
-        """Whether they show a segment that is being written, or was when a crash came; where none is, none does."""
+        """Whether they show that the segment is being written, or was when a crash came. False without indexes."""
         return end_unused(index.zero_slots > 0 for index in self if index.is_there) is True
 
-    def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: Findings) -> OffsetIndexCheck:
+    def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: FindingCollector) -> OffsetIndexCheck:
         if self.offset_index.is_there:
             check_length(self.offset_index, findings, self._is_ordinary(view))
         elif not view.is_last and view.segment.log.size:
             detail = "the segment's log is there, its offset index is not"
-            findings.add(self.offset_index.path, None, Problem.MISSING_FILE, detail, self.offset_index.lost)
+            findings.add(self.offset_index.path, None, FindingKind.MISSING_FILE, detail, self.offset_index.lost)
         return OffsetIndexCheck(self.offset_index, view, witness, findings)
 
-    def check_times(self, view: SegmentView, findings: Findings) -> TimeIndexCheck:
+    def check_times(self, view: SegmentView, findings: FindingCollector) -> TimeIndexCheck:
         return TimeIndexCheck(self.time_index, view, self._is_ordinary(view), findings)
 
     def _is_ordinary(self, view: SegmentView) -> bool:
@@ -207,22 +206,22 @@ class _Indexes(NamedTuple):
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:
-    """The epochs of the partition; a damaged file is told of where the folder is looked at."""
+    """The epochs of the partition; a damaged file is reported by the task of the folder."""
     try:
         return read_small(checkpoint, leader_epochs.decode) or []
     except CorruptionError:
         return []
 
 
-class _Beside:
-    """Reads small files beside the log. One that cannot be read is told of, and ends no other check."""
+class _SmallFiles:
+    """Reads the small files of a segment. One that cannot be read is reported, and does not stop other checks."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: FindingCollector) -> None:
         self.unreadable: set[Location] = set()
         self._findings = findings
 
     def read(self, location: Location) -> bytes | None:
-        """The content; None where there is no such file, nothing where it cannot be read."""
+        """The content; None if there is no such file, empty if it cannot be read."""
         try:
             return location.read()
         except FileNotFoundError:

@@ -1,21 +1,24 @@
-"""Checks of small files that count only once the files stay as they are."""
+"""Checks of small files that count only if the files stay as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from octavo.jobs.verify.finding import Findings
+from octavo.jobs.verify.finding import FindingCollector
 from octavo.scanner.partition.tail import LOOKS, WriterPatience
 from octavo.scanner.places.location import Location
 
 
 def settled(
-    patience: WriterPatience, location: Location, check: Callable[[bytes, Findings], None], findings: Findings
+    patience: WriterPatience,
+    location: Location,
+    check: Callable[[bytes, FindingCollector], None],
+    findings: FindingCollector,
 ) -> None:
-    """Check a small file; what is found counts only if the file stays as it is. A file that goes away is no finding."""
+    """Check a small file; findings count only if it stays as it is. A file that is deleted is not a finding."""
     previous: bytes | None = None
     for _ in range(LOOKS):
-        found = Findings()
+        found = FindingCollector()
         try:
             content, entry = location.read(), location.entry()
         except FileNotFoundError:

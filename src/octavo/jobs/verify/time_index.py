@@ -1,8 +1,9 @@
-"""The time index beside the log: each entry is a timestamp larger than all before it, and the batch that has it.
+"""Compares the time index with the log: each entry is a timestamp larger than all before it, and its batch.
 
-Of a batch it names the last offset; leaders from 0.11 to 3.6, of an uncompressed one the first record with the largest
-timestamp. Where a batch was converted to magic 0, which has no timestamps, the one in the index is nowhere in the log.
-The cleaner of 0.10.1 gave the largest timestamp so far the last offset of the compressed message that it wrote last.
+An entry names the last offset of the batch; leaders from 0.11 to 3.6 named the first record with the largest timestamp
+in an uncompressed batch. If a batch was converted to magic 0, which has no timestamps, the indexed one is nowhere in
+the log. The cleaner of 0.10.1 paired the largest timestamp so far with the last offset of the compressed message that
+it wrote last.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ import numpy as np
 from octavo.errors import CorruptionError
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.time_index import ENTRY
-from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck
-from octavo.jobs.verify.view import Part, SegmentView
+from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, Column
 
 
 class TimeIndexCheck:
-    """Compares entries with batches as these come by, so that memory holds the index but not the log."""
+    """Compares entries with batches as they are read, so that memory holds the index but not the log."""
 
-    def __init__(self, index: IndexBytes, view: SegmentView, ordinary: bool, findings: Findings) -> None:
-        self.wrong: dict[int, int] = {}  # offsets of wrong entries by their timestamp
+    def __init__(self, index: IndexBytes, view: SegmentView, ordinary: bool, findings: FindingCollector) -> None:
+        self.wrong: dict[int, int] = {}  # offsets of wrong entries, by their timestamp
         self._index = index
         self._base_offset = view.base_offset
-        self._entry_a_batch = view.entry_a_batch
-        self._ordinary = ordinary  # whether unused entries at the end are
+        self._indexes_each_batch = view.indexes_each_batch
+        self._ordinary = ordinary  # whether unused entries at the end are to be expected
         self._path = index.path
         self._findings = findings
         slots = check_order(index, "timestamp", "relative_offset", findings)
@@ -42,7 +43,7 @@ class TimeIndexCheck:
         self._first: tuple[int, int] | None = None  # timestamp and last offset of the first batch
         self._decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
 
-    def take(self, part: Part, log: LogCheck) -> None:
+    def take(self, part: LogPart, log: LogCheck) -> None:
         table, last = part.table, part.last_offsets
         if self._first is None:
             self._first = int(table[0]["max_timestamp"]), int(last[0])
@@ -51,7 +52,7 @@ class TimeIndexCheck:
         # 0.11 and 1.0 did not count batches that compaction has emptied.
         counted = np.where(table["count"] != 0, table["max_timestamp"], NO_TIMESTAMP)
         self._largest = max(self._largest, int(counted.max()))
-        # An index that was new with 0.10.1 knew nothing of what lay before it, which is of older formats.
+        # An index that 0.10.1 created knows nothing of the older formats before it.
         of_v2 = np.where(table["magic"] >= 2, counted, NO_TIMESTAMP)
         before = np.maximum.accumulate(np.concatenate([[self._largest_of_v2], of_v2]))
         self._largest_of_v2 = int(before[-1])
@@ -69,30 +70,30 @@ class TimeIndexCheck:
         is_largest = (before[rows] < timestamps) | (magics < 2)
         for at in np.flatnonzero(~(names_batch & is_largest)).tolist():
             offset, timestamp = int(offsets[at]), int(timestamps[at])
-            if log.spans.hides_offset(offset):
+            if log.unreadable.hides_offset(offset):
                 continue
             if not names_batch[at] and not self._names_a_record(part, int(rows[at]), offset, timestamp):
                 self._wrong(start + at, "the log has no such record there, nor a batch that ends so")
-            elif not is_largest[at] and not log.spans:
+            elif not is_largest[at] and not log.unreadable:
                 self._wrong(start + at, f"a batch before it has timestamp {before[rows[at]]}")
 
     def finish(self, view: SegmentView, log: LogCheck) -> None:
-        """Behind the last batch. A segment that is closed names its largest timestamp, or lookups would pass it by."""
+        """Check the rest after the last batch. The largest timestamp of a closed segment must be there for lookups."""
         # The entry for timestamp 0 at the base offset looks like an unused one.
         is_zero = self._index.zero_slots == 1 and not len(self._slots) and self._first == (0, self._base_offset)
         if not is_zero:
             check_length(self._index, self._findings, self._ordinary)
         for at in range(self._next, len(self._slots)):
-            if not log.spans.hides_offset(int(self._offsets[at])):
+            if not log.unreadable.hides_offset(int(self._offsets[at])):
                 self._wrong(at, f"the log ends before offset {log.next_offset}")
         if not is_zero and self._index.is_readable:
             self._check_largest(view, log)
 
     def _check_largest(self, view: SegmentView, log: LogCheck) -> None:
-        """Before 0.10.1 there was no time index, and what lay there then got an empty one: all of it of older formats.
+        """Check that the index has the largest timestamp of a closed segment.
 
-        Of magic 2, a segment without entries is one that has lost them. (A broker, too, creates an empty file where it
-        finds none.)
+        Before 0.10.1 there was no time index, and existing segments, all of older formats, later got an empty one. A
+        segment of magic 2 without entries has lost them. (A broker also creates an empty file if it finds none.)
         """
         expected = self._largest if len(self._slots) else self._largest_of_v2
         largest = int(self.timestamps.max(initial=NO_TIMESTAMP))
@@ -102,28 +103,28 @@ class TimeIndexCheck:
             return
         wanted = f"expected one of {expected}, the largest in the log"
         if not self._index.is_there:
-            self._findings.add(self._path, None, Problem.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
+            self._findings.add(self._path, None, FindingKind.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
             return
         found = f"entries up to timestamp {largest}" if len(self._slots) else "no entry"
         severity = Severity.INFO if view.was_appended_to(log.next_offset) else Severity.PROBLEM
         position = len(self._slots) * ENTRY.size
-        self._findings.add(self._path, position, Problem.MISSING_ENTRY, f"{found}, {wanted}", severity)
+        self._findings.add(self._path, position, FindingKind.MISSING_ENTRY, f"{found}, {wanted}", severity)
 
-    def _names_a_record(self, part: Part, row: int, offset: int, timestamp: int) -> bool:
-        """Whether it is the first record of an uncompressed batch that has the batch's largest timestamp."""
+    def _names_a_record(self, part: LogPart, row: int, offset: int, timestamp: int) -> bool:
+        """Whether the entry names the first record with the largest timestamp in an uncompressed batch."""
         batch = part.table[row]
-        if self._entry_a_batch or batch["magic"] < 2 or batch["max_timestamp"] != timestamp:
+        if self._indexes_each_batch or batch["magic"] < 2 or batch["max_timestamp"] != timestamp:
             return False
         if batch["attributes"] & (CODEC_MASK | LOG_APPEND_TIME):
             return False
         try:
             columns = self._decoder.decode_one(part.data, batch)
         except CorruptionError:
-            return True  # the records' check tells
+            return True  # reported by RecordCheck
         with_largest = columns.offset[: columns.rows][columns.timestamp[: columns.rows] == timestamp]
         return bool(len(with_largest)) and int(with_largest[0]) == offset
 
     def _wrong(self, at: int, why: str) -> None:
         self.wrong[int(self.timestamps[at])] = int(self._offsets[at])
         detail = f"timestamp {self.timestamps[at]} at offset {self._offsets[at]}, but {why}"
-        self._findings.add(self._path, int(self._slots[at]) * ENTRY.size, Problem.WRONG_ENTRY, detail)
+        self._findings.add(self._path, int(self._slots[at]) * ENTRY.size, FindingKind.WRONG_ENTRY, detail)

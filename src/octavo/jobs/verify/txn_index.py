@@ -1,4 +1,4 @@
-"""The transaction index beside the log: an entry for each aborted transaction whose marker lies in the segment."""
+"""Compares the transaction index with the log: one entry per aborted transaction whose marker is in the segment."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from octavo.format.indexes.txn_index import ENTRY, VERSION, AbortedTxn
 from octavo.format.names import FileKind
-from octavo.jobs.verify.finding import Findings, Problem, Severity
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.log import LogCheck
-from octavo.jobs.verify.view import Part, SegmentView
+from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 
 
 @dataclass(slots=True)
 class _Entry:
-    """An entry, and what the log was found to have at its two offsets; None while nothing was seen there."""
+    """An entry, and what is wrong with it."""
 
     slot: int
     txn: AbortedTxn
@@ -25,9 +25,9 @@ class _Entry:
 
 
 class TxnIndexCheck:
-    """Each entry against the batches at its offsets, where compaction has left them; all of them against a replay."""
+    """Compares each entry with the batches at its offsets, if compaction left them, and all entries with a replay."""
 
-    def __init__(self, view: SegmentView, content: bytes, findings: Findings) -> None:
+    def __init__(self, view: SegmentView, content: bytes, findings: FindingCollector) -> None:
         self._path = view.path(FileKind.TXN_INDEX)
         self._findings = findings
         self._entries: list[_Entry] = []
@@ -35,13 +35,13 @@ class TxnIndexCheck:
         sound = [entry for entry in self._entries if entry.problem is None]
         self._by_first = sorted(sound, key=lambda entry: entry.txn.first_offset)
         self._by_last = sorted(sound, key=lambda entry: entry.txn.last_offset)
-        self._firsts = self._lasts = 0  # how many of them have been looked at
+        self._firsts = self._lasts = 0  # how many of them were compared so far
 
     def _check_form(self, content: bytes, base_offset: int) -> None:
         cut = len(content) % ENTRY.size
         if cut:
             detail = f"a file of {len(content)} bytes, expected a multiple of {ENTRY.size}"
-            self._findings.add(self._path, len(content) - cut, Problem.PARTIAL_ENTRY, detail)
+            self._findings.add(self._path, len(content) - cut, FindingKind.PARTIAL_ENTRY, detail)
         last_offset = base_offset - 1
         for slot, (version, *fields) in enumerate(ENTRY.view(content).tolist()):
             txn = AbortedTxn(*fields)
@@ -59,13 +59,13 @@ class TxnIndexCheck:
         self._check_open()
 
     def _check_open(self) -> None:
-        """At a marker no other transaction may be open that began before the last stable offset.
+        """Check that no transaction was open at a marker, and yet began before the last stable offset there.
 
-        Of the entries before one those count whose markers all lie behind its first offset. The nearest of them with a
-        larger last stable offset is looked up, not walked to: a damaged file can be of entries that all overlap.
+        For each entry, only the earlier entries count from which on all markers lie after its first offset. The nearest
+        of them with a larger last stable offset is looked up, not walked to: in a damaged file all entries may overlap.
         """
-        ends = _Nearest()  # by last offset, negated: the nearest that lies below is asked for
-        stables = _Nearest()  # by last stable offset: the nearest that lies above is
+        ends = _Nearest()  # by last offset, negated: finds the nearest smaller one
+        stables = _Nearest()  # by last stable offset: finds the nearest larger one
         for slot, entry in enumerate(self._entries):
             first_offset = entry.txn.first_offset
             at = stables.above(first_offset) if entry.problem is None else -1
@@ -76,8 +76,8 @@ class TxnIndexCheck:
             ends.add(slot, -entry.txn.last_offset)
             stables.add(slot, entry.txn.last_stable_offset)
 
-    def take(self, part: Part) -> None:
-        """Look at the batches at the entries' offsets."""
+    def take(self, part: LogPart) -> None:
+        """Compare the batches with the entries that name their offsets."""
         end = int(part.last_offsets[-1])
         while self._firsts < len(self._by_first) and self._by_first[self._firsts].txn.first_offset <= end:
             self._check_first(self._by_first[self._firsts], part)
@@ -87,9 +87,9 @@ class TxnIndexCheck:
             self._lasts += 1
 
     def finish(self, view: SegmentView, log: LogCheck, expected: list[AbortedTxn] | None) -> None:
-        """Tell what was wrong; `expected` is what a replay of all batches gives, None where some are gone.
+        """Report what is wrong; `expected` is what a replay of all batches gives, None if some are gone.
 
-        The entry of the log's last batch may be missing after a crash: the marker is written first.
+        The entry for the log's last batch may be missing after a crash: the marker is written first.
         """
         known = {(entry.txn.producer_id, entry.txn.last_offset): entry for entry in self._entries}
         for txn in expected or []:
@@ -97,17 +97,17 @@ class TxnIndexCheck:
             if entry is None:
                 is_torn = view.is_last and not view.clean_shutdown and txn.last_offset + 1 == log.next_offset
                 severity = Severity.INFO if is_torn else Severity.PROBLEM
-                self._findings.add(self._path, None, Problem.MISSING_ENTRY, f"none for {_shown(txn)}", severity)
+                self._findings.add(self._path, None, FindingKind.MISSING_ENTRY, f"none for {_shown(txn)}", severity)
             elif entry.txn != txn and entry.problem is None:
                 entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} by the log"
         for entry in self._by_last[self._lasts :]:
-            if entry.problem is None and not log.spans.hides_offset(entry.txn.last_offset) and not log.has_grown():
+            if entry.problem is None and not log.unreadable.hides_offset(entry.txn.last_offset) and not log.has_grown():
                 entry.problem = f"a marker at offset {entry.txn.last_offset}, the log ends before {log.next_offset}"
         for entry in self._entries:
             if entry.problem is not None:
-                self._findings.add(self._path, entry.slot * ENTRY.size, Problem.WRONG_ENTRY, entry.problem)
+                self._findings.add(self._path, entry.slot * ENTRY.size, FindingKind.WRONG_ENTRY, entry.problem)
 
-    def _check_first(self, entry: _Entry, part: Part) -> None:
+    def _check_first(self, entry: _Entry, part: LogPart) -> None:
         batch = _batch_at(part, entry.txn.first_offset)
         if batch is None:
             return
@@ -116,7 +116,7 @@ class TxnIndexCheck:
         if not is_data or not is_first:
             self._wrong(entry, f"{_shown(entry.txn)}, but no batch of it begins there")
 
-    def _check_marker(self, entry: _Entry, part: Part) -> None:
+    def _check_marker(self, entry: _Entry, part: LogPart) -> None:
         batch = _batch_at(part, entry.txn.last_offset)
         if batch is None:
             return
@@ -130,11 +130,11 @@ class TxnIndexCheck:
 
 
 class _Nearest:
-    """The last of the slots so far whose value is larger than another, each found in logarithmic time."""
+    """Finds the last slot so far whose value is larger than a given one, in logarithmic time."""
 
     def __init__(self) -> None:
-        self._slots: list[int] = []  # those that no later slot with an equal or larger value hides
-        self._negated: list[int] = []  # their values, negated: they ascend
+        self._slots: list[int] = []  # those without a later slot of an equal or larger value
+        self._negated: list[int] = []  # their values, negated so that they ascend
 
     def add(self, slot: int, value: int) -> None:
         while self._negated and -self._negated[-1] <= value:
@@ -149,8 +149,8 @@ class _Nearest:
         return self._slots[count - 1] if count else -1
 
 
-def _batch_at(part: Part, offset: int) -> np.void | None:
-    """The batch of format v2 that holds an offset; None where compaction has removed it."""
+def _batch_at(part: LogPart, offset: int) -> np.void | None:
+    """The batch of format v2 that holds an offset; None if compaction has removed it."""
     row = int(np.searchsorted(part.last_offsets, offset))
     if row == len(part.table):
         return None

@@ -1,4 +1,4 @@
-"""What the checks of a segment share: which segment it is, and its batches chunk by chunk."""
+"""What the checks of a segment share: the segment as it was listed, its batches in parts, and its unreadable ranges."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _OPEN = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class SegmentView:
-    """A segment as one listing of its folder showed it."""
+    """A segment as it appeared in one listing of its folder."""
 
     folder: Location
     segment: ListedSegment
-    next_base_offset: int | None  # of the segment behind it; None: it is the last
+    next_base_offset: int | None  # of the next segment; None if this is the last
     clean_shutdown: bool  # whether `.kafka_cleanshutdown` is there
-    entry_a_batch: bool = False  # whether all index entries were written by 4.1 or later
-    recovery_point: int | None = None  # of the partition; None where that is not known
-    is_before_empty: bool = False  # whether the segment after it is the last, and still empty
+    indexes_each_batch: bool = False  # whether all index entries were written by 4.1 or later
+    recovery_point: int | None = None  # of the partition; None if it is not known
+    is_before_empty: bool = False  # whether the next segment is the last, and still empty
 
     @property
     def base_offset(self) -> int:
@@ -38,14 +38,14 @@ class SegmentView:
 
     @property
     def is_unclosed(self) -> bool:
-        """Whether a crash may have come before the segment was closed, or while it was: as one was rolled, too."""
+        """Whether a crash may have come before the segment was closed, or while it was, as in the middle of a roll."""
         return (self.is_last or self.is_before_empty) and not self.clean_shutdown
 
     def was_appended_to(self, next_offset: int) -> bool:
-        """Whether a crash came after appends to a segment that had been closed before: an earlier stop's last one.
+        """Whether a crash came after appends to the last segment, which an earlier clean stop had closed.
 
-        Its indexes were trimmed then, and an append gets room for entries only when it needs one. A flush may have come
-        after the appends: the recovery point is at the log's end then, and recovery still looks at this segment.
+        That stop trimmed its indexes, and appends make room for entries only when they need one. A flush may have come
+        after the appends: then the recovery point is at the log's end, and recovery still looks at this segment.
         """
         is_beyond = self.recovery_point is not None and next_offset >= self.recovery_point
         return self.is_last and not self.clean_shutdown and is_beyond
@@ -54,8 +54,8 @@ class SegmentView:
         return self.folder.child(self.segment.name(kind))
 
 
-class Part(NamedTuple):
-    """Sound batches that lie near one another in a log file, in file order."""
+class LogPart(NamedTuple):
+    """Sound batches of one chunk of a log file, in file order."""
 
     data: memoryview
     table: NDArray[np.void]  # positions count from the start of `data`
@@ -64,10 +64,10 @@ class Part(NamedTuple):
     last_offsets: NDArray[np.int64]
 
 
-class Spans:
-    """Ranges of a log that could not be read: what an index says of them can neither be confirmed nor denied.
+class UnreadableRanges:
+    """Ranges of a log that could not be read: what an index says about them can neither be confirmed nor denied.
 
-    They are added in file order; of the last one the offsets may be open until the next sound batch tells them.
+    They are added in file order. The offsets of the last one may be open until the next sound batch.
     """
 
     def __init__(self) -> None:
@@ -78,12 +78,12 @@ class Spans:
         return bool(self._positions)
 
     def add(self, start: int, end: int, first_offset: int, end_offset: int | None = None) -> None:
-        """Bytes from `start` to `end` which may have held these offsets, without an end those up to the next batch."""
+        """Add bytes that may have held these offsets; without `end_offset`, those up to the next sound batch."""
         _append(self._positions, start, end)
         _append(self._offsets, first_offset, _OPEN if end_offset is None else end_offset)
 
     def close(self, offset: int) -> None:
-        """A sound batch begins with this offset."""
+        """End the last range: a sound batch begins with this offset."""
         if self._offsets and self._offsets[-1][1] == _OPEN:
             self._offsets[-1] = (self._offsets[-1][0], offset)
 
