@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from octavo.client.producer.producer import Producer
-from tests.attack.scene import PATIENCE_SECONDS, Scene
+from tests.attack.producing import Producing
+from tests.attack.scene import Scene
 
 
-class Trim:
+class Trim(Producing):
     """A topic that retention and delete_records shorten."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._producer: Producer | None = None
-
     def step(self) -> None:
-        scene, draw = self._scene, self._scene.draw
-        if self._producer is None or self._producer.is_closed:
-            self._producer = scene.logs.producer()
-        sent = [
-            (identity := scene.name(), self._producer.send("retained", f"{identity}:{'z' * 150}")) for _ in range(8)
-        ]
-        self._producer.flush()
-        places = [(identity, future.result(PATIENCE_SECONDS)) for identity, future in sent]
-        scene.journal.say("sent", "retained", [(place.partition, place.offset, identity) for identity, place in places])
+        scene, draw, producer = self._scene, self._scene.draw, self.producer()
+        sent = [(identity := scene.name(), producer.send("retained", f"{identity}:{'z' * 150}")) for _ in range(8)]
+        producer.flush()
+        self.say_sent("retained", sent)
         if draw.random() < 0.1:
             log = scene.logs.log("retained", 0)
             offset = max(log.log_start_offset, log.log_end_offset - 20)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.producer import Producer
 from tests.attack.admin_works import Administer, Flush, Trim
+from tests.attack.producing import Producing, Sent
 from tests.attack.scene import PATIENCE_SECONDS, Scene, Work
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -14,60 +17,50 @@ GROUP = "readers"
 TRANSACTIONAL_IDS = ("a", "b")
 
 
-class Produce:
+class Produce(Producing):
     """Records one by one, batched."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._producer: Producer | None = None
-
     def step(self) -> None:
-        scene, draw = self._scene, self._scene.draw
-        if self._producer is None or self._producer.is_closed:
-            linger = draw.choice((0, 5, 50)) if scene.has_threads else 0
-            size = draw.choice((200, 2000, 16384))
-            self._producer = scene.logs.producer(
-                linger_ms=linger, batch_size=size, compression_type=draw.choice(CODECS)
-            )
-        sent = []
+        scene, draw, producer = self._scene, self._scene.draw, self.producer()
+        sent: Sent = []
         for _ in range(draw.randint(1, 30)):
             identity = scene.name()
             value = f"{identity}:{'x' * draw.randint(0, 100)}"
-            sent.append((identity, self._producer.send("plain", value, key=f"k{draw.randint(0, 50)}")))
+            sent.append((identity, producer.send("plain", value, key=f"k{draw.randint(0, 50)}")))
         if not scene.has_threads or draw.random() < 0.4:
-            self._producer.flush()
-        places = [(identity, future.result(PATIENCE_SECONDS)) for identity, future in sent]
-        scene.journal.say("sent", "plain", [(place.partition, place.offset, identity) for identity, place in places])
+            producer.flush()
+        self.say_sent("plain", sent)
+
+    def configs(self) -> dict[str, Any]:
+        draw = self._scene.draw
+        linger = draw.choice((0, 5, 50)) if self._scene.has_threads else 0
+        size = draw.choice((200, 2000, 16384))
+        return {"linger_ms": linger, "batch_size": size, "compression_type": draw.choice(CODECS)}
 
 
-class ProduceTables:
+class ProduceTables(Producing):
     """Whole Arrow tables."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._producer: Producer | None = None
-
     def step(self) -> None:
-        scene = self._scene
-        if self._producer is None or self._producer.is_closed:
-            self._producer = scene.logs.producer(compression_type=scene.draw.choice(CODECS))
+        scene, producer = self._scene, self.producer()
         identities = [scene.name() for _ in range(scene.draw.choice((1, 10, 100, 300)))]
-        runs = self._producer.send_table("table", pa.table({"key": identities, "value": identities}))
+        runs = producer.send_table("table", pa.table({"key": identities, "value": identities}))
         scene.journal.say("appended", identities, [(run.partition, run.base_offset, run.records) for run in runs])
 
+    def configs(self) -> dict[str, Any]:
+        return {"compression_type": self._scene.draw.choice(CODECS)}
 
-class Transact:
+
+class Transact(Producing):
     """Transactions over two topics, some aborted, some with offsets of a group."""
 
     def __init__(self, scene: Scene, transactional_id: str) -> None:
-        self._scene = scene
+        super().__init__(scene)
         self._id = transactional_id
-        self._producer: Producer | None = None
         self._is_in_doubt = False
 
     def step(self) -> None:
-        scene, draw = self._scene, self._scene.draw
-        producer = self._ready()
+        scene, draw, producer = self._scene, self._scene.draw, self.producer()
         name, count = scene.name(), draw.randint(1, 12)
         scene.journal.say("begin", name, count)
         self._is_in_doubt = True
@@ -89,12 +82,12 @@ class Transact:
                 scene.journal.say("committed", self._id, 0, offset)
         self._is_in_doubt = False
 
-    def _ready(self) -> Producer:
-        """The producer; one whose last transaction ended in an error is replaced, as programs do it."""
-        if self._producer is None or self._producer.is_closed or self._is_in_doubt:
-            self._producer = self._scene.logs.producer(transactional_id=self._id)
-            self._is_in_doubt = False
-        return self._producer
+    def configs(self) -> dict[str, Any]:
+        return {"transactional_id": self._id}
+
+    def can_go_on(self, producer: Producer) -> bool:
+        """A producer whose last transaction ended in an error is replaced, as programs do it."""
+        return not self._is_in_doubt and super().can_go_on(producer)
 
 
 class Consume:
@@ -116,24 +109,18 @@ class Consume:
                 journal.say("committed", GROUP, name.partition, found.offset)
 
 
-class Overwrite:
+class Overwrite(Producing):
     """Keys of a compacted topic, again and again; now and then a tombstone."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._producer: Producer | None = None
-
     def step(self) -> None:
-        scene, draw = self._scene, self._scene.draw
-        if self._producer is None or self._producer.is_closed:
-            self._producer = scene.logs.producer()
+        scene, draw, producer = self._scene, self._scene.draw, self.producer()
         for _ in range(5):
             key, identity = f"k{draw.randint(0, 60)}", None if draw.random() < 0.15 else scene.name()
             if identity is None:
                 scene.journal.say("dying", key)
             value = None if identity is None else f"{identity}:{'y' * 80}"
-            future = self._producer.send("compacted", value, key=key)
-            self._producer.flush()
+            future = producer.send("compacted", value, key=key)
+            producer.flush()
             scene.journal.say("key", key, future.result(PATIENCE_SECONDS).offset, identity)
 
 

@@ -34,5 +34,5 @@ def expected(archive: str) -> dict[Partition, list[Row]]:
     return table
 
 
-def text(content: bytes | None) -> str | None:
+def text(content: bytes | bytearray | None) -> str | None:
     return None if content is None else base64.b64encode(content).decode()

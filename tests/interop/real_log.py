@@ -14,6 +14,38 @@ HOUR_MS = 3_600_000
 SEGMENT_BYTES = 1200
 
 
+def unified_log(
+    jvm: ModuleType,
+    folder: Path,
+    configs: dict[str, str],
+    scheduler: Any,
+    time: Any,
+    *,
+    clean: bool,
+    log_start_offset: int = 0,
+    recovery_point: int = 0,
+) -> Any:
+    """Kafka's UnifiedLog in a folder, as a broker opens it."""
+    log, config = jvm.JPackage(LOG), jvm.java.util.HashMap()
+    for name, value in configs.items():
+        config.put(name, jvm.JString(value))
+    return log.UnifiedLog.create(
+        jvm.java.io.File(str(folder)),
+        log.LogConfig(config),
+        jvm.JLong(log_start_offset),
+        jvm.JLong(recovery_point),
+        scheduler,
+        jvm.JClass("org.apache.kafka.storage.log.metrics.BrokerTopicStats")(False),
+        time,
+        jvm.JInt(HOUR_MS),
+        log.ProducerStateManagerConfig(jvm.JInt(24 * HOUR_MS), False),
+        jvm.JInt(HOUR_MS),
+        log.LogDirFailureChannel(10),
+        clean,
+        jvm.java.util.Optional.empty(),
+    )
+
+
 class RealLog:
     """Kafka's UnifiedLog in a folder, with small segments and no verification of transactions."""
 
@@ -24,28 +56,9 @@ class RealLog:
         self._log = jvm.JPackage(LOG)
         self._scheduler = jvm.JClass("org.apache.kafka.server.util.KafkaScheduler")(1)
         self._scheduler.startup()
-        config = jvm.java.util.HashMap()
-        for name, value in {
-            "internal.segment.bytes": str(SEGMENT_BYTES),
-            "retention.ms": "-1",
-            **(configs or {}),
-        }.items():
-            config.put(name, jvm.JString(value))
-        self.log = self._log.UnifiedLog.create(
-            jvm.java.io.File(str(folder)),
-            self._log.LogConfig(config),
-            jvm.JLong(0),
-            jvm.JLong(0),
-            self._scheduler,
-            jvm.JClass("org.apache.kafka.storage.log.metrics.BrokerTopicStats")(False),
-            jvm.JClass("org.apache.kafka.common.utils.Time").SYSTEM,
-            jvm.JInt(HOUR_MS),
-            self._log.ProducerStateManagerConfig(jvm.JInt(24 * HOUR_MS), False),
-            jvm.JInt(HOUR_MS),
-            self._log.LogDirFailureChannel(10),
-            clean,
-            jvm.java.util.Optional.empty(),
-        )
+        defaults = {"internal.segment.bytes": str(SEGMENT_BYTES), "retention.ms": "-1"}
+        time = jvm.JClass("org.apache.kafka.common.utils.Time").SYSTEM
+        self.log = unified_log(jvm, folder, {**defaults, **(configs or {})}, self._scheduler, time, clean=clean)
 
     def append(
         self, data: bytes, origin: str, transaction_version: int, leader_epoch: int = 0

@@ -187,15 +187,21 @@ def entries_of(snapshot: bytes) -> dict[int, ProducerEntry]:
     return {entry.producer_id: entry for entry in producer_snapshot.decode(snapshot)}
 
 
+def filled(jvm: ModuleType, folder: Path, seed: int) -> Pair:
+    """Kafka's log in a folder and Octavo's producer state after the same random appends; the log is closed."""
+    real = RealLog(jvm, folder)
+    pair = Pair(real, seed)
+    for _ in range(STEPS):
+        pair.step()
+    real.close()
+    return pair
+
+
 def test_random_appends(jvm: ModuleType, tmp_path: Path) -> None:  # T3
     seen: dict[str, int] = {}
     for seed in range(5):
         folder = tmp_path / f"t-{seed}"
-        real = RealLog(jvm, folder)
-        pair = Pair(real, seed)
-        for _ in range(STEPS):
-            pair.step()
-        real.close()
+        pair = filled(jvm, folder, seed)
         seen = {name: seen.get(name, 0) + pair.outcomes.get(name, 0) for name in seen | pair.outcomes}
         assert aborted_in(folder) == pair.aborted
         snapshot = pair.ours.take_snapshot()
@@ -210,11 +216,7 @@ def test_random_appends(jvm: ModuleType, tmp_path: Path) -> None:  # T3
 def test_recovery_finds_the_same_producers(jvm: ModuleType, tmp_path: Path) -> None:
     for seed in range(2):
         folder = tmp_path / f"t-{seed}"
-        real = RealLog(jvm, folder)
-        pair = Pair(real, seed)
-        for _ in range(STEPS):
-            pair.step()
-        real.close()
+        filled(jvm, folder, seed)
         for pattern in ("*.snapshot", "*.index", "*.txnindex"):
             for path in folder.glob(pattern):
                 path.unlink()

@@ -17,7 +17,7 @@ from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.producers.entry import ProducerStateEntry
 from octavo.storage.recovery.load import LoadRequest
-from tests.interop.real_log import LOG, entries_of
+from tests.interop.real_log import LOG, entries_of, unified_log
 from tests.storage.worlds import World
 
 HOUR_MS = 3_600_000
@@ -76,23 +76,15 @@ class Twins:
         self.open(clean=True, log_start_offset=0, recovery_point=0)
 
     def open(self, *, clean: bool, log_start_offset: int, recovery_point: int) -> None:
-        jvm, config = self._jvm, self._jvm.java.util.HashMap()
-        for name, value in self._configs.items():
-            config.put(name, jvm.JString(value))
-        self.theirs = self._log.UnifiedLog.create(
-            jvm.java.io.File(str(self.their_folder)),
-            self._log.LogConfig(config),
-            jvm.JLong(log_start_offset),
-            jvm.JLong(recovery_point),
+        self.theirs = unified_log(
+            self._jvm,
+            self.their_folder,
+            self._configs,
             self._scheduler,
-            jvm.JClass("org.apache.kafka.storage.log.metrics.BrokerTopicStats")(False),
             self._time,
-            jvm.JInt(HOUR_MS),
-            self._log.ProducerStateManagerConfig(jvm.JInt(24 * HOUR_MS), False),
-            jvm.JInt(HOUR_MS),
-            self._log.LogDirFailureChannel(10),
-            clean,
-            jvm.java.util.Optional.empty(),
+            clean=clean,
+            log_start_offset=log_start_offset,
+            recovery_point=recovery_point,
         )
         request = LoadRequest(
             folder=self.our_folder,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import octavo.spark
-from tests.golden.client_records import WITH_RECORDS, Partition, Row, expected, log_dirs
+from tests.golden.client_records import WITH_RECORDS, Partition, Row, expected, log_dirs, text
 from tests.scan.segments import write_segment
+from tests.spark.orders import TEN, write_orders
 from tests.spark.sessions import Run
-from tests.storage.batches import batch
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
@@ -26,7 +25,6 @@ from tests.spark.queries import run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]
 # One of each kind; `make soak` takes all (OCTAVO_SPARK_ARCHIVES=all), and test_golden_readers does without a session.
 SAMPLE = ("v431-clean", "v431-two-dirs", "v431-killed", "v0821", "v282-compacted", "upgrade-mixed-compacted")
 ARCHIVES = WITH_RECORDS if os.environ.get("OCTAVO_SPARK_ARCHIVES") == "all" else SAMPLE
@@ -37,11 +35,7 @@ Read = dict[tuple[str, str, str, int], list[Row]]  # archive, isolation, topic, 
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    root = tmp_path / "logs"
-    write_segment(root / "orders-0", 0, *TEN[:5])
-    write_segment(root / "orders-0", 50, *TEN[5:8], closed=False)
-    write_segment(root / "orders-1", 0, *TEN[:1])
-    return root
+    return write_orders(tmp_path / "logs")
 
 
 def load(reader: Any, archive: str, isolation: str) -> DataFrame:
@@ -65,10 +59,6 @@ def collected(frame: DataFrame) -> Read:
         place = row.archive, row.isolation, row.topic, row.partition
         found[place].append((row.offset, row.ms, KINDS[row.timestampType], text(row.key), text(row.value), headers))
     return found
-
-
-def text(content: bytearray | None) -> str | None:
-    return None if content is None else base64.b64encode(content).decode()
 
 
 def wanted(archive: str, *isolations: str) -> dict[tuple[str, str, str, int], list[Row]]:

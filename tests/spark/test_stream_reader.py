@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from octavo.scanner.places.files import PartitionFiles
+from tests.spark.orders import TEN, write_orders
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
@@ -25,20 +26,14 @@ from octavo.spark.query.stream_options import StreamOptions
 from octavo.spark.source.stream_reader import StreamReader, stream_reader
 from octavo.system.clock import ManualClock
 from tests.scan.segments import write_segment
-from tests.storage.batches import batch
 
-TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]
 SIZE = len(TEN[0])
 ALL = ReadAllAvailable()
 
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    root = tmp_path / "logs"
-    write_segment(root / "orders-0", 0, *TEN[:5])
-    write_segment(root / "orders-0", 50, *TEN[5:8], closed=False)
-    write_segment(root / "orders-1", 0, *TEN[:1])
-    return root
+    return write_orders(tmp_path / "logs")
 
 
 def reader(logs: Path, **options: Any) -> StreamReader:

@@ -72,15 +72,21 @@ def _operations(roots: tuple[Path, ...]) -> int:
     return filesystem.operations
 
 
+def _after_crash(roots: tuple[Path, ...], stop: int, loss: Loss) -> Scene:
+    """What is on the disks after the life was stopped at an operation, for a writer with a new attempt."""
+    filesystem = FaultFileSystem(stop)
+    with pytest.raises(Crash):
+        _life(Scene(*roots, filesystem=filesystem))
+    scene = Scene(*roots, filesystem=filesystem.after_crash(loss, seed=stop))
+    scene.attempts = 100
+    return scene
+
+
 @pytest.mark.parametrize("loss", Loss)
 @pytest.mark.parametrize("roots", [ROOTS[:1], ROOTS], ids=["one directory", "two directories"])
 def test_a_topic_that_a_commit_makes_has_all_its_partitions_after_a_crash(loss: Loss, roots: tuple[Path, ...]) -> None:
     for stop in range(1 + len(loss.value) % STRIDE, _operations(roots) + 1, STRIDE):
-        filesystem = FaultFileSystem(stop)
-        with pytest.raises(Crash):
-            _life(Scene(*roots, filesystem=filesystem))
-        scene = Scene(*roots, filesystem=filesystem.after_crash(loss, seed=stop))
-        scene.attempts = 100
+        scene = _after_crash(roots, stop, loss)
         found = scene.values()
         assert sorted(found) in ([], list(range(PARTITIONS))), f"operation {stop}"
         assert len({len(values) for values in found.values()}) <= 1, f"half a batch after a stop at operation {stop}"
@@ -94,11 +100,7 @@ def test_a_topic_that_a_commit_makes_has_all_its_partitions_after_a_crash(loss: 
 def test_a_task_sees_all_partitions_of_a_topic_that_is_half_made(loss: Loss) -> None:
     half_made = 0
     for stop in range(1 + len(loss.value) % STRIDE, _operations(ROOTS) + 1, STRIDE):
-        filesystem = FaultFileSystem(stop)
-        with pytest.raises(Crash):
-            _life(Scene(*ROOTS, filesystem=filesystem))
-        scene = Scene(*ROOTS, filesystem=filesystem.after_crash(loss, seed=stop))
-        scene.attempts = 100
+        scene = _after_crash(ROOTS, stop, loss)
         folders = [name for root in ROOTS for name in scene.filesystem.folders(root) if name.startswith("t-")]
         half_made += 0 < len(folders) < PARTITIONS
         _stage(scene, BATCHES)  # which asserts how many it sees
