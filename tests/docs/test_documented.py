@@ -11,7 +11,12 @@ import pytest
 from octavo.cli.command_table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "benchmarks").glob("*.md"),
+    *(ROOT / "tests").rglob("README.md"),
+]
 TARGETS = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
@@ -54,3 +59,14 @@ def test_every_decision_is_in_the_index() -> None:
     index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs" / "decisions").glob("0*.md")}
     assert pages == set(re.findall(r"\]\((0[^)]*)\)", index))
+
+
+def test_every_folder_of_tests_is_in_their_list() -> None:
+    listed = re.findall(r"^\| \[([a-z]+)\]", (ROOT / "tests" / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == sorted(path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name[0] != "_")
+
+
+def test_every_variable_that_asks_for_more_tests_is_in_their_list() -> None:
+    modules = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    read = {name for text in modules for name in re.findall(r'environ\.get\("(OCTAVO_[A-Z_]+)", "', text)}
+    assert read and all(f"`{name}" in (ROOT / "tests" / "README.md").read_text(encoding="utf-8") for name in read)
