@@ -12,10 +12,10 @@ import pytest
 
 import octavo
 from tests.golden import archives
-from tests.interop.broker import KAFKA_VERSION
+from tests.interop.broker import JVM_OPTIONS, KAFKA_VERSION
 from tests.interop.jars import kafka_jars
 
-# A slow machine is no failure. Examples are the same in every run, but for `make soak`, which looks for new ones.
+# A slow machine is not a failure. Examples are the same in every run, except in `make soak`, which looks for new ones.
 hypothesis.settings.register_profile("octavo", deadline=None, derandomize="OCTAVO_RANDOM" not in os.environ)
 hypothesis.settings.load_profile("octavo")
 
@@ -36,7 +36,7 @@ def jvm() -> Iterator[ModuleType]:
     if not jpype.isJVMStarted():
         try:
             jpype.startJVM(
-                "-Xmx512m",
+                *JVM_OPTIONS,
                 "-Dorg.apache.logging.log4j.level=OFF",
                 "-Dlog4j2.StatusLogger.level=OFF",
                 classpath=[str(jar) for jar in jars],
