@@ -13,7 +13,7 @@ from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 
 ROOT = Path("/logs")
 STEPS = 60
-OPERATIONS = 2200  # about as many as such a life has; behind its end it is a power loss after the close
+OPERATIONS = 2200  # about as many as such a life has; past its end the power is lost after the close
 
 
 def attack(seed: int, folder: Path) -> Tally:

@@ -24,7 +24,7 @@ class Producing:
         return self._producer
 
     def configs(self) -> dict[str, Any]:
-        """Of the next producer."""
+        """The configs of the next producer."""
         return {}
 
     def can_go_on(self, producer: Producer) -> bool:

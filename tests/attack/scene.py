@@ -22,7 +22,7 @@ class Scene:
     journal: Journal
     draw: Random
     generation: int = 0  # how often the directory was opened before
-    has_threads: bool = True  # else nothing happens in the background, and nobody may wait for it
+    has_threads: bool = True  # without them nothing happens in the background, so no step may wait for it
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def number(self) -> int:

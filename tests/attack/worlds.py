@@ -66,7 +66,7 @@ def make_topics(logs: LogDir) -> None:
 
 
 class Complaints(logging.Handler):
-    """Hands on what the library logs as an error: in the background nobody else hears of it."""
+    """Passes on what the library logs as an error: otherwise an error in the background goes unheard."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)

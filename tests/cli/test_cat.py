@@ -159,7 +159,7 @@ def test_a_failure_leaves_the_file_that_was_there(logs: Path, tmp_path: Path, fo
 def test_a_device_or_a_pipe_is_written_to_and_a_link_followed(logs: Path, tmp_path: Path, form: str) -> None:
     assert cat(logs, "--format", form, "--output", "/dev/null").returncode == 0
     assert Path("/dev/null").is_char_device()
-    expected = len(cat(logs, "--format", form).stdout)  # the bits behind an Arrow bitmap's last are any
+    expected = len(cat(logs, "--format", form).stdout)  # the bits after an Arrow bitmap's last one are arbitrary
     assert len(cat(logs, "--format", form, "--output", "/dev/stdout").stdout) == expected > 0
     (tmp_path / "link").symlink_to(tmp_path / "file")
     cat(logs, "--format", form, "--output", tmp_path / "link")

@@ -18,7 +18,7 @@ from tests.golden.archives import entry, unpack
 from tests.scan.segments import write_segment
 from tests.storage.batches import batch
 
-# Written without a restart of the broker in between, which begins a new leader epoch and counts index entries anew.
+# Written without a restart of the broker in between: that begins a new leader epoch and a new count of index entries.
 TOPICS = ["txn.orders-1", "compact.txn", "compact.txn-open", "compact.snappy-gzip", "compact-lz4"]
 OLD = ["v0821", "v0901", "v01022", "v100", "v282", "upgrade-mixed", "upgrade-mixed-compacted", "v431-legacy-pass2"]
 
@@ -171,7 +171,7 @@ def test_damaged_batches_are_passed_over_and_1(tmp_path: Path) -> None:
     assert log_bytes(target / "t-0") == batch(0) + batch(2)
 
 
-def test_the_torn_end_of_a_source_is_no_problem(tmp_path: Path) -> None:
+def test_the_torn_end_of_a_source_is_not_a_problem(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     write_segment(source / "t-0", 0, batch(0), closed=False, tail=batch(1)[:40])
     run = octavo("copy", str(source), str(target), "--topic", "t")

@@ -59,13 +59,13 @@ def test_an_unknown_codec_stops_in_the_middle_of_its_line(tmp_path: Path) -> Non
     assert "codec 7, expected 0 to 4" in one_sentence(run)
 
 
-def test_an_unknown_codec_of_a_message_stops_behind_its_offset(tmp_path: Path) -> None:
+def test_an_unknown_codec_of_a_message_stops_after_its_offset(tmp_path: Path) -> None:
     message = bytearray(encode_message(RECORDS[2], 1))
     message[layout.MESSAGE_ATTRIBUTES_POSITION] = 6
     assert dump(tmp_path, bytes(message)).stdout == f"{START}offset: 2"
 
 
-def test_a_negative_magic_stops_behind_its_offset(tmp_path: Path) -> None:
+def test_a_negative_magic_stops_after_its_offset(tmp_path: Path) -> None:
     message = bytearray(encode_message(RECORDS[2], 1))
     message[layout.MAGIC_POSITION] = 0xFF
     run = dump(tmp_path, bytes(message))
@@ -80,7 +80,7 @@ def test_an_unknown_magic_is_read_as_the_latest(tmp_path: Path) -> None:
     assert len(lines(run)) == 4
 
 
-def test_records_behind_a_wrong_crc_are_still_read(tmp_path: Path) -> None:
+def test_records_after_a_wrong_crc_are_still_read(tmp_path: Path) -> None:
     run = dump(tmp_path, changed(build_batch(RECORDS), "crc", 1, seal=False), "--print-data-log")
     assert lines(run)[0].endswith(" crc: 1 isvalid: false")
     assert [line.rpartition("payload: ")[2] for line in lines(run)[1:]] == ["v0", "v1", "v2"]
@@ -196,7 +196,7 @@ def test_control_records_are_never_printed_as_data(tmp_path: Path) -> None:
     one_sentence(run)
 
 
-def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     record = Record(0, 5, b"\xed\xa0\x80", b"a\xffb", (Header("\udced\udca0\udc80", None), Header("\udcff", b"")))
     (line,) = lines(dump(tmp_path, build_batch([record]), "--print-data-log"))[1:]
     assert line.endswith("headerKeys: [�,�] key: � payload: a�b")

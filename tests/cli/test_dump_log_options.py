@@ -17,7 +17,7 @@ from tests.cli.runs import Run, octavo
     [["--files", "a"], ["--files=a"], ["-files", "a"], ["-files=a"], ["x", "--files", "a", "-", "y"]],
     ids=" ".join,
 )
-def test_a_value_behind_a_blank_or_an_equals_sign(arguments: list[str]) -> None:
+def test_a_value_after_a_blank_or_an_equals_sign(arguments: list[str]) -> None:
     assert Options(arguments).files == ["a"]
 
 
@@ -38,7 +38,7 @@ def test_a_flag_without_a_value_ignores_one() -> None:
     assert Options(["--deep-iteration=no"]).deep_iteration
 
 
-def test_nothing_behind_two_dashes_is_looked_at() -> None:
+def test_nothing_after_two_dashes_is_looked_at() -> None:
     options = Options(["--deep-iteration", "--", "--files", "a", "--no-such-flag"])
     assert options.deep_iteration
     assert not options.has("files")

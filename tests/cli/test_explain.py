@@ -124,7 +124,7 @@ def test_the_batch_that_reaches_an_offset(tmp_path: Path, offset: int, position:
     assert node["position"] == position
 
     def offsets(piece: dict[str, Any]) -> list[int]:
-        """Of the records that are taken apart."""
+        """The names of the records that are taken apart."""
         own = [piece["offset"]] if "offset" in piece and "children" in piece else []
         return own + [found for child in piece.get("children", []) for found in offsets(child)]
 

@@ -165,7 +165,7 @@ def test_a_folder_without_partitions_is_told(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["topics", "verify", "reindex"])
-def test_what_may_not_be_read_is_no_wrong_usage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_read_is_not_wrong_usage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert in_process(name, str(tmp_path)).exit == 0
 
@@ -242,7 +242,7 @@ def test_a_full_disk_is_one_sentence(driver: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["try json", "config", "cat ."])
-def test_a_closed_stdout_is_no_failure(driver: Path, line: str, tmp_path: Path) -> None:
+def test_a_closed_stdout_is_not_a_failure(driver: Path, line: str, tmp_path: Path) -> None:
     words = ["/bin/sh", "-c", f'"$0" "$1" {line} >&-', sys.executable, str(driver)]
     done = subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 0

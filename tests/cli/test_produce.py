@@ -96,7 +96,7 @@ def test_arrow_through_a_pipe(store: Path) -> None:
     assert len(records(store)) == 3
 
 
-def test_partitions_can_be_chosen_anew(store: Path) -> None:
+def test_partitions_can_be_chosen_again(store: Path) -> None:
     line = b'{"key":"a","value":"v","partition":%d}\n'
     produce(store, line % 0 + line % 1, "--format", "json", "--repartition")
     assert len({record.partition for record in records(store)}) == 1
@@ -124,7 +124,7 @@ class SlowLines(io.BytesIO):
 
 
 def test_lines_do_not_wait_for_the_end_of_the_input(store: Path) -> None:
-    """Who follows a file appends its lines after linger.ms, not when 16 KB are full."""
+    """When `produce` follows a file, lines are appended after linger.ms, not when 16 KB are full."""
     append = PartitionLog.append_as_leader
 
     def appending(*given: Any, **named: Any) -> AppendResult:

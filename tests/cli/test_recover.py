@@ -82,7 +82,7 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
         assert checkpoint.decode_offsets((ours / name).read_bytes()) == checkpoint.decode_offsets(
             (theirs / name).read_bytes()
         ), name
-    # Its restart began a new leader epoch at the end of each log, which is no part of recovery.
+    # Its restart began a new leader epoch at the end of each log, which is not part of recovery.
     expected = {
         name: [entry for entry in entries if entry.epoch != RESTARTED_EPOCH] for name, entries in epochs(theirs).items()
     }
@@ -159,7 +159,7 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
     assert octavo("recover", str(torn)).stdout.splitlines()[0].startswith(f"{stray}: unknown to its cluster")
 
 
-def test_segments_behind_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
+def test_segments_after_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
     (torn / RECOVERY_POINT_CHECKPOINT).unlink()  # so that all segments are checked
     folder = torn / "crash.trimmed-0"
     log = folder / f"{93:020}.log"
@@ -245,7 +245,7 @@ def test_a_locked_directory_is_refused_but_for_a_dry_run(torn: Path) -> None:
         assert state(torn) == before
 
 
-def test_what_is_no_log_directory_is_refused(torn: Path) -> None:
+def test_what_is_not_a_log_directory_is_refused(torn: Path) -> None:
     before = state(torn)
     for place, found in (
         (torn / "nowhere", "no such directory"),

@@ -102,7 +102,7 @@ def test_a_locked_directory_is_refused_and_nothing_changes(logs: Path, place: st
     assert not (logs / ".lock").exists()
 
 
-def test_a_config_that_is_none(logs: Path) -> None:
+def test_a_config_that_does_not_exist(logs: Path) -> None:
     run = octavo("reindex", str(logs), "--config", "index.interval.bytes")
     assert (run.exit, run.stdout) == (2, "")
     assert "expected KEY=VALUE" in run.stderr

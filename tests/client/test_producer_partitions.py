@@ -38,7 +38,7 @@ def test_new_partitions_are_noticed(store: Store) -> None:
     assert producer.send("t", b"v", partition=2).result().partition == 2
 
 
-def test_a_topic_that_was_made_anew_is_written_to(store: Store) -> None:
+def test_a_topic_that_was_made_again_is_written_to(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer()
     producer.send("t", b"old").result()

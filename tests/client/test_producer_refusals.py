@@ -127,7 +127,7 @@ def test_headers_may_be_a_mapping(store: Store) -> None:
         ({"a": 5}, "a header value of type int, expected bytes, str or None"),
     ],
 )
-def test_headers_that_are_none(store: Store, headers: Any, problem: str) -> None:
+def test_headers_that_are_malformed(store: Store, headers: Any, problem: str) -> None:
     store.logs.create_topic("t", 1)
     with store.logs.producer() as producer, pytest.raises(TypeError, match=problem):
         producer.send("t", b"v", headers=headers)

@@ -112,7 +112,7 @@ def test_timestamps_that_are_missing_are_now(store: Store) -> None:
     assert [record.timestamp for record in store.records("t")] == [NOW_MS, NOW_MS, 7]
 
 
-def test_it_comes_behind_what_was_sent(store: Store) -> None:
+def test_it_comes_after_what_was_sent(store: Store) -> None:
     store.logs.create_topic("t", 1)
     with store.logs.producer() as producer:
         producer.send("t", b"1")

@@ -298,7 +298,7 @@ def test_a_power_loss_never_commits_what_was_aborted(tmp_path: Path) -> None:
 
 
 def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
-    """Also if nobody uses the id again: its timeout counts."""
+    """Even if the id is never used again: its timeout counts."""
     state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     os.truncate(state, int(walk(state.read_bytes()).table[1]["position"]))
     world = World()
@@ -311,7 +311,7 @@ def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
 
 
 def test_a_fenced_producer_hears_that_it_is(store: Store, bad_disk: Disk) -> None:
-    """Completing what is decided changes the epoch, which fences nobody; another session does."""
+    """Completing a decided transaction changes the epoch, and that fences no producer; another session does."""
     producer = failed_commit(store)
     bad_disk.is_bad = False
     store.logs.producer(transactional_id="x")

@@ -57,7 +57,7 @@ def test_a_transaction_is_seen_as_a_whole(store: Store) -> None:
     assert [status.name for status in statuses(store)] == names
 
 
-def test_markers_have_the_next_epoch_and_sequences_begin_anew(store: Store) -> None:
+def test_markers_have_the_next_epoch_and_sequences_begin_again(store: Store) -> None:
     store.logs.create_topic("t", 1)
     with store.logs.producer(transactional_id="x") as producer:
         for kind in (ControlType.COMMIT, ControlType.ABORT):
@@ -153,7 +153,7 @@ def test_offsets_count_once_their_transaction_is_committed(store: Store) -> None
     assert logs.consumer(group="g").committed(T0) == (5, "", -1)
 
 
-def test_commits_behind_an_open_transaction_are_read_back(store: Store) -> None:
+def test_commits_after_an_open_transaction_are_read_back(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x", transaction_timeout_ms=5000)
     producer.begin_transaction()
@@ -183,7 +183,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(store: Store) -> None:
 def test_what_was_decided_before_a_crash_is_done_after_it(
     store: Store, status: TransactionStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash behind step 1: the decision is in the log, the markers are not."""
+    """A crash after step 1: the decision is in the log, the markers are not."""
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
     producer.begin_transaction()
@@ -266,7 +266,7 @@ def test_a_transaction_is_not_completed_without_all_its_partitions(store: Store)
     store.logs.close()
     world = World(NOW_MS + 10_000)
     with octavo.LogDir(store.folder, environment=world.environment, only=["__transaction_state"]) as logs:
-        logs.producer()  # what is late cannot be aborted: that is logged, and left to who opens all
+        logs.producer()  # what is late cannot be aborted: that is logged, and left to an owner of all partitions
         assert statuses(store)[-1] is TransactionStatus.PREPARE_ABORT
     with octavo.LogDir(store.folder, environment=World(NOW_MS + 20_000).environment) as logs:
         logs.producer()

@@ -1,6 +1,6 @@
 """The bytes of a log directory that no checksum covers and nothing contradicts: why a flip of one may go unnoticed.
 
-Each class is decided here anew, from the formats alone, for the bytes as they are after the flip.
+Each class is decided here from the formats alone, without the library, for the bytes as they are after the flip.
 
 | class | why nobody can tell |
 |---|---|
@@ -8,9 +8,9 @@ Each class is decided here anew, from the formats alone, for the bytes as they a
 | existence only | `.kafka_cleanshutdown` and `.lock`: Kafka looks at whether they are there |
 | identity | cluster, node, directory and topic ids, votes: stated once, in a text that is still well-formed |
 | plausible offset | a checkpoint, still well-formed: the log reaches its offset, or its partition is absent now |
-| lost end | a high watermark or first dirty offset behind a log whose end a crash took: it may have been there |
+| lost end | a high watermark or first dirty offset beyond a log whose end a crash took: it may have been there |
 | plausible epoch | a leader epoch entry, still ascending, that no batch contradicts |
-| room between offsets | a batch's base offset is outside its CRC: it moved into a gap, or behind the end of the log |
+| room between offsets | a batch's base offset is outside its CRC: it moved into a gap, or past the end of the log |
 | epoch without a witness | a batch's leader epoch is outside its CRC; leader-epoch-checkpoint has none for its offset |
 | another sound entry | an index entry that now names another batch or record, as some version of Kafka could have |
 | aborted before compaction | a transaction index entry whose batches compaction has removed |

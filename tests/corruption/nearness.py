@@ -12,7 +12,7 @@ ENTRIES = {".index": offset_index.ENTRY.size, ".timeindex": time_index.ENTRY.siz
 
 
 def is_near(found: Finding, undamaged: Path, position: int) -> bool:
-    """At the batch or entry that has the position, or at the one behind it, where order breaks.
+    """At the batch or entry that has the position, or at the next one, where order breaks.
 
     Of a text file the whole is small enough, and so is a producer snapshot, which has one CRC.
     """

@@ -71,7 +71,7 @@ class FaultFileSystem:
         return found
 
     def _torn(self, chance: random.Random) -> dict[Path, Inode]:
-        """Of what was made, removed and renamed since folders were synced any part. A rename comes whole or not."""
+        """Any part of what was made, removed and renamed since folders were synced. A rename is whole or not there."""
         now, synced = dict(self.entries), dict(self.synced_entries)
         for old, new in self._renamed:
             if chance.random() < 0.5:

@@ -37,7 +37,7 @@ class Life:
     filesystem: FaultFileSystem
     log_start_offset: int = 0
     recovery_point: int = 0
-    clean: bool = False  # the log was closed, and nobody has opened it since
+    clean: bool = False  # the log was closed, and has not been opened since
     flushed: dict[int, bytes] = field(default_factory=dict)  # base offset to batch
     stable: set[int] = field(default_factory=set)  # offsets of committed records, flushed with their markers
     aborted: set[int] = field(default_factory=set)  # offsets of records whose transactions never commit

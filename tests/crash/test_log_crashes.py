@@ -11,7 +11,7 @@ from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.crash.life import Life, check_found
 
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
-# Of what may be left after a power loss, so many samples at each operation.
+# How many samples of what a power loss may leave are taken at each operation.
 SAMPLES = {Loss.PROCESS: 1, Loss.POWER: 1, Loss.TORN: 2}
 
 

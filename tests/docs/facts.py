@@ -1,6 +1,6 @@
 """Keep docs/compatibility.md true: its column of tests is collected from the comments that name a fact (`# F7`).
 
-`python -m tests.docs.facts` (`make docs`) writes the page anew; a test fails when it differs from what is written.
+`python -m tests.docs.facts` (`make docs`) writes the page again; a test fails when it differs from what is written.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def collect(folder: Path = ROOT / "tests") -> Tests:
 
 
 def written(page: str, proved: Tests) -> str:
-    """The page with its column of tests filled anew."""
+    """The page with its column of tests filled in again."""
 
     def fill(line: str) -> str:
         row = ROW.match(line)

@@ -36,7 +36,7 @@ def test_every_command_is_on_the_page() -> None:
     assert "| `--files PATH` |" in page
 
 
-def test_a_drifted_part_is_written_anew_and_the_rest_is_kept() -> None:
+def test_a_drifted_part_is_written_again_and_the_rest_is_kept() -> None:
     page = "above\n<!-- generated: overview -->\nold\n<!-- end -->\nbelow\n"
     assert written(page) == f"above\n<!-- generated: overview -->\n\n{parts()['overview']}\n<!-- end -->\nbelow\n"
 

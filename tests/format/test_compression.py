@@ -140,7 +140,7 @@ def test_any_buffer_is_taken_without_a_wish_for_its_type(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_streams_are_unpacked_behind_one_another(codec: Codec) -> None:
+def test_streams_are_unpacked_one_after_another(codec: Codec) -> None:
     scratch = Scratch()
     parts = [compressible(size) for size in (10, 0, 100_000, 7, 1_000_000)]
     ends = [0]

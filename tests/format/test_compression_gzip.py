@@ -73,13 +73,13 @@ def test_a_header_cut_short_is_refused(cut: int) -> None:
 
 
 @pytest.mark.parametrize("head", ["1f8a08", "1f8b07", "008b08"])
-def test_what_is_no_gzip_is_refused(head: str) -> None:
+def test_what_is_not_gzip_is_refused(head: str) -> None:
     stream = member(b"octavo")
     with pytest.raises(InvalidRecordError, match=f"{head}, expected a gzip header 1f8b08"):
         unpack(bytes.fromhex(head) + stream[3:])
 
 
-def test_members_are_read_behind_one_another() -> None:
+def test_members_are_read_one_after_another() -> None:
     parts = [compressible(size) for size in (0, 1, 5000, 100_000, 3)]
     assert unpack(b"".join(member(part, ALL) for part in parts)) == b"".join(parts)
 
@@ -99,7 +99,7 @@ def test_ten_thousand_small_members() -> None:
         b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + bytes(40),  # a header that reaches beyond the end
     ],
 )
-def test_what_is_no_further_member_is_ignored(rest: bytes) -> None:
+def test_what_is_not_another_member_is_ignored(rest: bytes) -> None:
     assert unpack(member(b"octavo") + rest) == b"octavo"
 
 

@@ -153,7 +153,7 @@ def test_a_content_checksum_has_to_be_there_and_is_not_verified() -> None:
 
 
 @pytest.mark.parametrize("end", [END, pack("<I", STORED)])
-def test_bytes_behind_the_end_mark_are_ignored(end: bytes) -> None:
+def test_bytes_after_the_end_mark_are_ignored(end: bytes) -> None:
     assert unpack(HEADER + stored(b"octavo") + end + b"and more") == b"octavo"
 
 
@@ -179,7 +179,7 @@ def test_a_match_from_before_the_block_is_refused() -> None:
 
 
 def test_a_broken_block_is_not_read_as_one_with_a_size_before_it() -> None:
-    """cramjam tries that by itself, and would hand out what is no content of the block."""
+    """cramjam tries that by itself, and would return bytes that are not content of the block."""
     inner = packed(b"octavo, octavo, octavo, octavo")
     broken = pack("<I", 100) + inner
     out = bytearray(65536)

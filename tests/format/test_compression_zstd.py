@@ -69,7 +69,7 @@ def test_checksums_are_verified() -> None:
             unpack(stream[:-1])
 
 
-def test_the_checksum_behind_content_that_fills_the_buffer_is_verified() -> None:
+def test_the_checksum_after_content_that_fills_the_buffer_is_verified() -> None:
     content = incompressible(1000)
     stream = ZstdCompressor(write_checksum=True, write_content_size=False).compress(content)
     assert output_size(memoryview(stream)) == (len(content), 0)
@@ -78,7 +78,7 @@ def test_the_checksum_behind_content_that_fills_the_buffer_is_verified() -> None
         unpack(stream[:-1] + bytes([stream[-1] ^ 1]))
 
 
-def test_frames_are_read_behind_one_another_and_skippable_ones_skipped() -> None:
+def test_frames_are_read_one_after_another_and_skippable_ones_skipped() -> None:
     one, two = compress(Codec.ZSTD, b"oct"), compress(Codec.ZSTD, b"avo")
     assert unpack(one + two) == b"octavo"
     assert unpack(SKIPPABLE + one + SKIPPABLE + SKIPPABLE + two + SKIPPABLE) == b"octavo"
@@ -131,7 +131,7 @@ def test_a_wrong_content_size_is_refused_and_never_reserved(size: int) -> None:
 
 
 @pytest.mark.parametrize("header", ["205e", "a007000000", "805807000000"])
-def test_a_content_size_that_the_blocks_cannot_hold_is_refused_behind_an_empty_last_block_too(header: str) -> None:
+def test_a_content_size_that_the_blocks_cannot_hold_is_refused_after_an_empty_last_block_too(header: str) -> None:
     blocks = b"" if header == "205e" else block(RAW, 6, b"octavo")
     with pytest.raises(InvalidRecordError, match="content size"):
         unpack(MAGIC + bytes.fromhex(header) + blocks + block(LAST, 0, b""))

@@ -65,7 +65,7 @@ def test_numbers(text: str, bits: int, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "+", "-", "1 ", " 1", "1.0", "0x1", "1_0", "--1", "٣", "a", "\x00\x00"])
-def test_what_is_no_number(text: str) -> None:
+def test_what_is_not_a_number(text: str) -> None:
     with pytest.raises(CorruptionError, match="expected a whole number") as raised:
         java_text.parse_integer(text, 32, 11)
     assert raised.value.position == 11

@@ -40,7 +40,7 @@ def test_java_reads_padding_and_surplus_bits_too(text: str) -> None:
         "A" * 22 + "\n",
     ],
 )
-def test_what_is_no_uuid(text: str) -> None:
+def test_what_is_not_a_uuid(text: str) -> None:
     with pytest.raises(CorruptionError, match="expected a uuid of 22 base64url characters") as raised:
         kafka_uuid.from_text(text, 9)
     assert raised.value.position == 9

@@ -117,7 +117,7 @@ def test_markers_of_real_brokers(archive: str) -> None:
 
 
 def key_and_value(data: memoryview, batch: np.void) -> tuple[bytes, bytes]:
-    """Of an uncompressed marker, which ends with both: key of 4 bytes, a length, value of 6, no headers."""
+    """An uncompressed marker ends with both: a key of 4 bytes, a length, a value of 6, no headers."""
     assert batch["size"] == 78
     end = int(batch["position"] + batch["size"])
     return bytes(data[end - 12 : end - 8]), bytes(data[end - 7 : end - 1])

@@ -59,7 +59,7 @@ def test_an_empty_index_points_to_the_start() -> None:
     index.sanity_check()
 
 
-def test_upper_bound_is_the_first_entry_at_or_behind_the_position() -> None:
+def test_upper_bound_is_the_first_entry_at_or_after_the_position() -> None:
     index = OffsetIndex.decode(KAFKA, 1000)
     assert index.upper_bound(0) == index.upper_bound(115) == (1003, 115)
     assert index.upper_bound(116) == (1005, 230)

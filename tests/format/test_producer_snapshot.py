@@ -84,7 +84,7 @@ def test_a_shorter_snapshot_over_a_longer_one_is_refused() -> None:
         producer_snapshot.decode(WITHOUT_PRODUCERS + KAFKA[10:])
 
 
-def test_bytes_behind_the_entries_pass_when_the_crc_covers_them() -> None:
+def test_bytes_after_the_entries_pass_when_the_crc_covers_them() -> None:
     assert producer_snapshot.decode(with_crc(KAFKA + b"more")) == PRODUCERS
 
 

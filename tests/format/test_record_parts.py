@@ -39,7 +39,7 @@ def test_log_append_time_overrules() -> None:
     assert [record.timestamp for record in records] == [7, 7, 7]
 
 
-def test_parts_lie_behind_one_another() -> None:
+def test_parts_lie_one_after_another() -> None:
     parts = list(record_parts(DATA, 0, len(DATA)))
     assert parts[0].start == 0
     assert all(one.end == other.start for one, other in pairwise(parts))

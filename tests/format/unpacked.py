@@ -12,7 +12,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, Flaw, Stop
 
 
 def unpacked(data: bytes) -> list[tuple[BatchHeader, bytes]]:
-    """Of each batch all that it says, and its bytes or what they unpack to; size and CRC are those of the codec."""
+    """What each batch says, and its bytes or what they unpack to; size and CRC depend on the codec."""
     found = walk(data)
     assert found.stop is Stop.END
     batches = []

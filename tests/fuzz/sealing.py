@@ -1,4 +1,4 @@
-"""Checksums made right again after a mutation, so that it reaches what lies behind them."""
+"""Checksums made right again after a mutation, so that it reaches the code that checks them first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compressed batch of an archive, encoded anew from its decoded fields."""
+"""A compressed batch of an archive, encoded again from its decoded fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.format.record import Record
 
 
 def encode_compressed(header: BatchHeader, records: list[Record]) -> bytes:
-    """Of a v0 or v1 wrapper with the timestamps that it stores."""
+    """The records of a v0 or v1 wrapper, with the timestamps that it stores."""
     if header.magic == 2:
         return encode_batch(header, records)
     return encode_message_set(

@@ -103,7 +103,7 @@ def test_the_batches_that_a_4_3_1_cleaner_made_of_old_messages() -> None:
         for path in folder.glob("*.log"):
             for header, content in unpacked(path.read_bytes()):
                 before, _ = rewritten.get(header.base_offset, (None, b""))
-                # Of a batch whose records were not all kept, or that got a horizon, the cleaner changed more.
+                # The cleaner changed more in a batch whose records were not all kept, or that got a horizon.
                 kept = before is not None and (before.last_offset, before.count) == (header.last_offset, header.count)
                 if kept and header.delete_horizon_ms is None:
                     assert (header, content) == rewritten[header.base_offset]

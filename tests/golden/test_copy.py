@@ -67,7 +67,7 @@ def test_copy_has_kafkas_segments_and_indexes(archive: str, topic: str, tmp_path
         for path in logs:
             kinds = [FileKind.LOG]
             if len(set(walk(path.read_bytes()).table["partition_leader_epoch"].tolist())) == 1:
-                # A segment that a restart reopened counts anew from there; epochs tell of restarts.
+                # A segment that a restart reopened counts from zero again; epochs tell of restarts.
                 kinds += [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX]
             for kind in kinds:
                 name = path.with_suffix(kind).name

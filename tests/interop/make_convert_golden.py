@@ -1,4 +1,4 @@
-"""Make tests/data/convert.json anew: sets and what Kafka's own classes convert them to.
+"""Make tests/data/convert.json again: sets and what Kafka's own classes convert them to.
 
 `python -m tests.interop.make_convert_golden` (after `make kafka`). Down-conversion by `MemoryRecords.downConvert` of
 kafka-clients 3.9.2; appends by `LogValidator` and rewrites by the cleaner's filter of 4.3.1. All inputs are made by

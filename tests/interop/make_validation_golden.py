@@ -1,4 +1,4 @@
-"""Make tests/data/validation.jsonl.xz anew: what Kafka's LogValidator makes of each set of the validation matrix.
+"""Make tests/data/validation.jsonl.xz again: what Kafka's LogValidator makes of each set of the validation matrix.
 
 `python -m tests.interop.make_validation_golden` (after `make kafka`); LogValidator of kafka-storage 4.3.1.
 """

@@ -139,7 +139,7 @@ def batches_of_all_codecs(written: Written, log: PartitionLog) -> None:
 
 
 def transactions(written: Written, log: PartitionLog) -> None:
-    """Of three producers, overlapping, some over several segments; all are ended."""
+    """Transactions of three producers, overlapping, some over several segments; all are ended."""
     draw = written.draw
     for _ in range(80):
         producer = draw.choice(written.producers)

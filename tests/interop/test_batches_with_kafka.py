@@ -1,4 +1,4 @@
-"""Real Kafka classes read what we encode: each batch of the golden archives, compressed anew, holds its records."""
+"""Real Kafka classes read what we encode: each batch of the golden archives, compressed again, holds its records."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def array_bytes(array: Any) -> bytes | None:
 
 
 @pytest.mark.parametrize("archive", SOUND)
-def test_kafka_reads_the_same_records_from_batches_compressed_anew(archive: str, jvm: ModuleType) -> None:
+def test_kafka_reads_the_same_records_from_batches_compressed_again(archive: str, jvm: ModuleType) -> None:
     for seen, again in compressed_anew(archive):
         assert read_by_kafka(jvm, again) == seen

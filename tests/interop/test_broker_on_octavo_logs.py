@@ -21,7 +21,7 @@ from tests.storage.consumed import ConsumedRecord, consume
 
 pytestmark = pytest.mark.kafka
 
-# Written elsewhere and copied in: the whole folder, or the log files alone, which the broker indexes anew.
+# Written elsewhere and copied in: the whole folder, or the log files alone, which the broker indexes again.
 COPIES = "copied", "bare"
 HOUR_MS = 3_600_000
 LOOKS = 20_000  # at what the broker says; each is a request

@@ -75,7 +75,7 @@ def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path)
         assert sorted(path.name for path in (broker.log_dir / "a-0").glob("*.log")) == [
             f"{base:020}.log" for base in (0, 1 + SMALL)
         ]
-        writer.write(iter([rows(0, 3)]))  # a task whose driver died: its files stay, and disturb nobody
+        writer.write(iter([rows(0, 3)]))  # a task whose driver died: its files stay, and do no harm
         message = writer.write(iter([rows(written, SMALL)]))
         with pytest.raises(Stopped):  # and a commit that is in one topic, not yet in the other
             commit(writer.sink, CommitRequest(writer.writer, 4, staged_parts([message])), stop_when_appended)

@@ -14,7 +14,7 @@ from octavo.errors import ConfigError
 
 pytestmark = pytest.mark.kafka
 
-# Where we differ on purpose: small segments as brokers before 4.0 took them; no cleaner threads is no setting.
+# Where we differ on purpose: small segments as brokers before 4.0 took them; zero cleaner threads is refused.
 WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads"}
 # The offsets topic's codec is checked when it is used, not when it is parsed.
 CHECKED_LATER = {"offsets.topic.compression.codec"}

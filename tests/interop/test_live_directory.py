@@ -93,7 +93,7 @@ class Reader:
         assert missing(found, [record for record in before if record.offset >= first]) == []
 
     def _check_compacted(self, before: list[Acknowledged]) -> None:
-        """Of each key the last record, unless a later one took its place, or it was a tombstone whose time is over."""
+        """The last record of each key, unless a later one took its place, or it was a tombstone whose time is over."""
         found = self.cat(self._workload.compacted)
         newest = {key: offset for offset, (key, _) in found.items()}
         for key, record in {record.key: record for record in before}.items():

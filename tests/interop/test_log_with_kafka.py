@@ -24,7 +24,7 @@ from tests.storage.worlds import World
 pytestmark = pytest.mark.kafka
 
 STEPS, SEEDS = 120, int(os.environ.get("OCTAVO_LOG_SEEDS", "3"))
-SEEN = 500, 507  # no timestamp but -1; a log that starts behind its recovery point
+SEEN = 500, 507  # no timestamp but -1; a log that starts after its recovery point
 PRODUCERS = (1, 2, 3)
 SMALL_TIMES = (0, 1, -1)  # of which 0 makes a time index entry of zeros, and -1 none at all
 DAY_MS = 86_400_000

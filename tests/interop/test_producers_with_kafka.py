@@ -169,7 +169,7 @@ class Pair:
 
 
 def sorted_like(ours: ProducerStateManager, theirs: dict[int, ProducerStateEntry]) -> list[ProducerStateEntry]:
-    """Theirs in the order of ours, with those that we lack behind."""
+    """Theirs in the order of ours, with those that we lack at the end."""
     order = [entry.producer_id for entry in ours.table]
     return [theirs.pop(one) for one in order if one in theirs] + list(theirs.values())
 

@@ -49,7 +49,7 @@ def test_truncation(partition: str, tmp_path: Path, jvm: ModuleType) -> None:
         assert int(theirs.log.logEndOffset()) == ours.log_end_offset
         theirs.close()
         ours.close()
-        # Of a segment whose time index got empty, Kafka forgets the largest timestamp.
+        # Kafka forgets the largest timestamp of a segment whose time index became empty.
         found = [
             {
                 name: content

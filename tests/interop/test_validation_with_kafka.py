@@ -1,6 +1,6 @@
 """Appends put to real Kafka and to Octavo: the same refusals, the same records to blame, the same bytes to write.
 
-Compressed parts are compared unpacked where they were compressed anew, since a codec's library chooses its bytes.
+Compressed parts are compared unpacked where they were compressed again, since a codec's library chooses its bytes.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ class Twins:
 
 def our_state(log: PartitionLog) -> State:
     """Where the log starts among unstable records, Kafka takes the batch there for the first unstable offset: it may
-    begin before the start, or behind it. We take the start."""
+    begin before the start, or after it. We take the start."""
     start, unstable = log.log_start_offset, log.first_unstable_offset
     if unstable == start:
         unstable = max(log.locate(start).offset, start)

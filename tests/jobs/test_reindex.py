@@ -1,4 +1,4 @@
-"""Indexes made anew: as Kafka's own, whole after a crash at any step, and none of the log's bytes touched."""
+"""Indexes made again: the same as Kafka's own, whole after a crash at any step, and no byte of the log touched."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_indexes_are_kafkas() -> None:
-    """Of logs that a broker recovered, all of them; that of the cluster's metadata it opens in another way."""
+    """All indexes of logs that a broker recovered; it opens the cluster's metadata log in another way."""
     root = unpack("v431-killed-recovered")
     configs = TopicConfigs(LocalFileSystem(), [root], {})
     compared = 0
@@ -77,7 +77,7 @@ def test_what_is_right_stays_untouched(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [bytes, lambda content: content[:-3], lambda content: content + bytes(800)])
-def test_what_is_lost_damaged_or_untrimmed_is_made_anew(folder: Path, damage: object) -> None:
+def test_what_is_lost_damaged_or_untrimmed_is_made_again(folder: Path, damage: object) -> None:
     before = contents(folder)
     for kind in KINDS:
         index = path(folder, 0, kind)

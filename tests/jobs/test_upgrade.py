@@ -1,4 +1,4 @@
-"""Old formats written anew as v2, and batches with another codec: the same records at the same offsets."""
+"""Old formats written again as v2, and batches with another codec: the same records at the same offsets."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def raw_message(offset: int, magic: int, attributes: int, rest: bytes) -> bytes:
 
 
 def table_of(*entries: bytes) -> tuple[bytes, NDArray[np.void]]:
-    """Batches behind one another, and the table that says where they are (from their own headers)."""
+    """Batches one after another, and the table that says where they are (from their own headers)."""
     table = np.zeros(len(entries), layout.BATCH)
     position = 0
     for row, entry in zip(table, entries, strict=True):

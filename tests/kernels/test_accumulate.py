@@ -91,7 +91,7 @@ def test_a_closed_batch_takes_nothing_more(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", bytes(BATCH_OVERHEAD - 1)])
-def test_what_is_no_batch_is_refused(kernels: SimpleNamespace, broken: bytes) -> None:
+def test_what_is_not_a_batch_is_refused(kernels: SimpleNamespace, broken: bytes) -> None:
     with pytest.raises(ValueError, match="an open batch of"):
         kernels.append_record(bytearray(broken), 0, None, b"v", NO_HEADERS, 1000, 0.0, MAX_BYTES)
     kernels.close_batch(bytearray(broken))
@@ -172,7 +172,7 @@ def record_bytes(record: Record) -> bytes:
 
 
 def upper_bound(record: Record) -> int:
-    """61 + 21 + key, value and headers behind their lengths: all of a record but its length, attributes, deltas."""
+    """61 + 21 + key, value and headers after their lengths: all of a record but its length, attributes, deltas."""
     whole = record_bytes(record)
     return BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(whole) - _varint_bytes(whole) - 3
 

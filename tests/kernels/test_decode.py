@@ -38,7 +38,7 @@ def test_golden_batch(kernels: SimpleNamespace) -> None:
     }
 
 
-def test_golden_batches_behind_one_another(kernels: SimpleNamespace) -> None:
+def test_golden_batches_one_after_another(kernels: SimpleNamespace) -> None:
     names = ("transactional", "commit", "empty", "horizon", "horizon_v0", "appended")
     outcome, columns = decode(kernels, *(BATCHES[name] for name in names))
     assert outcome == (Code.DONE, len(names), 0, 0)
@@ -105,7 +105,7 @@ def test_the_problems_are_all_that_a_decode_can_end_with() -> None:
     assert elsewhere == {Code.DONE, Code.FULL, Code.DELTA_OUT_OF_RANGE} | of_messages
 
 
-def test_nothing_is_read_behind_the_header_of_an_empty_batch(kernels: SimpleNamespace) -> None:
+def test_nothing_is_read_after_the_header_of_an_empty_batch(kernels: SimpleNamespace) -> None:
     outcome, columns = decode(kernels, batch(b"garbage that Kafka does not look at", 0))
     assert outcome == (Code.DONE, 1, 0, 0)
     assert columns["rows"] == 0

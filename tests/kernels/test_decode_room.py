@@ -79,7 +79,7 @@ def test_only_what_is_asked_for_needs_room(kernels: SimpleNamespace, wanted: Col
 
 
 def test_nulls_of_a_batch_that_was_taken_back_are_forgotten(kernels: SimpleNamespace) -> None:
-    """Its rows are filled anew by another batch, with values where it had nulls."""
+    """Its rows are filled again by another batch, with values where it had nulls."""
     damaged = batch(record(0, None, None, ((b"h", None),)) * 9 + b"\1", 10)
     sound = batch(record(0, b"k", b"v", ((b"h", b"x"),)) * 10, 10)
     data, table = table_of(damaged, sound)
@@ -92,7 +92,7 @@ def test_nulls_of_a_batch_that_was_taken_back_are_forgotten(kernels: SimpleNames
     assert (columns["key"], columns["value"], columns["header_value"]) == ([b"k"] * 10, [b"v"] * 10, [b"x"] * 10)
 
 
-def test_columns_are_filled_behind_what_is_there(kernels: SimpleNamespace) -> None:
+def test_columns_are_filled_after_what_is_there(kernels: SimpleNamespace) -> None:
     out = RecordColumns.empty(100, 1000, 100, 1000)
     kernels.decode_records(DATA, TABLE[:3], 0, out)
     kernels.decode_messages(message(5, b"k", None), 0, 35, out)

@@ -26,7 +26,7 @@ PLAIN = ("transactional", "commit", "empty", "horizon", "horizon_v0", "appended"
 
 @pytest.mark.parametrize("names", [*((name,) for name in PLAIN), PLAIN])
 def test_golden_batches_come_out_again(kernels: SimpleNamespace, names: tuple[str, ...]) -> None:
-    """Decoded and encoded anew, with nothing but header fields and columns in between."""
+    """Decoded and encoded again, with nothing but header fields and columns in between."""
     data, table = table_of(*(BATCHES[name] for name in names))
     decoded = RecordColumns.empty(20, 1000, 20, 1000)
     kernels.decode_records(data, table, 0, decoded, 63)

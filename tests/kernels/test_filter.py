@@ -75,7 +75,7 @@ def test_a_record_stays_if_its_offset_is_its_keys_last(kernels: SimpleNamespace)
     assert done.state[4:] == [3, 2, 0]
 
 
-def test_a_batch_keeps_its_offsets_and_counts_timestamps_anew(kernels: SimpleNamespace) -> None:
+def test_a_batch_keeps_its_offsets_and_counts_timestamps_again(kernels: SimpleNamespace) -> None:
     # F14
     done = filtered(kernels, PAIR + LATER)
     header, records = decode_batch(done.data)
@@ -128,7 +128,7 @@ def test_records_without_a_key_go(kernels: SimpleNamespace) -> None:
     assert (offsets(done.data), done.state[-1]) == ([1], 1)
 
 
-def test_what_lies_behind_the_table_stays(kernels: SimpleNamespace) -> None:
+def test_what_lies_after_the_table_stays(kernels: SimpleNamespace) -> None:
     data = PAIR + batch(record(0, None), 1, base_offset=20)
     done = filtered(kernels, data, table=latest(kernels, LATER, latest_offset=10))
     assert offsets(done.data) == [13, 20]
@@ -166,7 +166,7 @@ def test_a_marker_stays_and_gets_a_horizon_when_nothing_of_its_transaction_is_le
     assert (header.delete_horizon_ms, header.attributes & CONTROL, records[0].timestamp) == (HORIZON, CONTROL, 70)
 
 
-def test_numbers_that_are_longer_than_needed_are_written_anew(kernels: SimpleNamespace) -> None:
+def test_numbers_that_are_longer_than_needed_are_written_again(kernels: SimpleNamespace) -> None:
     tail = b"\x82\x00k" + b"\x82\x80\x00v" + b"\x82\x00" + b"\x82\x00h" + b"\x89\x80\x80\x80\x10"  # 1 header, null
     body = b"\x07" + b"\x80\x00" + b"\x84\x00" + tail
     odd = batch(record(0, b"a") + bytes([2 * len(body)]) + body, 2, last_offset_delta=2)
@@ -273,7 +273,7 @@ def test_marks_tell_what_becomes_of_batches(kernels: SimpleNamespace) -> None:
     assert foreseen(kernels, table, data, BatchVerdict.DISCARD_RECORDS) == [Fate.GONE] * 7
     assert foreseen(kernels, latest(kernels, data), data) == [-1, -1, -1, -1, -1, Fate.GONE, -1]
     assert filtered(kernels, data, table=table)[:3] == filtered(kernels, data)[:3]
-    table.latest_offset = 21  # what lies behind the last known offset is not judged by its marks
+    table.latest_offset = 21  # what lies after the last known offset is not judged by its marks
     assert foreseen(kernels, table, data)[2] == -1
 
 

@@ -21,7 +21,7 @@ Rows = list[tuple[int, int, int]]
 
 
 def table_of(rows: Rows) -> NDArray[np.void]:
-    """Batches of size, last offset delta and timestamp, one behind the other."""
+    """Batches of size, last offset delta and timestamp, one after the other."""
     table, offset = np.zeros(len(rows), BATCH), BASE
     for row, (size, delta, timestamp) in zip(table, rows, strict=True):
         row["size"], row["base_offset"], row["last_offset_delta"] = size, offset, delta

@@ -131,7 +131,7 @@ def test_null_is_not_empty(kernels: SimpleNamespace, magic: int) -> None:
     assert (columns["key"], columns["value"]) == ([None, b""], [b"", None])
 
 
-def test_bytes_behind_the_value_are_ignored(kernels: SimpleNamespace) -> None:
+def test_bytes_after_the_value_are_ignored(kernels: SimpleNamespace) -> None:
     """Kafka finds key and value by their lengths and never asks for the rest."""
     columns = decode(kernels, raw_message(8, 0, 0, b"\0\0\0\1k\0\0\0\1vmore"))[1]
     assert (columns["key"], columns["value"]) == ([b"k"], [b"v"])

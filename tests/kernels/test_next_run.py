@@ -65,7 +65,7 @@ def test_a_row_of_more_is_a_run_of_its_own(kernels: SimpleNamespace) -> None:
     assert [run[1] for run in runs(kernels, small + small + large + small, 500)] == [2, 3, 4]
 
 
-def test_messages_of_a_run_lie_behind_one_another(kernels: SimpleNamespace) -> None:
+def test_messages_of_a_run_lie_one_after_another(kernels: SimpleNamespace) -> None:
     table = table_of_walk(kernels, message() * 5)
     size = len(message())
     for rows, expected in (([0, 1, 2, 3, 4], 5), ([0, 1, 3, 4], 2), ([0, 2, 1, 3], 1), ([1, 1, 2], 1)):

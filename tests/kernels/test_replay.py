@@ -109,7 +109,7 @@ def test_a_producer_goes_on_with_its_transaction(kernels: SimpleNamespace) -> No
     assert not kernels.continues(batches({"attributes": TRANSACTIONAL | CONTROL, "base_sequence": 1}), producers)
 
 
-def test_a_batch_that_comes_around_to_the_sequences_of_another_is_no_clear_case(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_comes_around_to_the_sequences_of_another_is_not_a_clear_case(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     whole = {"last_offset_delta": MAX_INT32}  # all sequences that there are
     replay(kernels, producers, batches(whole))
@@ -155,7 +155,7 @@ def test_transactions_begin_and_end(kernels: SimpleNamespace) -> None:
     table = batches(data, data | eight, data, control | eight, control, control, data | eight)
     code, ended = replay(kernels, producers, table, (ABORT, 4), (COMMIT, 5), (ABORT, 6))
     assert code == (Replayed.DONE, 7)
-    # When 8 ended at offset 3, 7 was ongoing since 0; when 7 ended at 4, nobody was; nothing ended at 5.
+    # When 8 ended at offset 3, 7 was ongoing since 0; when 7 ended at 4, no producer was; nothing ended at 5.
     assert ended == [(1, 0), (0, 5)]
     assert entry(producers, 7)["current_txn_first_offset"] == NONE
     assert (entry(producers, 7)["coordinator_epoch"], entry(producers, 7)["last_timestamp"]) == (6, 1002)

@@ -1,4 +1,4 @@
-"""A partition's log as a list of batches: what its readers must see, worked out anew for each question."""
+"""A partition's log as a list of batches: what its readers must see, worked out again for each question."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LogModel:
         self.end = offset
 
     def reload(self, active_base_offset: int) -> None:
-        """A log that was cut inside a batch ends behind the one before, once it is loaded anew.
+        """A log that was cut inside a batch ends after the one before it, once it is loaded again.
 
         What ends before the checkpoint of its start then begins there, empty.
         """

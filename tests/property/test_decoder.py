@@ -108,7 +108,7 @@ SOUND: dict[str, Callable[[int], bytes]] = {
 
 
 def refill(entry: bytes, records: bytes) -> bytes:
-    """The same batch with other bytes behind its header."""
+    """The same batch with other bytes after its header."""
     return frame_batch(read_header(entry), records)
 
 
@@ -142,7 +142,7 @@ def test_the_records_before_damage_are_handed_out(name: str, before: str, count:
 
 
 def test_a_position_inside_unpacked_records_counts_from_its_batch() -> None:
-    """Several batches are unpacked behind one another; the place of the problem is told for its own."""
+    """Several batches are unpacked one after another; the place of the problem is told for its own."""
     inner = bytes.fromhex("10 00 00 00 02 6b 02 76 00") + b"\x0c\x01\x00\x00\x00\x00"
     header = read_header(SOUND["packed"](0))
     log = SOUND["packed"](0) * 3

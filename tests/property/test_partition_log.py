@@ -177,7 +177,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.log.recovery_point < self.log.log_end_offset)
     @rule(part=st.floats(0, 1), rest=st.binary(max_size=100))
     def power_loss(self, part: float, rest: bytes) -> None:
-        """Of what was not flushed in the active segment a part is left, with something else behind it."""
+        """A part is left of what was not flushed in the active segment, with something else after it."""
         self.log.abandon("its machine is off")
         path, flushed = self.log.segments.active.files.log.path, self.log.recovery_point
         data = path.read_bytes()

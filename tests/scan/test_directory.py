@@ -187,7 +187,7 @@ def test_a_place_that_is_given_twice_is_read_once(logs: Path, tmp_path: Path) ->
     assert not [note for note in found.notes if "found again" in note.sentence]
 
 
-def test_a_folder_whose_name_is_not_ascii_is_no_partition(logs: Path) -> None:
+def test_a_folder_whose_name_is_not_ascii_is_not_a_partition(logs: Path) -> None:
     folder = os.fsencode(logs) + b"/b\xffd-0"
     write_segment(Path(os.fsdecode(folder)), 0, batch(0))
     found = open_log_dirs(logs)

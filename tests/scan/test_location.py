@@ -1,4 +1,4 @@
-"""Places to read from: paths and URLs behind one door."""
+"""Places to read from: paths and URLs by one function."""
 
 from __future__ import annotations
 

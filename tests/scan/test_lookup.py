@@ -38,7 +38,7 @@ def test_an_offset_through_the_index(folder: Path) -> None:  # I4
     write_segment(folder, 0, *batches)
     size = len(batches[0])
     found = find_offset(snapshot_of(folder), 5, TEN)
-    # Of the entries for 2, 4, 6, 8 (two batches are more than 200 bytes) that for 4 is the last one up to 5.
+    # There are entries for 2, 4, 6 and 8 (two batches are more than 200 bytes); the one for 4 is the last up to 5.
     assert found == LookupResult(
         5, 1005, snapshot_of(folder).segments[0], None, OffsetPosition(4, 4 * size), 4 * size, 5 * size
     )

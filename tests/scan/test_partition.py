@@ -103,7 +103,7 @@ def test_a_log_that_ends_below_its_start_has_nothing_to_read(folder: Path) -> No
     ],
     ids=["whole", "header", "batch", "zeros", "garbage", "no batch", "half", "crc"],
 )
-def test_a_log_ends_behind_its_last_sound_batch(folder: Path, tail: bytes, stop: Stop, said: str | None) -> None:
+def test_a_log_ends_after_its_last_sound_batch(folder: Path, tail: bytes, stop: Stop, said: str | None) -> None:
     log = write_segment(folder, 0, *TEN[:9], closed=False, tail=tail)
     found = snapshot(folder)
     assert found.tail is not None
@@ -147,7 +147,7 @@ def test_zeros_end_a_log_only_where_they_reach_to_its_end(folder: Path, hole: in
     assert scan.damage_count == 1
 
 
-def test_a_batch_that_is_being_written_into_a_preallocated_file_is_no_damage(folder: Path) -> None:
+def test_a_batch_that_is_being_written_into_a_preallocated_file_is_not_damage(folder: Path) -> None:
     half = TEN[9][:200] + bytes(len(TEN[9]) - 200 + 900)
     log = write_segment(folder, 0, *TEN[:9], closed=False, tail=half)
     whole = b"".join(TEN) + bytes(900)

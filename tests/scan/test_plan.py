@@ -197,7 +197,7 @@ def test_a_timestamp_has_many_forms(given: int | str | datetime, milliseconds: i
 
 
 @pytest.mark.parametrize("given", [1.5, None, b"0"])
-def test_what_is_no_timestamp_is_refused(given: object) -> None:
+def test_what_is_not_a_timestamp_is_refused(given: object) -> None:
     with pytest.raises(ScanError, match="expected milliseconds as an integer, ISO 8601 text, a date or a datetime"):
         to_milliseconds(given)  # type: ignore[arg-type]
 

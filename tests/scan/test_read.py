@@ -170,7 +170,7 @@ class TestDamage:
         assert offsets(folder, from_offset=40) == list(range(40, 100))
 
     @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"])
-    def test_behind_a_broken_length_the_next_sound_batch_is_read(self, folder: Path, length: bytes) -> None:
+    def test_after_a_broken_length_the_next_sound_batch_is_read(self, folder: Path, length: bytes) -> None:
         write_segment(folder, 0, *TEN)
         write_segment(folder, 100, batch(100, 5), closed=False)
         log = path(folder, 0, FileKind.LOG)

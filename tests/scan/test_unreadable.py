@@ -76,7 +76,7 @@ def test_what_lies_before_a_bad_sector_comes_first(bad_sector: Path) -> None:
     assert raised.value.filename == str(bad_sector)
 
 
-def test_reading_goes_on_behind_a_bad_sector_by_the_index(logs: Path, bad_sector: Path) -> None:
+def test_reading_goes_on_after_a_bad_sector_by_the_index(logs: Path, bad_sector: Path) -> None:
     scan = octavo.scan(logs, on_damage="skip")
     offsets = [record.offset for record in scan.records() if record.partition == 0]
     assert offsets[:10] == list(range(10))

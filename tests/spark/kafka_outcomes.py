@@ -1,7 +1,7 @@
 """What Spark's Kafka source answers to the cases, over a real broker.
 
 `python -m tests.spark.kafka_outcomes` starts a broker, asks all cases, and writes what was said into
-tests/data/spark-options.json, the broker's topics into tests/data/spark-options.tar.gz, and the page anew.
+tests/data/spark-options.json, the broker's topics into tests/data/spark-options.tar.gz, and the page again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _compared(frame: DataFrame) -> DataFrame:
 
 
 def _failed(throwable: Any, servers: str) -> Outcome:
-    """What an error of the JVM says, behind those that stand around it."""
+    """What an error of the JVM says, without the errors that wrap it."""
     while _type(throwable) in _AROUND and throwable.getCause() is not None:
         throwable = throwable.getCause()
     message = _GROUP_ID.sub("-…", " ".join(str(throwable.getMessage()).split()))

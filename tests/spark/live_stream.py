@@ -69,7 +69,7 @@ class Streamed:
         run(self.writer)
 
     def _take(self, rows: DataFrame, batch_id: int) -> None:
-        """A batch that was stopped behind this comes again, by the same number."""
+        """A batch that was stopped after this comes again, with the same number."""
         if batch_id in self.batches:
             return
         found = rows.collect()
@@ -180,7 +180,7 @@ def check_workload(found: Streamed, workload: Workload) -> None:
 
 
 def check_compacted(found: Streamed, acknowledged: list[Acknowledged]) -> None:
-    """Of each key the newest record was read, if it is no tombstone; and nothing that was not written."""
+    """The newest record of each key was read, unless it is a tombstone; and nothing that was not written."""
     newest: dict[tuple[int, bytes | None], Acknowledged] = {}
     sent: dict[tuple[str, int], dict[int, Content]] = defaultdict(dict)
     for record in acknowledged:

@@ -140,7 +140,7 @@ def compared(logs: Path) -> dict[Key, tuple[Outcome, Outcome]]:
 
 
 def page(outcomes: dict[Key, tuple[Outcome, Outcome]]) -> str:
-    """The table: a row a query."""
+    """The table: one row per query."""
     lines = ["| option | value | query | Spark's Kafka source | octavo |", "|---|---|---|---|---|"]
     for (option, value, mode), (kafka, octavo) in outcomes.items():
         cells = [option, f"`{value}`" if value else "", mode, _cell(kafka), _cell(octavo)]

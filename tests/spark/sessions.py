@@ -42,7 +42,7 @@ CONFS = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": JVM_OPTIONS,
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
-    "spark.python.authenticate.socketTimeout": "300s",  # a busy machine is no failure
+    "spark.python.authenticate.socketTimeout": "300s",  # a busy machine is not a failure
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
 }

@@ -1,7 +1,7 @@
 """What writes give, ours and those of Spark's Kafka sink to a real broker; and the page that shows both.
 
 `python -m tests.spark.sink_outcomes` starts a broker, asks both sinks all cases, and writes what they said into
-tests/data/spark-sink.json, and the page anew.
+tests/data/spark-sink.json, and the page again.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def are_alike(outcomes: dict[str, Outcome]) -> bool:
 
 
 def page(outcomes: dict[str, dict[str, Outcome]]) -> str:
-    """The table: a row a case."""
+    """The table: one row per case."""
     lines = ["| write | Spark's Kafka sink | octavo |", "|---|---|---|"]
     for name, both in outcomes.items():
         cells = [name, _cell(both["kafka"]), _cell(both["octavo"])]

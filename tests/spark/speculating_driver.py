@@ -55,7 +55,7 @@ def main(master: str, folder: str) -> None:
 
 
 def slow_once(rows: DataFrame, marks: str) -> DataFrame:
-    """Rows whose first task stops once, behind its first rows, until another attempt at it has come as far."""
+    """Rows whose first task stops once, after its first rows, until another attempt at it has come as far."""
     Path(marks).mkdir()
 
     def wait(batches: Any) -> Any:

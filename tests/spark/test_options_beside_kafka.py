@@ -50,7 +50,7 @@ def test_every_case_was_asked_and_every_difference_is_one(logs: Path) -> None:
 
 
 def test_each_option_has_a_row_for_each_query() -> None:
-    """But for ours, and for what is no option of a query alone."""
+    """Except ours, and those that are not an option of a query alone."""
     sparks = {option.name for option in SOURCE_OPTIONS if not option.ours} - {"path", "kafka.*"}
     asked = {(case.option, mode) for case, mode in ASKED}
     assert {(name, mode) for name in sparks for mode in ("batch", "stream")} - asked == set()

@@ -1,4 +1,4 @@
-"""The checks of whole batches before the log is locked: a row a check, with what real Kafka answers to each origin.
+"""The checks of whole batches before the log is locked: one row per check, with what real Kafka answers to each origin.
 
 `interop/test_validation_with_kafka.py` appends every row to a log of real Kafka; `storage/test_append_info.py` holds
 Octavo to it without a JVM.

@@ -31,7 +31,7 @@ def batch(
 
 
 def walked(*batches: bytes) -> Batches:
-    """Batches one behind the other, with their table."""
+    """Batches one after the other, with their table."""
     data = b"".join(batches)
     return data, walk(data).table
 

@@ -38,7 +38,7 @@ def _origin(producer_id: int, sequence: int, is_transactional: bool) -> Origin:
 
 
 def batches(rng: random.Random) -> list[bytes]:
-    """Of several producers, two with transactions, some of an old format; with gaps between offsets, and epochs."""
+    """Batches of several producers, two with transactions, some of an old format; with gaps between offsets."""
     made, offset, timestamp, epoch = [], 0, 1000, 0
     sequences = {7: 0, 8: 0, 9: 0}
     for _ in range(rng.randint(1, 60)):
@@ -100,5 +100,5 @@ def test_a_run_ends_where_it_must(tmp_path: Path) -> None:
     assert run_length(log, table[1:]) == (1000 - len(plain[0])) // len(plain[0])
     assert run_length(log, table[6:]) == 1  # of a transaction
     assert run_length(log, table[5:]) == 1  # before one
-    assert run_length(log, table[[1, 3, 4]]) == 1  # not one behind the other
+    assert run_length(log, table[[1, 3, 4]]) == 1  # not one after the other
     assert run_length(log, table) == 1  # before the log's end

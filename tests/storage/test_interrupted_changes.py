@@ -215,7 +215,7 @@ def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_a_close_that_was_interrupted_is_called_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Until it has come to its end nobody else can have the directory: it may still have to be written to."""
+    """Until it has ended, no one else can have the directory: it may still have to be written to."""
     logs = LogManager(tmp_path, background=False)
     logs.create_topic("t", 3)
     for log in logs.logs.values():

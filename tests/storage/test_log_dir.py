@@ -81,9 +81,7 @@ def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, mon
         ({"log.dir": "elsewhere"}, "log.dir is given as a config, expected the directories as the first argument"),
     ],
 )
-def test_directories_that_are_none_of_its_own_are_refused(
-    tmp_path: Path, configs: dict[str, str], problem: str
-) -> None:
+def test_directories_that_are_not_its_own_are_refused(tmp_path: Path, configs: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         LogManager(tmp_path / "new" / "logs", configs=configs, environment=World().environment)
     assert not list(tmp_path.iterdir())
@@ -124,7 +122,7 @@ def test_topics_have_partitions_and_configs_that_change_live(tmp_path: Path) -> 
         assert logs.log("orders", 0).config.segment_bytes == 1 << 30
 
 
-def test_what_is_no_topic_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_topic_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("a.b", 1)
         before = names(tmp_path)
@@ -253,7 +251,7 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
             opened(tmp_path)
         process.communicate("\n")
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path != lock} == before
-    opened(tmp_path).close()  # a file that nobody holds is no lock
+    opened(tmp_path).close()  # a file that no process holds is not a lock
 
 
 def test_directories_of_two_brokers_are_refused(tmp_path: Path) -> None:
@@ -266,7 +264,7 @@ def test_directories_of_two_brokers_are_refused(tmp_path: Path) -> None:
         opened(tmp_path / "one", tmp_path / "one")
 
 
-def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_log_directory_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 1)
     with pytest.raises(LogDirError, match="a partition's folder"):

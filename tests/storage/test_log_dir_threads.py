@@ -24,7 +24,7 @@ ONE = batch(0, 2)
 
 
 class Problems:
-    """What went wrong in threads, which nobody would hear of otherwise."""
+    """What went wrong in threads."""
 
     def __init__(self) -> None:
         self.found: list[object] = []

@@ -93,7 +93,7 @@ class TestLookup:
         assert log.offset_for_timestamp(0).offset == 3
         assert log.offset_for_timestamp(SpecialTimestamp.EARLIEST) == FoundOffset(-1, 3, 5)
 
-    def test_not_behind_what_can_be_read(self, log: PartitionLog) -> None:
+    def test_not_after_what_can_be_read(self, log: PartitionLog) -> None:
         log.update_high_watermark(20)
         assert log.offset_for_timestamp(NOW_MS + 10_000).offset == -1
         assert log.offset_for_timestamp(NOW_MS + 10_000, Isolation.LOG_END).offset == 20

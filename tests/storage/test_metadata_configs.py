@@ -18,7 +18,7 @@ from tests.storage.worlds import World
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Of node 1, which is the one that directories without a broker get."""
+    """The directory of node 1, the id that directories without a broker get."""
     with LogManager(tmp_path / "logs", environment=World().environment) as logs:
         logs.create_topic("t", 1)
     return tmp_path / "logs"

@@ -95,7 +95,7 @@ def test_topic_id_is_written_once(world: World, tmp_path: Path) -> None:
         log.set_topic_id(b"\1" * 16)
 
 
-def test_what_is_no_partition_metadata_is_named(world: World, tmp_path: Path) -> None:
+def test_what_is_not_partition_metadata_is_named(world: World, tmp_path: Path) -> None:
     open_log(world, tmp_path)
     path = tmp_path / "t-0" / "partition.metadata"
     path.write_bytes(b"garbage\n")

@@ -60,7 +60,7 @@ def test_a_duplicate_has_just_the_same_sequences() -> None:
             append(manager, data(50, sequence, count=count))
 
 
-def test_a_batch_of_another_epoch_is_no_duplicate() -> None:
+def test_a_batch_of_another_epoch_is_not_a_duplicate() -> None:
     manager = ProducerStateManager()
     append(manager, data(0, 0))
     append(manager, data(1, 0, epoch=1))
@@ -279,7 +279,7 @@ def test_many_producers_come_and_go() -> None:
     assert len(manager.table) == 200
 
 
-def test_the_state_begins_anew() -> None:
+def test_the_state_begins_again() -> None:
     manager = filled()
     append(manager, data(14, 0, producer_id=8, transactional=True))
     manager.take_snapshot()

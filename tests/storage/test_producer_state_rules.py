@@ -149,7 +149,7 @@ def test_an_emptied_marker_ends_nothing() -> None:
     assert not checked.completed and manager.transactions.ongoing == {0: PRODUCER}
 
 
-def test_a_control_record_that_is_no_marker_is_damage() -> None:
+def test_a_control_record_that_is_not_a_marker_is_damage() -> None:
     origin = Origin(producer_id=PRODUCER, producer_epoch=0, is_transactional=True, is_control=True)
     odd = build_batch([Record(20, 0, b"\0\0\0\2", b"")], origin=origin)
     with pytest.raises(InvalidBatchError, match="type 2 in a producer's batch"):

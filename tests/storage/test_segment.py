@@ -53,7 +53,7 @@ def test_first_batch_is_never_indexed(tmp_path: Path, world: World) -> None:
     assert segment.files.offset_index.lookup(4) == OffsetPosition(0, 0)
 
 
-def test_reopened_segment_counts_anew(tmp_path: Path, world: World) -> None:
+def test_reopened_segment_counts_from_zero(tmp_path: Path, world: World) -> None:
     everything = LogConfig.of({"index.interval.bytes": 0})
     first, second, third = ten_batches()[:3]
     world.segment(tmp_path, first, config=everything).close_out()

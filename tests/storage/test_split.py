@@ -69,7 +69,7 @@ def test_offsets_that_go_back_cannot_be_split(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir() if path.suffix == ".cleaned"] == []
 
 
-def test_an_offset_far_beyond_those_behind_it_ends_the_segment(tmp_path: Path) -> None:
+def test_an_offset_far_beyond_those_after_it_ends_the_segment(tmp_path: Path) -> None:
     log = load(World(), overflowed(tmp_path, batch(0), batch(FAR), batch(1)))
     problem = f"batch with base offset {FAR}: not of the segment with base offset 0"
     assert [recovered.problem for recovered in log.recovered] == [problem]

@@ -144,7 +144,7 @@ SEGMENT_FILES = [name.format(f"{4:020}") for name in FILES]
 
 @pytest.mark.parametrize("kind", STRANGE)
 @pytest.mark.parametrize("name", [*SEGMENT_FILES, "leader-epoch-checkpoint", "partition.metadata"])
-def test_a_partition_with_what_is_no_file_is_left_as_it_is(root: Path, name: str, kind: str) -> None:
+def test_a_partition_with_what_is_not_a_file_is_left_as_it_is(root: Path, name: str, kind: str) -> None:
     replaced(root / "t-0" / name, kind)
     (root / ".kafka_cleanshutdown").unlink()
     before = sorted(path.name for path in (root / "t-0").iterdir())
@@ -161,7 +161,7 @@ def test_a_partition_with_what_is_no_file_is_left_as_it_is(root: Path, name: str
 
 @pytest.mark.parametrize("kind", ["a FIFO", "a socket", "a device"])
 @pytest.mark.parametrize("name", ["meta.properties", "octavo-topics.json", "octavo-commits.json", ".lock"])
-def test_what_is_no_file_in_the_root_is_an_error_with_its_path(root: Path, name: str, kind: str) -> None:
+def test_what_is_not_a_file_in_the_root_is_an_error_with_its_path(root: Path, name: str, kind: str) -> None:
     replaced(root / name, kind)
     with pytest.raises(OctavoError, match=f"{root / name}: is (a link|not a regular file but {kind})"):
         opened(root)
@@ -169,7 +169,7 @@ def test_what_is_no_file_in_the_root_is_an_error_with_its_path(root: Path, name:
 
 @pytest.mark.parametrize("kind", ["a FIFO", "a socket", "a device"])
 @pytest.mark.parametrize("name", OFFSET_CHECKPOINTS)
-def test_a_checkpoint_that_is_no_file_says_nothing(
+def test_a_checkpoint_that_is_not_a_file_says_nothing(
     root: Path, name: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     replaced(root / name, kind)

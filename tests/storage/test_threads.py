@@ -124,7 +124,7 @@ def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, mon
     assert (log.recovery_point, log.segments.base_offsets) == (4, (2,))
 
 
-def test_flush_of_what_is_cut_and_written_anew_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flush_of_what_is_cut_and_written_again_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recovery point must not pass what was written after the sync."""
     log = open_log(tmp_path / "t-0", World())
     for _ in range(3):

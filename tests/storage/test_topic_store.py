@@ -24,7 +24,7 @@ def test_topics_are_read_back() -> None:
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 1.5, True, "3", [], 1 << 31])
-def test_a_number_of_partitions_that_is_none(partitions: object) -> None:
+def test_a_bad_number_of_partitions(partitions: object) -> None:
     content = json.loads(encode(TOPICS))
     content["topics"]["a"]["partitions"] = partitions
     with pytest.raises(CorruptionError, match='topic a: expected a number of at least 1 under "partitions"'):
@@ -43,7 +43,7 @@ def test_a_number_of_partitions_that_is_none(partitions: object) -> None:
         ("pendingDirectories", ["seven"], "expected a uuid of 22 base64url characters"),
     ],
 )
-def test_a_pending_change_that_is_none(field: str, value: object, problem: str) -> None:
+def test_a_pending_change_that_is_malformed(field: str, value: object, problem: str) -> None:
     content = json.loads(encode(TOPICS))
     content["topics"]["c"][field] = value
     with pytest.raises(CorruptionError, match=problem):

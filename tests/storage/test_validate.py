@@ -117,7 +117,7 @@ def test_a_refused_buffer_stays_as_it_is(name: str) -> None:
     assert buffer == case.data
 
 
-def test_what_lies_behind_the_batches_is_left_out() -> None:
+def test_what_lies_after_the_batches_is_left_out() -> None:
     result = assign_offsets(PLAIN + b"half a batch", info_of(walk(PLAIN).table), FROM_CLIENT, TO_DEFAULTS)
     assert len(result.data) == len(PLAIN)
 

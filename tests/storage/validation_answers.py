@@ -63,7 +63,7 @@ def answered(case: Case, *, trusted: bool = False) -> Answer:
 
 
 def tells_the_truth(batch: bytes) -> bool:
-    """Whether a batch is such as Octavo's encoder makes."""
+    """Whether a batch is one that Octavo's encoder could have made."""
     try:
         header, found = decode_batch(batch)
     except CorruptionError:

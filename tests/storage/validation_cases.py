@@ -1,4 +1,4 @@
-"""The matrix of append validation: a row a check, with what real Kafka answers to a client and to a coordinator.
+"""The matrix of append validation: one row per check, with what real Kafka answers to a client and to a coordinator.
 
 `interop/test_validation_with_kafka.py` puts every row to Kafka's own LogValidator; `storage/test_validate.py` holds
 Octavo to it without a JVM.
@@ -198,7 +198,7 @@ def of_ways() -> Iterator[Row]:
 
 
 def of_rebuilt_batches() -> Iterator[Row]:
-    """What only shows when a batch is built anew."""
+    """What only shows when a batch is built again."""
     odd, packed_odd = numbered(3, Codec.NONE), numbered(3, Codec.GZIP)
     yield accepted("plain: a record numbered 3", odd)
     yield accepted("plain: a record numbered 3, recompressed", odd, TO_GZIP)

@@ -28,7 +28,7 @@ def test_a_wait_ends_when_it_is_so() -> None:
 
 
 def test_a_change_between_two_looks_is_seen() -> None:
-    """It comes after the first look and before the latch, when `notify` finds nobody to wake."""
+    """It comes after the first look and before the latch, when `notify` finds no thread to wake."""
     looks = iter([False, True, True])
     assert Signal().wait(lambda: next(looks))
 

@@ -62,7 +62,7 @@ def test_records_deleted_since_the_log_start_was_last_written(folder: Path) -> N
     assert shown(findings_of(folder)) == [(CHECKPOINT, None, FindingKind.LEADER_EPOCH, Severity.INFO)]
 
 
-def test_behind_old_formats_the_epochs_begin_anew(folder: Path) -> None:
+def test_after_old_formats_the_epochs_begin_again(folder: Path) -> None:
     message = encode_message_set([Record(0, 1000, b"k", b"v")], 1)
     write_segment(folder, 0, message, batch(1, epoch=0), batch(2, epoch=2))
     (folder / CHECKPOINT).write_text("0\n1\n2 2\n")

@@ -33,7 +33,7 @@ def problems(logs: Path) -> list[tuple[str, FindingKind]]:
 
 
 @pytest.mark.parametrize("name", ["lost+found", "nodash", "a-b", "orders-0-delete"])
-def test_a_folder_that_is_no_partitions(logs: Path, name: str) -> None:
+def test_a_folder_that_is_not_a_partition(logs: Path, name: str) -> None:
     (logs / name).mkdir()
     assert problems(logs) == [(name, FindingKind.NAME)]
 
@@ -44,7 +44,7 @@ def test_a_folder_whose_name_no_topic_has(logs: Path, name: str) -> None:
     assert problems(logs) == [(name, FindingKind.NAME)]
 
 
-def test_other_names_in_the_root_are_none_of_kafkas(logs: Path) -> None:
+def test_other_names_in_the_root_are_not_kafkas(logs: Path) -> None:
     (logs / "remote-log-index-cache").mkdir()
     (logs / "notes.txt").write_text("mine")
     (logs / ".lock").touch()
@@ -85,7 +85,7 @@ def test_topic_ids_of_one_topic(logs: Path) -> None:
     (found,) = findings_of(logs)
     assert (found.path, found.problem) == (str(logs / "orders-1" / "partition.metadata"), FindingKind.TOPIC_ID)
     shutil.rmtree(logs / "orders-2")
-    assert len(findings_of(logs)) == 2  # nobody can tell which of the two is right
+    assert len(findings_of(logs)) == 2  # no one can tell which of the two is right
 
 
 def test_the_id_of_the_clusters_metadata(logs: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_checkpoint_with_a_line_that_cannot_be(logs: Path, line: str) -> None:
         "replication-offset-checkpoint",
     ],
 )
-def test_a_checkpoint_behind_the_end_of_the_log(logs: Path, name: str) -> None:
+def test_a_checkpoint_after_the_end_of_the_log(logs: Path, name: str) -> None:
     (logs / name).write_text("0\n1\norders 0 2\n")
     assert problems(logs) == []
     (logs / name).write_text("0\n1\norders 0 3\n")
@@ -255,7 +255,7 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
     path(folder, 0, FileKind.LOG).with_name(f"{0:020}.log.cleaned").write_bytes(b"half")
     assert problems(logs) == []
     flipped(folder / f"{2:020}.log.swap", 70)
-    assert problems(logs) == []  # behind a .cleaned file: a split that was not finished, which a broker deletes
+    assert problems(logs) == []  # after a .cleaned file: a split that was not finished, which a broker deletes
     (folder / f"{0:020}.log.cleaned").unlink()
     assert problems(logs) == [(f"{2:020}.log.swap", FindingKind.CRC_MISMATCH)]
 

@@ -179,7 +179,7 @@ def test_a_folder_that_was_brought_from_an_older_cluster(folder: Path) -> None:
 
 
 def test_a_last_batch_whose_offset_has_jumped_is_named(folder: Path) -> None:
-    """Nothing behind it contradicts its offset; the closing entry of the time index does."""
+    """Nothing after it contradicts its offset; the closing entry of the time index does."""
     write_segment(folder, 0, *ONES)
     log = path(folder, 0, FileKind.LOG)
     position = sum(map(len, ONES[:-1]))

@@ -60,9 +60,9 @@ def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> N
         ([(7, 2 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # inside the batch
         ([(5, 2 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # before it
         ([(8, 2 * SIZE + 1)], 0, FindingKind.WRONG_ENTRY),  # no batch begins there
-        ([(8, 11 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # behind the log
+        ([(8, 11 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # past the end of the log
         ([(30, 2 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # no such offset
-        ([(17, 2 * SIZE), (20, 5 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # an append that reaches behind the next entry
+        ([(17, 2 * SIZE), (20, 5 * SIZE)], 0, FindingKind.WRONG_ENTRY),  # an append that reaches past the next entry
         ([(8, 2 * SIZE), (8, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
         ([(17, 5 * SIZE), (8, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
         ([(8, 5 * SIZE), (17, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
@@ -131,7 +131,7 @@ def test_a_cut_entry(folder: Path, kind: FileKind, cut: int) -> None:
     assert (file.name, len(content) - entry, FindingKind.PARTIAL_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
 
 
-def test_an_entry_behind_unused_ones(folder: Path) -> None:
+def test_an_entry_after_unused_ones(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES, closed=False)
     file = path(folder, 0, FileKind.OFFSET_INDEX)
     content = bytearray(file.read_bytes())

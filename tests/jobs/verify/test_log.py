@@ -92,7 +92,7 @@ def test_records_outside_their_batch(folder: Path) -> None:
     assert log_findings(folder) == [(0, FindingKind.INVALID_RECORDS)]
 
 
-def test_behind_a_damaged_batch_it_goes_on(folder: Path) -> None:
+def test_after_a_damaged_batch_it_goes_on(folder: Path) -> None:
     whole = [batch(number, 3) for number in range(0, 30, 3)]
     log = write_segment(folder, 0, *whole)
     size = len(whole[0])
@@ -102,7 +102,7 @@ def test_behind_a_damaged_batch_it_goes_on(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("byte", range(8, 12))
-def test_behind_a_wrong_length_the_next_sound_batch_is_found(folder: Path, byte: int) -> None:
+def test_after_a_wrong_length_the_next_sound_batch_is_found(folder: Path, byte: int) -> None:
     whole = [batch(number, 3) for number in range(0, 30, 3)]
     log = write_segment(folder, 0, *whole)
     size = len(whole[0])
@@ -148,7 +148,7 @@ def test_a_file_full_of_damage_is_told_in_bounded_space(folder: Path) -> None:
     assert found[-1].detail.startswith("50 more")
 
 
-def test_a_segment_that_went_away_is_no_finding(folder: Path) -> None:
+def test_a_segment_that_went_away_is_not_a_finding(folder: Path) -> None:
     from octavo.jobs.verify.plan import plan
 
     write_segment(folder, 0, batch(0))

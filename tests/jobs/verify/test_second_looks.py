@@ -1,4 +1,4 @@
-"""On a running broker's disk: what is half written, renamed or replaced while it is looked at is no finding."""
+"""On a running broker's disk: what is half written, renamed or replaced while it is looked at is not a finding."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path) -> 
 
 
 def test_a_segment_that_compaction_replaces(folder: Path) -> None:
-    """The log is the new one already, the indexes and the segment behind are still the old ones."""
+    """The log is the new one already, the indexes and the next segment are still the old ones."""
     write_segment(folder, 4, batch(4), batch(5))
     merged = [batch(0), batch(5)]
 
@@ -116,7 +116,7 @@ def test_a_log_that_grows_behind_the_back(folder: Path) -> None:
 
 
 def test_a_checkpoint_that_is_replaced_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other partition's log is truncated, and the checkpoint written anew, after it was read for the first one."""
+    """The other partition's log is truncated, and the checkpoint written again, after it was read for the first one."""
     other = folder.parent / "other-0"
     write_segment(other, 0, batch(0), batch(1))
     checkpoint = folder.parent / "recovery-point-offset-checkpoint"

@@ -103,7 +103,7 @@ def test_a_whole_batch_with_a_wrong_crc_is_a_problem_even_as_the_last_one(folder
     assert (LOG, last, FindingKind.CRC_MISMATCH, PROBLEM) in shown(findings_of(folder.parent))
 
 
-def test_a_length_that_hides_sound_batches_is_no_torn_end(folder: Path) -> None:
+def test_a_length_that_hides_sound_batches_is_not_a_torn_end(folder: Path) -> None:
     log = write_segment(folder, 0, *BATCHES, closed=False)
     flipped(log, 3 * len(BATCHES[0]) + 8, 0x40)
     (found,) = [line for line in shown(findings_of(folder.parent)) if line[0] == LOG]
@@ -195,7 +195,7 @@ def test_a_last_segment_that_was_opened_again_and_appended_to_names_an_older_tim
 
 
 @pytest.mark.parametrize("tail", [batch(11)[:-9], bytes(70)])
-def test_a_torn_end_behind_what_was_not_flushed_is_info(folder: Path, tail: bytes) -> None:
+def test_a_torn_end_after_what_was_not_flushed_is_info(folder: Path, tail: bytes) -> None:
     write_segment(folder, 0, *BATCHES, tail=tail)
     points = folder.parent / "recovery-point-offset-checkpoint"
     points.write_text("0\n1\norders 0 8\n")

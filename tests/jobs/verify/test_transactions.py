@@ -68,7 +68,7 @@ def test_sound(folder: Path) -> None:
         AbortedTxn(1, 4, 6, 9),
         AbortedTxn(1, 6, 4, 5),
         AbortedTxn(-1, 4, 6, 5),
-        AbortedTxn(1, 4, 60, 5),  # behind the log
+        AbortedTxn(1, 4, 60, 5),  # past the end of the log
     ],
 )
 def test_a_wrong_entry(folder: Path, wrong: AbortedTxn) -> None:
@@ -117,7 +117,7 @@ def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> Non
     assert shown(findings_of(folder)) == [(index.name, None, FindingKind.MISSING_ENTRY, Severity.PROBLEM)]
 
 
-def test_what_was_open_at_a_marker_began_behind_the_last_stable_offset(folder: Path) -> None:
+def test_what_was_open_at_a_marker_began_after_the_last_stable_offset(folder: Path) -> None:
     """It tells a wrong start even where no snapshot says what was open when the segment began, as 0.11 leaves it."""
     write_segment(folder, 7, data(7, 4), data(8, 5), marker(9, 4), marker(10, 5))
     index = path(folder, 7, FileKind.TXN_INDEX)
@@ -156,7 +156,7 @@ def test_a_producer_twice(folder: Path) -> None:
     assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 56, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
 
-def test_a_snapshot_behind_the_end_of_the_log(folder: Path) -> None:
+def test_a_snapshot_after_the_end_of_the_log(folder: Path) -> None:
     write_snapshot(folder, 8)
     assert shown(findings_of(folder)) == [(f"{8:020}.snapshot", None, FindingKind.BEYOND_END, Severity.PROBLEM)]
 

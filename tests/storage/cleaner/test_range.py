@@ -80,7 +80,7 @@ def test_what_is_overdue_is_cleaned_whatever_the_ratio() -> None:
     assert (early.delay_ms, early.is_eligible(named)) == (0, False)
 
 
-def test_nothing_is_dirty_behind_the_last_run() -> None:
+def test_nothing_is_dirty_after_the_last_run() -> None:
     found = ranged(log(*THREE, checkpoint=300))
     assert (found.cleanable_bytes, found.ratio, found.clean_bytes) == (0, 0.0, 1000)
 

@@ -44,7 +44,7 @@ def test_both_ways_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("copied", [True, False])
 @pytest.mark.parametrize("tail", [b"\0" * 40, b"torn", batch(5)[:-3]], ids=["zeros", "a few bytes", "a torn batch"])
-def test_what_is_no_batch_is_named(tmp_path: Path, copied: bool, tail: bytes) -> None:
+def test_what_is_not_a_batch_is_named(tmp_path: Path, copied: bool, tail: bytes) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(batch(0) + tail)
     with pytest.raises(CorruptRecordError) as caught:

@@ -48,7 +48,7 @@ class UnsyncedFileSystem(LocalFileSystem):
 
 
 class Scene:
-    """Log directories on a filesystem, a topic of two partitions with small segments, and who writes to it."""
+    """Log directories on a filesystem, a topic of two partitions with small segments, and a writer."""
 
     def __init__(self, *roots: Path, filesystem: FileSystem, segment_bytes: int = 2000, batch_size: int = 400) -> None:
         self.roots = roots

@@ -119,7 +119,7 @@ class VanishingFileSystem(LocalFileSystem):
         return super().names(folder)
 
 
-def test_what_goes_away_during_a_sweep_is_no_error(scene: Scene) -> None:
+def test_what_goes_away_during_a_sweep_is_not_an_error(scene: Scene) -> None:
     scene.stage(batch_values(0))
     folders = all_folders(scene.filesystem, [scene.root])
     assert sweep_old(VanishingFileSystem(), folders, 1 << 60) == []
@@ -291,7 +291,7 @@ def test_a_thousand_small_batches_leave_segments_by_size(tmp_path: Path) -> None
         assert log.log_end_offset == 2000
         assert len(sizes) == -(-log.size // 60_000), sizes
         assert all(size > 59_000 for size in sizes[:-1])
-        # An entry for about every index.interval.bytes, though the log was opened anew for each batch.
+        # An entry for about every index.interval.bytes, though the log was opened again for each batch.
         assert all(len(segment.files.offset_index) >= segment.size // 4096 - 1 for segment in log.segments)
     names = scene.filesystem.names(scene.root / str(TopicPartition("t", 0)))
     assert len(names) == 4 * len(sizes) + 2, names  # log, two indexes, a snapshot; two small files
