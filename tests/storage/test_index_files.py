@@ -13,8 +13,7 @@ from octavo.format.indexes import time_index as format_time_index
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.indexes.txn_index import AbortedTxn
-from octavo.storage.segment.offset_index_file import OffsetIndexFile
-from octavo.storage.segment.time_index_file import TimeIndexFile
+from octavo.storage.segment.index_file import OffsetIndexFile, TimeIndexFile
 from octavo.storage.segment.txn_index_file import TxnIndexFile
 from octavo.system.filesystem import LocalFileSystem
 

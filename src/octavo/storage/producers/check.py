@@ -1,4 +1,4 @@
-"""The check of an append against the state of its producers, batch after batch; it changes nothing."""
+"""What an append would change in the state of its producers: checked by the rules, or replicated as it is."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ SEQUENCES = MAX_SEQUENCE + 1
 # Those of `DataBatch` last, in its order.
 _FIELDS = ["producer_id", "attributes", "producer_epoch", "base_offset", "last_offset_delta", "base_sequence"]
 _FIELDS += ["max_timestamp"]
+_COMPLETED = ["producer_id", "first_offset", "offset", "type"]
 
 
 class ProducerAppend(NamedTuple):
@@ -79,6 +80,27 @@ def check_producers(
     for producer_id, attributes, *fields in followers[_FIELDS].tolist():
         infos[producer_id].follow(DataBatch(bool(attributes & layout.TRANSACTIONAL), *fields))
     return ProducerAppend([info.update() for info in infos.values()], completed)
+
+
+def replicate_producers(producers: ProducerTable, data: Buffer, table: NDArray[np.void]) -> ProducerAppend:
+    """`ProducerStateManager.check` for replication: the batches are replayed beside the table of producers."""
+    beside = ProducerTable()
+    _, ended, damage = beside.replay(data, table, known=producers)
+    if damage is not None:
+        raise InvalidBatchError(damage.problem) from damage
+    completed = [
+        CompletedTxn(producer_id, first_offset, last_offset, kind == ControlType.ABORT)
+        for producer_id, first_offset, last_offset, kind in ended[_COMPLETED].tolist()
+    ]
+    return ProducerAppend([_update(producers, updated, completed) for updated in beside], completed)
+
+
+def _update(producers: ProducerTable, updated: ProducerStateEntry, completed: list[CompletedTxn]) -> ProducerUpdate:
+    current = producers.get(updated.producer_id) or ProducerStateEntry(updated.producer_id)
+    firsts = [txn.first_offset for txn in completed if txn.producer_id == updated.producer_id]
+    if updated.current_txn_first_offset is not None:
+        firsts.append(updated.current_txn_first_offset)
+    return ProducerUpdate(current, updated, [first for first in firsts if first != current.current_txn_first_offset])
 
 
 def is_one_run(table: NDArray[np.void]) -> bool:

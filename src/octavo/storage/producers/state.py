@@ -19,8 +19,7 @@ from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.small_files import producer_snapshot
 from octavo.kernels import layout
 from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.producers.check import NO_PRODUCERS, ProducerAppend, check_producers
-from octavo.storage.producers.replicate import replicate_producers
+from octavo.storage.producers.check import NO_PRODUCERS, ProducerAppend, check_producers, replicate_producers
 from octavo.storage.producers.table import ProducerTable
 from octavo.storage.producers.transactions import Transactions
 

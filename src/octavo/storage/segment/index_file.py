@@ -1,6 +1,6 @@
-"""The two indexes of a segment as files: pre-sized and mapped while written, trimmed when done.
+"""A segment's `.index` and `.timeindex` as files: pre-sized and mapped while written, trimmed when done.
 
-Entry layouts and search are those of `format.offset_index` and `format.time_index`; this module owns the files.
+Entry layouts and search are those of `format.indexes`; this module owns the files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from octavo.format.entry_layout import INT32_MAX
+from octavo.format.indexes import time_index
 from octavo.format.indexes.index import SparseIndex
+from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
+from octavo.format.indexes.time_index import TimeIndex, TimestampOffset
 from octavo.storage.files.open_files import OPEN_FILES
 from octavo.system.filesystem import FileSystem, Mapping
 
@@ -230,3 +233,48 @@ class IndexFile(Generic[Index]):
         if dropped > 0:
             self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
             self._set_count(kept)
+
+
+class OffsetIndexFile(IndexFile[OffsetIndex]):
+    """Offset to position in the log file."""
+
+    INDEX = OffsetIndex
+
+    def last(self) -> OffsetPosition:
+        """The last entry; of an empty index the segment's start."""
+        with self._lock:
+            return self._index().last()
+
+    def lookup(self, offset: int) -> OffsetPosition:
+        """The entry with the largest offset up to this one; before all of them the segment's start."""
+        with self._lock:
+            return self._index().lookup(offset)
+
+    def upper_bound(self, position: int) -> OffsetPosition | None:
+        """The first entry at or behind a position."""
+        with self._lock:
+            return self._index().upper_bound(position)
+
+
+class TimeIndexFile(IndexFile[TimeIndex]):
+    """Timestamp to offset. One slot is kept for the closing entry, which names the segment's largest timestamp."""
+
+    INDEX = TimeIndex
+    KEPT_SLOTS = 1
+
+    def maybe_append(self, entry: TimestampOffset) -> bool:
+        """Append the closing entry if its timestamp is larger than the last one; the kept slot takes it."""
+        if not time_index.takes(self.last(), entry):
+            return False
+        self.append(time_index.encode_entry(entry, self.base_offset))
+        return True
+
+    def last(self) -> TimestampOffset:
+        """The last entry; of an empty index no timestamp at the base offset."""
+        with self._lock:
+            return self._index().last()
+
+    def lookup(self, timestamp: int) -> TimestampOffset:
+        """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
+        with self._lock:
+            return self._index().lookup(timestamp)

@@ -23,8 +23,8 @@ from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import Transient
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
+from octavo.storage.segment.index_file import OffsetIndexFile
 from octavo.storage.segment.log_file import BatchPlace, Sought
-from octavo.storage.segment.offset_index_file import OffsetIndexFile
 from octavo.storage.segment.segment_files import SegmentFiles
 from octavo.system.clock import Clock
 from octavo.system.filesystem import FileSystem

@@ -7,9 +7,8 @@ from pathlib import Path
 from octavo.config import LogConfig
 from octavo.format.names import FileKind, SegmentFile, Transient
 from octavo.storage.segment.build_index import BuiltIndexes, IndexLimits, build_indexes
+from octavo.storage.segment.index_file import OffsetIndexFile, TimeIndexFile
 from octavo.storage.segment.log_file import LogFile
-from octavo.storage.segment.offset_index_file import OffsetIndexFile
-from octavo.storage.segment.time_index_file import TimeIndexFile
 from octavo.storage.segment.txn_index_file import TxnIndexFile
 from octavo.system.filesystem import FileSystem
 
