@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.names import FileKind
 from octavo.format.record import SpecialTimestamp
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.segment.segment import Segment
 from tests.storage.open_logs import fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World
 
@@ -82,6 +87,34 @@ def test_an_entry_that_is_in_order_and_wrong_is_found_out(
             check(open_log(World(), tmp_path))
         assert f"{path}: the entry of offset" in caplog.text
         assert path.read_bytes() == sound
+
+
+def test_a_reader_does_not_rebuild_an_index_in_the_middle_of_an_append(
+    closed: PartitionLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index would hold the batch's entry already when the append adds it."""
+    log = open_log(World(), tmp_path, {"segment.bytes": 9000, "index.interval.bytes": 100})
+    active = log.segments.active
+    fill(log, 2, timestamp=NOW_MS + 1000 * BATCHES)
+    path, damaged = active.files.offset_index.path, active.files.offset_index.lookup(active.base_offset + 4)
+    with path.open("r+b") as file:
+        file.seek(7)  # the last byte of the first entry's position
+        file.write(bytes([damaged.position % 256 ^ 1]))
+    reader = threading.Thread(target=log.read, args=(damaged.offset, 1))
+    index = Segment.index
+
+    def read_before_index(self: Segment, table: NDArray[np.void], position: int) -> None:
+        monkeypatch.setattr(Segment, "index", index)
+        reader.start()
+        reader.join(0.2)  # it waits for the append
+        index(self, table, position)
+
+    monkeypatch.setattr(Segment, "index", read_before_index)
+    fill(log, 1, timestamp=NOW_MS + 1000 * (BATCHES + 2))
+    reader.join()
+    assert active.files.offset_index.problem is not None
+    entries = list(OffsetIndex.decode(path.read_bytes(), active.base_offset).used())
+    assert entries == sorted(set(entries)) and all(map(active.files.log.begins_batch, entries))
 
 
 def test_sound_indexes_are_left_alone(closed: PartitionLog, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

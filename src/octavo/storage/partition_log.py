@@ -15,7 +15,7 @@ from octavo.format.record import SpecialTimestamp
 from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log import lookup, read, shorten
-from octavo.storage.log.flush import flush, maybe_flush
+from octavo.storage.log.flush import flush
 from octavo.storage.log.log import Log
 from octavo.storage.log.lookup import FoundOffset
 from octavo.storage.log.read import Fetched, Isolation, ReadRequest
@@ -83,20 +83,11 @@ class PartitionLog(Log):
         trusted: bool = False,
     ) -> AppendResult:
         """Append batches, which get the log's next offsets. A writable buffer is changed in place."""
-        return self._append(data, AppendRequest(origin, leader_epoch, transaction_version, trusted))
+        return append(self, data, AppendRequest(origin, leader_epoch, transaction_version, trusted))
 
     def append_as_follower(self, data: Buffer, *, leader_epoch: int = INT32_MAX) -> AppendResult:
         """Append batches that keep their offsets, up to the first of a later leader epoch than the given one."""
-        return self._append(data, AppendRequest(AppendOrigin.REPLICATION, leader_epoch))
-
-    def _append(self, data: Buffer, request: AppendRequest) -> AppendResult:
-        self.check_usable("append")
-        try:
-            result = append(self, data, request)
-            maybe_flush(self)
-        except OSError as error:
-            raise self.failed("append", error) from error
-        return result
+        return append(self, data, AppendRequest(AppendOrigin.REPLICATION, leader_epoch))
 
     def read(
         self,

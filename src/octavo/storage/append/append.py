@@ -13,6 +13,7 @@ from octavo.storage.append.append_info import AppendInfo, analyze
 from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendRequest
+from octavo.storage.log.flush import maybe_flush
 from octavo.storage.log.log import Log
 from octavo.storage.log.read import OffsetMetadata
 from octavo.storage.log.roll import Incoming, new_base_offset, roll, roll_reason
@@ -50,30 +51,35 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     Batches are walked and checked before the lock is taken. Under it: 1. Assign offsets, or check those that they
     have. 2. Note leader epochs. 3. Roll if need be. 4. Check producers' epochs and sequences. 5. Write, with one
     write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state.
-    8. Raise the high watermark if there is no other replica. A crash before 5 leaves at most an empty segment or an
-    epoch beyond the end, which loading drops; after 5, batches that nobody was told of.
+    8. Raise the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at
+    most an empty segment or an epoch beyond the end, which loading drops; after 5, batches that nobody was told of.
     """
+    log.check_usable("append")
     view = memoryview(data).cast("B")
     table = walk(view, check_crc=not request.trusted).table  # what was just encoded needs no check
     info = analyze(view, table, request, log.settings.max_message_bytes)
     if not info.found.end:
         return AppendResult(-1, -1, NO_TIMESTAMP, log.log_start_offset)
-    with log.lock:
-        log.make_certain("append")
-        log.is_uncertain = True  # until the end is reached: after an interrupt the log is loaded again
-        try:
-            if request.origin.assigns_offsets:
-                now_ms = log.environment.clock.time_ms()
-                assignment = Assignment(log.log_end.offset, now_ms, request.leader_epoch, log.settings)
-                batches = assign_offsets(view, info, request, assignment)
-            else:
-                batches = _keep_offsets(view, info, log.log_end.offset)
-            result = _write(log, batches, info.found, request)
-        except AppendRejected:
+    try:
+        with log.lock:
+            log.make_certain("append")
+            log.is_uncertain = True  # until the end is reached: after an interrupt the log is loaded again
+            try:
+                if request.origin.assigns_offsets:
+                    now_ms = log.environment.clock.time_ms()
+                    assignment = Assignment(log.log_end.offset, now_ms, request.leader_epoch, log.settings)
+                    batches = assign_offsets(view, info, request, assignment)
+                else:
+                    batches = _keep_offsets(view, info, log.log_end.offset)
+                result = _write(log, batches, info.found, request)
+            except AppendRejected:
+                log.is_uncertain = False
+                raise
             log.is_uncertain = False
-            raise
-        log.is_uncertain = False
-        return result
+        maybe_flush(log)
+    except OSError as error:
+        raise log.failed("append", error) from error
+    return result
 
 
 def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> WritableBatches:

@@ -48,23 +48,20 @@ class Incoming(NamedTuple):
     max_timestamp: int
 
 
-def max_segment_ms(config: LogConfig) -> int:
-    """A compacted log's records must leave the active segment in time to be compacted."""
-    compacted = "compact" in config.cleanup_policy
-    return min(config.segment_ms, config.max_compaction_lag_ms) if compacted else config.segment_ms
-
-
 def roll_reason(active: ActiveSegment, incoming: Incoming, config: LogConfig, now_ms: int) -> RollReason | None:
-    """Why the segment must be rolled before the append, None if it need not.
+    """Why the segment must be rolled before the append, None if it need not be.
 
-    Age goes by the records' timestamps, so that a copy rolls where the original did; the clock counts only where the
-    first batch has none.
+    Age is counted in the records' timestamps, so that a copy rolls where the original did; the clock counts only if
+    the first batch has no timestamp.
     """
     if active.size > config.segment_bytes - incoming.size:
         return RollReason.SIZE
     first_timestamp = active.first_timestamp
     waited_ms = incoming.max_timestamp - first_timestamp if first_timestamp >= 0 else now_ms - active.created_ms
-    if active.size > 0 and waited_ms > max_segment_ms(config) - active.jitter_ms:
+    max_ms = config.segment_ms
+    if "compact" in config.cleanup_policy:  # records must leave the active segment in time to be compacted
+        max_ms = min(max_ms, config.max_compaction_lag_ms)
+    if active.size > 0 and waited_ms > max_ms - active.jitter_ms:
         return RollReason.TIME
     if active.is_index_full:
         return RollReason.INDEX_FULL
@@ -74,7 +71,7 @@ def roll_reason(active: ActiveSegment, incoming: Incoming, config: LogConfig, no
 
 
 def new_base_offset(first_offset: int | None, last_offset: int, log_end_offset: int) -> int:
-    """Where the new segment begins. Where an old format hides the first offset, the smallest that fits stands in."""
+    """Where the new segment begins; if an old format hides the first offset, at the smallest that it can be."""
     return max(last_offset - INT32_MAX if first_offset is None else first_offset, log_end_offset)
 
 

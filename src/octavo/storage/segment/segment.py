@@ -1,6 +1,6 @@
-"""A segment: appends that keep its indexes, what a roll asks of it, its truncation and its end as the active one.
+"""A segment: appends that keep its indexes, what a roll asks of it, its truncation and how it is closed.
 
-Lookup and reads over it are in `lookup` and `read`, rebuilding it in `recover`.
+Searching and reading it is in `log.lookup` and `log.read`, rebuilding it in `recovery.recover`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry", OffsetPosition, OffsetPosition | None)
 
 _BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
-# What is read at once of a segment's end: by default the last index entry is some 4096 bytes and a batch away.
+# How much of a segment's end is read at once: by default the last index entry is some 4096 bytes and a batch away.
 _TAIL_BYTES = 64 << 10
 
 _MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
@@ -43,7 +43,7 @@ _MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
 
 
 class SegmentOffsetOverflowError(OctavoError):
-    """An offset that lies too far behind the segment's base offset for an index entry."""
+    """An offset that lies too far after the segment's base offset for an index entry."""
 
     def __init__(self, base_offset: int, offset: int) -> None:
         super().__init__(f"offset {offset} does not fit into the segment with base offset {base_offset}")
@@ -54,12 +54,16 @@ class SegmentOffsetOverflowError(OctavoError):
 class Tail(NamedTuple):
     """The end of a segment's whole batches."""
 
-    next_offset: int  # the base offset, where there is none
+    next_offset: int  # the segment's base offset if it has no whole batch
     end_position: int
 
 
 class Segment:
-    """One segment. Writes come from one thread at a time (the log's lock sees to that); reads from any."""
+    """One segment. Writes come from one thread at a time (the log's lock sees to that); reads from any.
+
+    A reader may rebuild an index, and must not do so between an append's write to the log and its index entries:
+    `_lock` keeps the two apart.
+    """
 
     def __init__(
         self,
@@ -80,7 +84,7 @@ class Segment:
         self.created_ms = clock.time_ms()
         self._first_timestamp: int | None = None
         self._counters: array[int] | None = None  # layout.INDEX_COUNTERS; None: to be read from the indexes
-        self._counters_lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def size(self) -> int:
@@ -94,16 +98,17 @@ class Segment:
         self.check_offset(largest_offset)
         log = self.files.log
         position = log.size
-        log.append(data)
-        self.index(table, position)
+        with self._lock:
+            log.append(data)
+            self.index(table, position)
 
     def index(self, table: NDArray[np.void], position: int) -> None:
         """Count batches that lie at the position, and add the entries that they give.
 
-        A batch gets entries when more than index.interval.bytes came since the last one that got some, itself not
-        counted: the same batches give the same indexes, however many calls append them, as long as the segment stays
-        open. A set of many batches may give more entries than an index has room for: it is full then, and the segment
-        is rolled before the next append. (Kafka fails in the middle of such an append.)
+        A batch gets entries when more than index.interval.bytes came since the last one that got some, not counting
+        its own: while the segment stays open, the same batches give the same indexes, however many calls append them.
+        Many batches at once may give more entries than an index has room for: it is full then, and the segment is
+        rolled before the next append. (Kafka fails in the middle of such an append.)
         """
         offset_index, time_index, counters = self.files.offset_index, self.files.time_index, self._read_counters()[:]
         offsets, times = kernels.index_batches(
@@ -118,19 +123,17 @@ class Segment:
     def resume_index(self) -> None:
         """Count the bytes since the last entry, as if the segment had stayed open.
 
-        Like Kafka a segment just opened counts from 0. One that is opened for each few batches would get no entry.
+        As in Kafka, a segment that was just opened counts from 0. If it is opened again for every few batches, it
+        would never get an entry.
         """
         counters = self._read_counters()[:]
         counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.last_index_entry().position
         self._counters = counters
 
     def check_offset(self, offset: int) -> None:
-        """Refuse an offset that index entries could not name."""
-        if not self.holds_offset(offset):
+        """Refuse an offset that does not fit into an index entry."""
+        if not 0 <= offset - self.base_offset <= INT32_MAX:
             raise SegmentOffsetOverflowError(self.base_offset, offset)
-
-    def holds_offset(self, offset: int) -> bool:
-        return 0 <= offset - self.base_offset <= INT32_MAX
 
     @property
     def max_so_far(self) -> TimestampOffset:
@@ -140,13 +143,13 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """By which retention judges the segment's age: that of its records or, where they have none, its file's."""
+        """What retention takes for the segment's age: its records' timestamp, or its file's if they have none."""
         timestamp = self.max_so_far.timestamp
         return timestamp if timestamp >= 0 else self.files.log.mtime_ms
 
     @property
     def first_timestamp(self) -> int:
-        """The max timestamp of the first batch, -1 for none: from it a roll by time counts."""
+        """The max timestamp of the first batch, -1 for none: a roll by time counts from it."""
         if self._first_timestamp is None:
             first = self.files.log.find(Sought.LAST_OFFSET, 0, 0)
             if first is None:
@@ -164,15 +167,15 @@ class Segment:
         return self.files.log.find(Sought.LAST_OFFSET, offset, position)
 
     def index_entry(self, offset: int) -> OffsetPosition:
-        """The entry of the offset index with the largest offset up to this one."""
+        """The offset index's entry with the largest offset up to this one."""
         return self._trusted(lambda index: index.lookup(offset))
 
     def last_index_entry(self) -> OffsetPosition:
-        """The last entry of the offset index; of an empty one the segment's start."""
+        """The offset index's last entry; the segment's start if it is empty."""
         return self._trusted(OffsetIndexFile.last)
 
     def index_entry_from(self, position: int) -> OffsetPosition | None:
-        """The first entry of the offset index at or after a position."""
+        """The offset index's first entry at or after a position."""
         return self._trusted(lambda index: index.upper_bound(position))
 
     def _trusted(self, look: Callable[[OffsetIndexFile], Entry]) -> Entry:
@@ -180,12 +183,14 @@ class Segment:
         index = self.files.offset_index
         entry = look(index)
         if entry is not None and entry.position and not self.files.log.begins_batch(entry):
-            index.rebuild(f"the entry of offset {entry.offset} names position {entry.position}, where no such batch is")
+            problem = f"the entry of offset {entry.offset} names position {entry.position}, where no such batch is"
+            with self._lock:
+                index.rebuild(problem)
             entry = look(index)
         return entry
 
     def tail(self) -> Tail:
-        """Where the whole batches end, found from the last index entry on; their CRCs are not looked at."""
+        """Where the whole batches end, searched from the last index entry on; CRCs are not checked."""
         tail = Tail(self.base_offset, 0)
         for chunk in self.files.log.chunks(self.last_index_entry().position, chunk_bytes=_TAIL_BYTES):
             tail = tail._replace(end_position=chunk.stop_position)
@@ -195,16 +200,17 @@ class Segment:
         return tail
 
     def truncate_to(self, offset: int) -> int:
-        """Drop all batches from the first that reaches the offset on, and their entries; returns the bytes cut.
+        """Drop the first batch that reaches the offset, all after it and their entries; returns the bytes cut.
 
         1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash between
-        them leaves a log that is longer than its indexes say: recovery, due after a crash, rebuilds those.
+        them leaves a log that is longer than its indexes say: recovery, due after a crash, rebuilds the indexes.
         """
         place = self.find_batch(offset)
-        self.files.offset_index.truncate_to(offset)
-        self.files.time_index.truncate_to(offset)
-        self.files.txn_index.truncate_to(offset)
-        cut = 0 if place is None else self.files.log.truncate_to(place.position)
+        with self._lock:
+            self.files.offset_index.truncate_to(offset)
+            self.files.time_index.truncate_to(offset)
+            self.files.txn_index.truncate_to(offset)
+            cut = 0 if place is None else self.files.log.truncate_to(place.position)
         if self.size == 0:
             self.created_ms = self._clock.time_ms()
             self._first_timestamp = None
@@ -216,13 +222,13 @@ class Segment:
         return cut
 
     def reset_index(self) -> None:
-        """Forget all entries and counts, before the batches are counted anew."""
+        """Forget all entries and counts, before the batches are counted again."""
         for index in (self.files.offset_index, self.files.time_index, self.files.txn_index):
             index.reset()
         self._counters = None
 
     def close_out(self) -> None:
-        """End as the active segment: write the closing time index entry, cut indexes and log to what is used."""
+        """Stop being the active segment: write the closing time index entry, cut indexes and log to what is used."""
         self.files.time_index.maybe_append(self.max_so_far)
         self.files.offset_index.trim()
         self.files.time_index.trim()
@@ -230,10 +236,10 @@ class Segment:
         self._counters = None
 
     def _read_counters(self) -> array[int]:
-        """The counters of a segment just opened begin at its indexes' last entries, with no byte counted."""
+        """The counters; those of a segment just opened begin at its indexes' last entries, with no byte counted."""
         if (counters := self._counters) is not None:
             return counters
-        with self._counters_lock:
+        with self._lock:
             if (counters := self._counters) is None:
                 offset_index, largest = self.files.offset_index, self.files.time_index.last()
                 last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
@@ -242,7 +248,7 @@ class Segment:
             return counters
 
     def _read_max_timestamp(self) -> TimestampOffset:
-        """The time index's last entry, or what the batches behind it have."""
+        """The time index's last entry, or what the batches after it have."""
         found = self.files.time_index.last()
         for chunk in self.files.log.chunks(self.index_entry(found.offset).position):
             if len(chunk.table):
@@ -254,6 +260,6 @@ class Segment:
 
 
 def _jitter_ms(config: LogConfig) -> int:
-    """What this segment takes off segment.ms, so that segments of many partitions do not roll all at once."""
+    """How much earlier than segment.ms this segment rolls, so that many partitions do not roll all at once."""
     limit = min(config.segment_jitter_ms, config.segment_ms)
     return random.randrange(limit) if limit else 0

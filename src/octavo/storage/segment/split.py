@@ -1,6 +1,6 @@
 """Splitting a segment whose offsets reach further than an index entry can name.
 
-Brokers before 1.1 could write such segments when compaction joined them; none does today.
+Compaction in brokers before 1.1 could join segments into such a one; newer brokers do not.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def split(segment: Segment, folder: Path, config: LogConfig, environment: Enviro
         for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES):
             table, first = chunk.table, 0
             while first < len(table):
-                if not made or not made[-1].holds_offset(_last_offset(table, first)):
+                if not made or not 0 <= _last_offset(table, first) - made[-1].base_offset <= INT32_MAX:
                     base_offset = _base_offset(chunk, first)
                     if made and base_offset <= made[-1].base_offset:
-                        sentence = f"offset {base_offset} in a batch behind offset {made[-1].base_offset}"
+                        sentence = f"offset {base_offset} in a batch after offset {made[-1].base_offset}"
                         position = chunk.file_position + int(table[first]["position"])
                         raise CorruptionError(sentence, position=position, path=str(segment.files.log.path))
                     made.append(_new_segment(base_offset, folder, config, environment))
@@ -71,7 +71,7 @@ def _end_of_run(segment: Segment, table: NDArray[np.void], first: int) -> int:
 
 
 def _base_offset(chunk: Chunk, row: int) -> int:
-    """The first offset of a batch; a compressed message names its last one, and must be opened."""
+    """A batch's first offset; the header of a compressed old message has only its last, so it is decoded."""
     batch = chunk.table[row]
     if batch["magic"] < 2 and batch["attributes"] & CODEC_MASK:
         return int(Decoder(Column.OFFSET).decode_one(chunk.data, batch).offset[0])
