@@ -168,7 +168,7 @@ def test_segments_after_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
     log.write_bytes(data)
     sizes = {path.name: path.stat().st_size for path in folder.glob("*.log")}
     row = next(row for row in rows(octavo("recover", "--json", str(torn))) if row["topic"] == "crash.trimmed")
-    reason = "it lies behind the damage in segment 93"
+    reason = "it comes after the damage in segment 93"
     dropped = [name for name in sorted(sizes) if int(name[:20]) > 93]
     assert row["droppedSegments"] == [
         {"segment": int(name[:20]), "bytes": sizes[name], "problem": reason} for name in dropped

@@ -165,7 +165,7 @@ class TestTransactions:
         assert index.search(12, 20) == ([first], True)
         index.truncate_to(30)
         assert index.aborted() == [first]
-        with pytest.raises(CorruptionError, match="expected more than 20"):
+        with pytest.raises(CorruptionError, match="expected an offset after 20"):
             index.append(AbortedTxn(3, 11, 20, 21))
 
     def test_entry_that_a_crash_cut_is_overwritten(self, tmp_path: Path) -> None:

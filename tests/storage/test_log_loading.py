@@ -133,7 +133,7 @@ def test_log_before_its_start_is_dropped(world: World, tmp_path: Path) -> None:
 def test_folder_on_its_way_out_is_not_recovered(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 12)
-    log.leave("t-0.0123456789abcdef0123456789abcdef-delete")
+    log.rename_for_deletion("t-0.0123456789abcdef0123456789abcdef-delete")
     request = LoadRequest(folder=log.folder, config=log.config, environment=world.environment, clean=False)
     again = PartitionLog(request)
     assert (again.recovered, again.log_end_offset, again.recovery_point) == ([], 0, 0)

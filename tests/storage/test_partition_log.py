@@ -76,7 +76,7 @@ def test_folder_is_renamed_and_deleted(world: World, tmp_path: Path) -> None:
     """Between the two the log takes nothing any more: it would be lost."""
     log = open_log(world, tmp_path)
     fill(log, 12)
-    log.leave("t-0.0123456789abcdef0123456789abcdef-delete")
+    log.rename_for_deletion("t-0.0123456789abcdef0123456789abcdef-delete")
     assert not (tmp_path / "t-0").exists()
     with pytest.raises(KafkaStorageError, match="cannot append, it is deleted"):
         fill(log, 1)

@@ -64,7 +64,7 @@ def test_compressed_messages_are_opened_for_their_first_offset(tmp_path: Path) -
 def test_offsets_that_go_back_cannot_be_split(tmp_path: Path) -> None:
     folder, world, config = overflowed(tmp_path, batch(0), batch(FAR), batch(1)), World(), LogConfig.of()
     segment = Segment(folder, 0, config, world.filesystem, world.clock)
-    with pytest.raises(CorruptionError, match=f"offset 1 in a batch behind offset {FAR}"):
+    with pytest.raises(CorruptionError, match=f"offset 1 in a batch after offset {FAR}"):
         split(segment, folder, config, world.environment)
     assert [path.name for path in folder.iterdir() if path.suffix == ".cleaned"] == []
 

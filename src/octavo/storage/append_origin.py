@@ -1,4 +1,4 @@
-"""Where the batches of an append come from: it decides what is checked and what is assigned."""
+"""Where the batches of an append come from: this decides what is checked and what is assigned."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class AppendOrigin(Enum):
 
     CLIENT = "client", True  # a producer: everything is checked
     COORDINATOR = "coordinator", True  # a group or transaction coordinator: sequences are not checked
-    REPLICATION = "replication", False  # a log that was checked when it was first written: nothing is assigned
+    REPLICATION = "replication", False  # another log, where they were checked: nothing is assigned
     RAFT_LEADER = "raft leader", False  # offsets were assigned by the quorum's leader
 
     def __init__(self, label: str, assigns_offsets: bool) -> None:
@@ -19,9 +19,9 @@ class AppendOrigin(Enum):
 
 
 class AppendRequest(NamedTuple):
-    """Who appends, and what goes with it."""
+    """Who appends, and what comes with the batches."""
 
     origin: AppendOrigin
     leader_epoch: int
-    transaction_version: int | None = None  # of markers, as their coordinator sent it along
+    transaction_version: int | None = None  # of markers, as sent by their coordinator
     trusted: bool = False  # Octavo's own encoder made the batches

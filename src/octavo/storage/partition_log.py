@@ -97,7 +97,7 @@ class PartitionLog(Log):
         *,
         min_one_batch: bool = True,
     ) -> Fetched:
-        """Batches from the one that holds the offset on, as a range of a file; OffsetOutOfRangeError beyond the log."""
+        """Batches from the one that holds the offset on, as a file range; OffsetOutOfRangeError outside the log."""
         request = ReadRequest(start_offset, max_bytes, min_one_batch)
         return self._reading(lambda: self._read(request, isolation))
 
@@ -119,18 +119,18 @@ class PartitionLog(Log):
         return self._reading(lambda: read.aborted_transactions(self.segments, start_offset, upper_bound_offset))
 
     def offset_for_timestamp(self, timestamp: int, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> FoundOffset:
-        """What ListOffsets answers for a timestamp or a special one (`lookup.SpecialTimestamp`)."""
+        """What ListOffsets answers for a timestamp, also a `SpecialTimestamp`."""
         if timestamp < 0 and timestamp != SpecialTimestamp.MAX_TIMESTAMP:
             return lookup.special_offset(self, timestamp, isolation)
         return self._reading(lambda: lookup.searched_offset(self, timestamp, isolation))
 
     def retain(self, *, dry_run: bool = False) -> list[Verdict]:
-        """One round of retention: drop the segments that the limits condemn; says what becomes of each and why."""
+        """One round of retention: drop the segments that are past a limit; returns what becomes of each and why."""
         with self.changing("retain"):
             return shorten.retention_round(self, dry_run=dry_run)
 
     def delete_records(self, offset: int) -> int:
-        """Raise the log start to an offset, -1 for the high watermark; returns the log start. Files go by retention."""
+        """Raise the log start to an offset, -1 for the high watermark, and return it. Retention removes the files."""
         with self.changing("delete records"):
             if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
                 policy = ",".join(self.config.cleanup_policy)
@@ -142,17 +142,17 @@ class PartitionLog(Log):
             return self.log_start_offset
 
     def truncate_to(self, offset: int) -> bool:
-        """Drop every batch that holds the offset or lies behind it; says whether the log changed."""
+        """Drop every batch that holds the offset or comes after it; returns whether the log changed."""
         with self.changing("truncate"):
             return shorten.truncate_to(self, offset)
 
     def truncate_fully(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Drop everything and begin anew at the offset."""
+        """Drop everything and begin again at the offset."""
         with self.changing("truncate"):
             shorten.truncate_fully(self, offset, log_start_offset)
 
     def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Put segments that were written beside the log (as `.cleaned`) into the place of others, all or none."""
+        """Replace segments by others that were written beside the log (as `.cleaned`), all or none."""
         with self.changing("replace segments"):
             swap = Swap(self._filesystem, self.folder, self.segments, self.deleter)
             gone = swap.replace(old, new, self.config.file_delete_delay_ms)
@@ -170,13 +170,13 @@ class PartitionLog(Log):
             flush(self, self.log_end_offset)
 
     def remove_expired_producers(self) -> None:
-        """Forget the producers that were idle for producer.id.expiration.ms."""
+        """Forget the producers that have been idle for producer.id.expiration.ms."""
         with self.changing("expire producers"):
             self.producers.remove_expired(self.environment.clock.time_ms())
 
     @property
     def topic_id(self) -> bytes | None:
-        """The id of the log's topic; None where no partition.metadata names it."""
+        """The id of the log's topic; None if there is no partition.metadata."""
         return self._topic_id_file.topic_id
 
     def check_topic_id(self, topic_id: bytes) -> None:
@@ -184,14 +184,16 @@ class PartitionLog(Log):
         self._topic_id_file.check(topic_id)
 
     def set_topic_id(self, topic_id: bytes) -> None:
-        """Write partition.metadata, unless it names this topic already; another one is refused."""
+        """Write partition.metadata, unless it has this id already; another id is refused."""
         with self.usable("write partition.metadata"):
             self._topic_id_file.write(topic_id)
 
     def close(self) -> None:
-        """Leave the folder as after a clean stop: 1. A snapshot of the producers at the log's end. 2. The closing time
-        index entry, files trimmed. 3. All synced. The log cannot be used after that. A log that was loaded clean and
-        never changed needs no work; in a large directory that is most of them.
+        """Leave the folder as after a clean stop; the log cannot be used after that.
+
+        1. Write a snapshot of the producers at the log's end. 2. Write the closing time index entry and trim the
+        files. 3. Sync everything. A log that was loaded clean and never changed needs no work; in a large directory
+        that is most of them.
         """
         if self.closed_because == _CLOSED:
             return
@@ -204,10 +206,10 @@ class PartitionLog(Log):
                 flush(self, end, with_empty_active=True, in_change=True)
             self.abandon(_CLOSED)
 
-    def leave(self, name: str) -> None:
-        """Give the folder the name of one that is to be deleted; nothing but `delete` can be done then.
+    def rename_for_deletion(self, name: str) -> None:
+        """Rename the folder, since it is to be deleted; only `delete` can be called after that.
 
-        1. Rename. 2. Sync the parent. After a crash the folder is found under one of the two names.
+        1. Rename. 2. Sync the parent. After a crash the folder has one of the two names.
         """
         with self.changing("rename"):
             folder = self.folder.with_name(name)
@@ -217,18 +219,18 @@ class PartitionLog(Log):
             self._filesystem.fsync_folder(folder.parent)
 
     def delete(self) -> None:
-        """Remove the folder with all that is in it. The log cannot be used after that."""
+        """Remove the folder and everything in it. The log cannot be used after that."""
         with self.lock, self.noting_failure("delete"):
             self.abandon("it is deleted")
             remove_folder(self._filesystem, self.folder)
 
     def disown(self) -> None:
-        """In a forked child: refuse every use. No lock is taken, which a thread of the parent's may have held."""
+        """In a forked child: refuse every use. The lock is not taken: a thread of the parent may have held it."""
         self.closed_because = FORKED
         self.lock = threading.RLock()
 
     def _reading(self, read_once: Callable[[], Result]) -> Result:
-        """Read; if a file went away between its choice and its opening, read again while no segment can go."""
+        """Read; if a file was removed before it could be opened, read again under the lock, where none can be."""
         if self.closed_because is None:
             try:
                 return read_once()
@@ -241,7 +243,7 @@ class PartitionLog(Log):
             return read_once()
 
     def reload(self) -> None:
-        """Load the log again after a change of it was interrupted; its lock is held."""
+        """Load the log again after a change was interrupted; the lock is held."""
         if not self._filesystem.exists(self.folder):
             self.abandon("its folder is gone")
             raise KafkaStorageError(f"{self.folder}: cannot load it again, {self.closed_because}")

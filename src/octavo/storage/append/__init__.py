@@ -1,1 +1,1 @@
-"""An append: its batches checked, given their offsets and written."""
+"""Appending: batches are checked, given their offsets and written."""

@@ -22,7 +22,7 @@ from octavo.storage.producers.check import NO_PRODUCERS
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# Half of it costs more calls, twice as much leaves the CPU's cache and takes twice the time (measured).
+# Half as much costs more calls; twice as much no longer fits the CPU's cache and takes twice the time (measured).
 _MOST_AT_ONCE = 2 << 20
 _SETS_PER_SEGMENT = 16
 
@@ -32,9 +32,9 @@ class AppendResult(NamedTuple):
 
     first_offset: int
     last_offset: int
-    log_append_time: int  # -1 with CreateTime; for a duplicate the largest timestamp of the batch in the log
+    log_append_time: int  # -1 with CreateTime; for a duplicate, the largest timestamp of the batch in the log
     log_start_offset: int
-    is_duplicate: bool = False  # the batch is in the log already: these are the offsets that it has there
+    is_duplicate: bool = False  # the batch is in the log already, with these offsets
 
 
 def set_bytes(config: LogConfig) -> int:

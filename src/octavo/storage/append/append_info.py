@@ -1,6 +1,6 @@
-"""What an append brings, before the log is locked: the checks of whole batches that need neither offsets nor records.
+"""The first check of an append, before the log is locked: whole batches, without their offsets and records.
 
-What the records say is `storage.validate`'s business.
+Records are checked by `validate`.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _LARGEST_CODEC = int(max(Codec))
 
 
 class AppendInfo(NamedTuple):
-    """A set of batches as it came. Without a batch there is nothing to append, and its numbers are -1."""
+    """Batches as they came in. If there is none, there is nothing to append, and the offsets are -1."""
 
     table: NDArray[np.void]  # the batches to append
     found: Summary  # of these batches
 
     @property
     def first_offset(self) -> int | None:
-        """None: that of a v0/v1 message is not known."""
+        """None for a v0/v1 message, where it is not known."""
         return self.found.first_base_offset if self.found.first_magic >= 2 else None
 
     @property
     def source_codec(self) -> Codec:
-        """That of the last compressed batch."""
+        """The codec of the last compressed batch."""
         if not self.found.max_codec:
             return Codec.NONE
         codecs = self.table["attributes"] & layout.CODEC_MASK
@@ -57,8 +57,7 @@ class AppendInfo(NamedTuple):
 def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> AppendInfo:
     """Check the batches that a walk has found in `data`, from its first byte on and with their CRCs.
 
-    Of trusted ones (`validate.assign_offsets` says what follows from that) base offsets may count on from batch to
-    batch.
+    The base offsets of trusted batches (see `validate.assign_offsets`) may go on from batch to batch.
     """
     appended, found = table, summarize(table)
     if request.origin is AppendOrigin.REPLICATION and found.max_epoch > request.leader_epoch:
@@ -91,7 +90,7 @@ def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_b
 
 
 def clearly_sound(found: Summary, request: AppendRequest, max_message_bytes: int) -> bool:
-    """Whether `check_batches` refuses none of them: the same for all batches at once. False may be wrong."""
+    """Whether `check_batches` accepts them all, judged for all batches at once. False may be wrong."""
     if found.flaws & _REFUSED or found.max_codec > _LARGEST_CODEC:
         return False
     origin = request.origin
@@ -111,9 +110,9 @@ def check_size(batch: BatchRow, max_message_bytes: int) -> None:
 
 
 def _before_later_epochs(table: NDArray[np.void], leader_epoch: int) -> NDArray[np.void]:
-    """The batches up to the first one of a later leader epoch than the follower knows.
+    """The batches before the first one whose leader epoch is later than the follower's.
 
-    A leader that was replaced while it sent an answer may have put batches of its successor into it (KAFKA-18723).
+    A leader that is replaced while it answers may include batches of its successor (KAFKA-18723).
     """
     epochs = table["partition_leader_epoch"]
     later = ((epochs != layout.NO_LEADER_EPOCH) & (epochs > leader_epoch)).nonzero()[0]
@@ -144,7 +143,7 @@ def _check_soundness(batch: BatchRow) -> None:
 
 
 def _check_tail(view: memoryview, at: int) -> None:
-    """What follows the last whole batch may be the beginning of another one, not anything."""
+    """Bytes after the last whole batch must be the beginning of another one."""
     left = len(view) - at
     if left < layout.LOG_OVERHEAD:
         return

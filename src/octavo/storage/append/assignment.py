@@ -1,4 +1,4 @@
-"""What a leader gives to the batches that it appends, and what becomes of them."""
+"""What a leader gives to the batches that it appends, and the batches as they are written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Assignment(NamedTuple):
 
     @property
     def log_append_time(self) -> int | None:
-        """The time of all records, where the topic's timestamps are those of the append."""
+        """The timestamp of all records, if the topic uses LogAppendTime."""
         return self.now_ms if self.settings.timestamp_type is TimestampType.LOG_APPEND_TIME else None
 
 

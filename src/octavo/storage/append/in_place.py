@@ -18,7 +18,7 @@ from octavo.storage.append.record_checks import Timestamps, check_records
 from octavo.storage.append.record_reader import read_batch
 
 _NO_LIMIT = 2**63 - 1
-# What must be read of records: by whether their numbers matter, and whether their keys do.
+# The columns to read: by whether the records' offsets matter, and whether their keys do.
 _COLUMNS = {
     (False, False): Column.TIMESTAMP,
     (False, True): Column.TIMESTAMP | Column.KEY,
@@ -36,7 +36,7 @@ def keeps_codec(table: NDArray[np.void], codec: Codec) -> bool:
 
 
 def headers_suffice(found: Summary, assignment: Assignment) -> bool:
-    """Whether headers that tell the truth show that the topic takes all records."""
+    """Whether the headers, if they tell the truth, show that the topic accepts all records."""
     settings = assignment.settings
     if settings.is_compacted or found.attributes & layout.LOG_APPEND_TIME:
         return False
@@ -51,8 +51,8 @@ def check_in_place(
 ) -> Timestamps | None:
     """Each batch's largest timestamp, its records checked; None where records are not numbered 0, 1, 2, …
 
-    Kafka looks at the numbers only where a codec is at play, the batch's or the topic's, and then builds such batches
-    anew; in other batches it leaves any numbers as they are. Those of trusted batches need no look.
+    Kafka looks at these numbers only if the batch or the topic has a codec, and then rebuilds wrongly numbered
+    batches; otherwise it leaves them as they are. Trusted batches need no look.
     """
     settings = assignment.settings
     max_timestamps = np.empty(len(table), np.int64)
@@ -72,7 +72,7 @@ def assign_in_place(
 ) -> WritableBatches:
     """The batches with their headers changed, and the table with them; a read-only buffer is copied first.
 
-    `max_timestamps` has each batch's largest timestamp; None: that of its header.
+    `max_timestamps` has each batch's largest timestamp; None if the header's is right.
     """
     table = info.table
     if view.readonly:

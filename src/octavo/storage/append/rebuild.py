@@ -1,4 +1,4 @@
-"""v2 batches that an append encodes anew, since the topic has another codec than the producer."""
+"""v2 batches that an append encodes again, since the topic's codec is not the producer's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> WritableBatches:
-    """Each batch anew from its records, which are checked, numbered and compressed; a batch without any goes."""
+    """Encode each batch again: its records are checked, numbered and compressed; a batch without records is dropped."""
     built, next_offset = [], assignment.first_offset
     for row, batch in enumerate(batch_rows(table)):
         columns = read_batch(view, table[row], Column.ALL)
@@ -37,7 +37,7 @@ def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
 
 
 def built_set(data: Buffer, assignment: Assignment) -> WritableBatches:
-    """The result for batches that were built anew: now they may be too large."""
+    """The result for batches that were encoded again, unless they are too large now."""
     found = walk(data)
     batches = list(batch_rows(found.table))
     for batch in batches:
@@ -73,12 +73,12 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
         )
         return build_columns(columns, traits)
     except EncodingError as error:
-        raise UnforeseenBatchError(f"a batch that cannot be built anew: {error}") from error
+        raise UnforeseenBatchError(f"a batch that cannot be rebuilt: {error}") from error
 
 
 def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:
-    """Kafka's builder checks the producer all the same, and with LogAppendTime asks for the last offset."""
+    """An empty batch: Kafka's builder checks the producer all the same, and fails with LogAppendTime."""
     origin.check()
     if assignment.log_append_time is not None:
-        raise EncodingError("no record, so that nothing has the time of the append")
+        raise EncodingError("a batch without records cannot have LogAppendTime")
     return b""

@@ -1,4 +1,4 @@
-"""The checks of an append that look at records: keys on compacted topics, and timestamps."""
+"""Checks of an append's records: keys on compacted topics, and timestamps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 def check_records(columns: RecordColumns, claims_append_time: bool, assignment: Assignment) -> int:
-    """The largest timestamp of a batch's records, -1 where none has one; raises where the topic refuses a record."""
+    """The largest timestamp of a batch's records, -1 if none has one; raises if the topic refuses a record."""
     if not columns.rows:
         return NO_TIMESTAMP
     timestamps = columns.timestamp[: columns.rows]
@@ -43,10 +43,10 @@ def check_records(columns: RecordColumns, claims_append_time: bool, assignment: 
 def find_faults(
     timestamps: Timestamps, null_keys: Flags | None, claims_append_time: Flags | bool, assignment: Assignment
 ) -> list[Fault]:
-    """What the topic finds wrong with records, at most one fault each.
+    """What is wrong with the records by the topic's configs, at most one fault each.
 
-    `null_keys` matter on compacted topics alone; None says that no key is null. `claims_append_time` is what the batch
-    of all records, or of each, says of its timestamps.
+    `null_keys` matter only on compacted topics; None says that no key is null. `claims_append_time`: whether the
+    header of the records' batch, or of each record's, claims LogAppendTime.
     """
     settings = assignment.settings
     is_create_time = settings.timestamp_type is TimestampType.CREATE_TIME
@@ -58,7 +58,7 @@ def find_faults(
     faults = []
     for row in (keys | too_far | claims).nonzero()[0].tolist():
         if keys[row]:
-            faults.append(Fault(row, "no key, which a record of a compacted topic must have"))
+            faults.append(Fault(row, "no key, but records of a compacted topic need one"))
         elif too_far[row]:
             faults.append(Fault(row, _beyond_limits(int(timestamps[row]), assignment), is_of_time=True))
         else:
@@ -76,7 +76,7 @@ def refusal(faults: Sequence[Fault]) -> RecordsRejected:
 
 
 def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
-    """A flag for each null of a column; None where nothing is null."""
+    """Which values of a column are null; None if none is."""
     if column is None or not column.nulls or column.validity is None:
         return None
     nulls: Flags = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
@@ -84,7 +84,7 @@ def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
 
 
 def _all_in_time(oldest: int, latest: int, assignment: Assignment) -> bool:
-    """Whether the limits hold for all timestamps between these; False may be wrong, where -1 stands for none."""
+    """Whether all timestamps between these are within the limits. False may be wrong, since -1 stands for none."""
     settings, now_ms = assignment.settings, assignment.now_ms
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True

@@ -1,4 +1,4 @@
-"""Records of batches that are being appended, decoded into columns that each thread keeps."""
+"""Decoding the records of batches that are being appended, into columns that each thread keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.format.batches.decoder import Decoder
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
 
-# A decoder is not kept once it has read a larger batch than this.
+# A decoder that has read a larger batch than this is not kept.
 KEPT_BYTES = 16 << 20
 
 
@@ -36,9 +36,9 @@ _decoders = _Decoders()
 
 
 def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
-    """The records of one batch; they are good until this thread reads again.
+    """The records of one batch; they are valid until this thread reads again.
 
-    Records that cannot be read are refused as Kafka refuses them; a broken stream of a codec counts as a broken record.
+    Records that cannot be read are refused as Kafka refuses them; a broken compressed stream counts as a broken record.
     """
     decoder = _decoders.by_columns.pop(columns, None) or Decoder(columns)
     try:
@@ -51,7 +51,7 @@ def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColum
 
 
 def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> Iterator[RecordColumns]:
-    """The records of many batches, in one or more fillings of columns; each is good until the next."""
+    """The records of many batches, in one or more sets of columns; each is valid until the next."""
     try:
         yield from Decoder(columns).decode(view, table)
     except CorruptionError as error:
@@ -59,7 +59,7 @@ def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> 
 
 
 def refusal_of(error: CorruptionError) -> AppendRejected:
-    """What a producer is told of records that cannot be read."""
+    """What a producer is told when records cannot be read."""
     if isinstance(error, DecompressionLimitError):
         return RecordTooLargeError(str(error))
     if isinstance(error, CorruptRecordError):

@@ -1,7 +1,7 @@
-"""Validation of an append by a leader: which records the topic takes, and what it gives to their batches.
+"""Validation of an append by a leader: which records the topic accepts, and what their batches are given.
 
-`assign_offsets` runs under the log's lock, behind `append_info.analyze`. It finds out which way the batches go: in
-place (`in_place`), built anew (`rebuild`), or converted from an older format (`old_formats`).
+`assign_offsets` runs under the log's lock, after `append_info.analyze`. It decides what happens to the batches: changed
+in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> WritableBatches:
-    """The batches of an analysed set (`info`, positions counting from the start of `data`) as they are written.
+    """The analysed batches (`info`, with positions counted from the start of `data`) as they are to be written.
 
-    Raises a child of AppendRejected, with Kafka's error, where Kafka would refuse the set. Else a writable buffer may
-    be changed in place, and the table with it; a read-only one is copied and left alone.
+    Raises a child of AppendRejected, with Kafka's error, if Kafka would refuse them. Otherwise a writable buffer may
+    be changed in place, and the table with it; a read-only one is copied.
 
-    A trusted request says that Octavo's own encoder made the v2 batches, so that their headers tell the truth: records
-    of that count, numbered 0, 1, 2, … within each batch, none later than the largest timestamp. Then records are looked
-    at only where headers do not suffice (null keys, the oldest timestamp), and a set may have several batches. The
-    outcome is the same as without it.
+    In a trusted request Octavo's own encoder made the v2 batches, so their headers tell the truth: the number of
+    records, which are numbered 0, 1, 2, … within each batch, and the largest timestamp. Records are then decoded only
+    if the headers do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is
+    the same as without trust.
     """
     table, found = info
     rows, source = len(table), info.source_codec
@@ -56,16 +56,18 @@ def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assig
     if max_timestamps is not None:
         return assign_in_place(view, info, max_timestamps, assignment)
     if source is not Codec.NONE:
-        # Kafka means to rebuild such a batch, but it has skipped the keys and values.
+        # Kafka tries to rebuild such a batch, but has skipped its keys and values.
         raise UnforeseenBatchError("a compressed batch whose records are not numbered 0, 1, 2, …")
     return rebuild(view, table, target, assignment)
 
 
 def check_header(batch: BatchRow) -> None:
-    """What a producer's v2 batch must say of itself; a coordinator's may say anything."""
+    """Check the header of a producer's v2 batch; a coordinator's may say anything."""
     count, delta = batch.record_count, batch.last_offset_delta
-    if count <= 0 or delta != count - 1:
-        raise InvalidBatchError(f"{batch} has {count} records up to offset delta {delta}, expected as many, 1 or more")
+    if count <= 0:
+        raise InvalidBatchError(f"{batch} has {count} records, expected 1 or more")
+    if delta != count - 1:
+        raise InvalidBatchError(f"{batch}: record count {count} does not match last offset delta {delta} (count - 1)")
     if batch.is_control:
         raise InvalidBatchError(f"{batch} is a control batch, which no producer may write")
     if batch.producer_id > layout.NO_PRODUCER_ID and batch.base_sequence < 0:

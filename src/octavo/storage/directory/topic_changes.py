@@ -197,7 +197,7 @@ class TopicChanges:
         try:
             for name, (root, log) in logs.items():
                 try:
-                    log.leave(_leaving(name))
+                    log.rename_for_deletion(_leaving(name))
                 except KafkaStorageError as error:
                     failures.append(error)
                     continue

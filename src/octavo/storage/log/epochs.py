@@ -1,4 +1,4 @@
-"""A partition's leader epochs: which leader wrote from which offset on, kept in leader-epoch-checkpoint."""
+"""A partition's leader epochs: from which offset on each leader wrote, kept in leader-epoch-checkpoint."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class EpochEnd(NamedTuple):
 class LeaderEpochs:
     """Entries of ascending epochs and start offsets; a change is on the disk when its method returns. Thread-safe.
 
-    `leader_epoch` is that of our own appends: the last one, also once its entry was cut since it began at the log's
-    end. Epochs never go backwards.
+    `leader_epoch` is the epoch of our own appends: the last one, even if its entry was cut because it began at the
+    log's end. It never goes back.
     """
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
@@ -55,22 +55,22 @@ class LeaderEpochs:
         return entries[-1].epoch if entries else None
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that an epoch began: entries that contradict it go."""
+        """Note that an epoch began, and drop the entries that contradict it."""
         if self._entries and self._entries[-1].epoch == epoch and self._entries[-1].start_offset <= start_offset:
             return
         with self._lock:
             self._write(_assigned(self._entries, epoch, start_offset))
 
     def is_continued(self, batches: Summary) -> bool:
-        """Whether all batches are of the latest epoch, as they nearly always are: there is nothing to note."""
+        """Whether all batches are of the latest epoch, as nearly always: then there is nothing to note."""
         epoch, entries = batches.max_epoch, self._entries
         is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch
         return is_latest and batches.min_magic >= 2
 
     def assign_batches(self, table: NDArray[np.void], *, only_greater: bool = False) -> None:
-        """Note the epochs of appended batches, which end with a batch of an old format: that has none.
+        """Note the epochs of appended batches. A batch of an old format has none, and clears all before it.
 
-        With `only_greater`, as recovery does it, batches that do not raise the epoch are passed over.
+        With `only_greater`, as in recovery, batches that do not raise the epoch are passed over.
         """
         with self._lock:
             if self.is_continued(summarize(table)):
@@ -84,12 +84,12 @@ class LeaderEpochs:
             self._write(entries)
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Drop the epochs that began at the offset or behind it."""
+        """Drop the epochs that began at the offset or after it."""
         with self._lock:
             self._write(tuple(entry for entry in self._entries if entry.start_offset < end_offset))
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Drop the epochs that ended before the offset; the one that it lies in begins there now."""
+        """Drop the epochs that ended before the offset; the one that it lies in now begins there."""
         with self._lock:
             before = [entry for entry in self._entries if entry.start_offset <= start_offset]
             if before:
@@ -101,11 +101,11 @@ class LeaderEpochs:
             self._write(())
 
     def epoch_for_offset(self, offset: int) -> int | None:
-        """The epoch in which the offset was written, None for one before the first entry."""
+        """The epoch in which the offset was written; None before the first entry."""
         return leader_epochs.epoch_for_offset(self._entries, offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
-        """Where an epoch ended, None when that is not known."""
+        """Where an epoch ended; None if that is not known."""
         entries = self._entries
         if not entries or epoch > entries[-1].epoch:
             return None

@@ -1,4 +1,4 @@
-"""Offsets for timestamps (Kafka's ListOffsets): through the time index, the offset index and the batches behind."""
+"""Offsets for timestamps (Kafka's ListOffsets), found through the time index, the offset index and the batches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from octavo.storage.segment.log_file import LogFile, Sought
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
 
-# Two batches of a producer's default batch.size: the one that the index leads to, and the one behind it.
+# Two batches of a producer's default batch.size: the one that the index leads to, and the next.
 _READ_BYTES = 32 << 10
 
 _Place = tuple[int, int, int, int]  # timestamp, offset, leader epoch, position of the batch
 
 
 class FoundOffset(NamedTuple):
-    """The answer: offset -1 where no record fits."""
+    """The answer; offset -1 if no record fits."""
 
     timestamp: int
     offset: int
@@ -35,7 +35,7 @@ NOT_FOUND = FoundOffset(NO_TIMESTAMP, -1)
 
 
 class Found(NamedTuple):
-    """A record by its time, and the way to it."""
+    """A record found by its time, and the index entries that led to it."""
 
     timestamp: int
     offset: int
@@ -72,9 +72,9 @@ def _found(offset: int, epoch: int | None) -> FoundOffset:
 
 
 def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> Found | None:
-    """The first record from the log's start on whose timestamp is not smaller, None when there is none.
+    """The first record from the log's start on whose timestamp is not smaller; None if there is none.
 
-    Only one segment is looked at, the first whose largest timestamp is not smaller, as in Kafka.
+    As in Kafka, only one segment is searched: the first whose largest timestamp is not smaller.
     """
     segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
     return None if segment is None else in_segment(segment, timestamp, log_start_offset)
@@ -88,7 +88,7 @@ def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | N
 
 
 def of_max_timestamp(segments: Segments) -> Found | None:
-    """The first record that has the log's largest timestamp, which may be -1; None where batches have no timestamps."""
+    """The first record that has the log's largest timestamp, which may be -1; None if batches have no timestamps."""
     segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
     if segment is None:
         return None
@@ -96,7 +96,7 @@ def of_max_timestamp(segments: Segments) -> Found | None:
     entry = segment.index_entry(largest.offset)
     found = _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
     if found is not None and segment.files.log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
-        return None  # a message of magic 0 has no timestamp: -1 is not to be taken for one
+        return None  # a message of magic 0 has no timestamp: its -1 does not count
     return found
 
 
@@ -111,7 +111,7 @@ def _scan(
 
 
 def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """The first record behind a position that fits. Little is read at once, and of most batches only the header."""
+    """The first record after a position that fits. Reads little at once, and of most batches only the header."""
     file, end, wanted = log.file, log.size, _READ_BYTES
     while position < end:
         data = file.pread(min(wanted, end - position), position)
@@ -121,14 +121,14 @@ def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Pl
             return None
         if code == Seek.FOUND:
             return found, offset, leader_epoch, position
-        if code == Seek.DECODE or at == size == 0:  # or what is left is too short for a batch of today
+        if code == Seek.DECODE or at == size == 0:  # or what is left is too short for a v2 batch
             return _seek_decoded(log, position, timestamp, start_offset)
         wanted = max(size, _READ_BYTES)
     return None
 
 
 def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """The same for compressed batches and those of old formats, which are decoded."""
+    """The same for compressed batches and old formats, which must be decoded."""
     while (place := log.find(Sought.MAX_TIMESTAMP, timestamp, position)) is not None:
         data, table = log.read_batch(place)
         if not len(table):
@@ -144,7 +144,7 @@ def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int
 
 
 class _Decoders(threading.local):
-    """A decoder a thread: its buffers are reused, so it cannot be shared."""
+    """One decoder per thread: its buffers are reused, so it cannot be shared."""
 
     def __init__(self) -> None:
         self.decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)

@@ -1,4 +1,4 @@
-"""Reading: whole batches as ranges of a segment's file, up to what the reader's isolation lets it see."""
+"""Reading: whole batches as ranges of a segment's file, as far as the reader's isolation allows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from octavo.system.filesystem import File
 
 
 class Isolation(Enum):
-    """Up to where a reader sees."""
+    """How far a reader may read."""
 
     LOG_END = "log end"  # a replica
     READ_UNCOMMITTED = "read_uncommitted"  # up to the high watermark
-    READ_COMMITTED = "read_committed"  # up to the last stable offset, with the aborted transactions named
+    READ_COMMITTED = "read_committed"  # up to the last stable offset, with a list of aborted transactions
 
 
 class OffsetMetadata(NamedTuple):
@@ -32,7 +32,7 @@ class OffsetMetadata(NamedTuple):
 
 
 class FileRange(NamedTuple):
-    """Bytes of a log file: they begin with a batch and may end in the middle of one. Valid as long as it is held."""
+    """Bytes of a log file: they begin with a batch and may end inside one. Readable even if the segment is deleted."""
 
     file: File
     position: int
@@ -42,7 +42,7 @@ class FileRange(NamedTuple):
         return self.file.pread(self.size, self.position)
 
     def send_to(self, target: socket.socket) -> int:
-        """Send the bytes over a blocking socket without bringing them into this process; returns how many went."""
+        """Send the bytes over a blocking socket without copying them into this process; returns how many were sent."""
         sent = 0
         while sent < self.size:
             count = os.sendfile(target.fileno(), self.file.fileno(), self.position + sent, self.size - sent)
@@ -53,7 +53,7 @@ class FileRange(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """From its first offset on, a reader of committed data drops the producer's batches up to its ABORT marker."""
+    """A reader of committed data drops the producer's batches from this first offset up to its ABORT marker."""
 
     producer_id: int
     first_offset: int
@@ -76,11 +76,11 @@ class Fetched(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What of the log may be read, taken once for a read."""
+    """The part of the log that may be read, determined once for each read."""
 
     log_start_offset: int
     log_end: OffsetMetadata
-    upper_bound: OffsetMetadata  # by the reader's isolation
+    upper_bound: OffsetMetadata  # for the reader's isolation
 
 
 class ReadRequest(NamedTuple):
@@ -88,13 +88,13 @@ class ReadRequest(NamedTuple):
 
     start_offset: int
     max_bytes: int
-    min_one_batch: bool = True  # the first batch comes whole, even if it has more than max_bytes
+    min_one_batch: bool = True  # return the whole first batch, even if it is larger than max_bytes
 
 
 def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_aborted: bool = False) -> Fetched:
-    """The batches from the one that holds the start offset on, out of one segment.
+    """The batches from the one that holds the start offset on, from one segment.
 
-    Where the start lies in a gap that compaction left, the next batch is found, in the next segment if need be.
+    If the start lies in a gap that compaction left, the next batch is found, in the next segment if need be.
     """
     start = request.start_offset
     segment = segments.floor(start)
@@ -114,7 +114,7 @@ def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_abort
 
 
 def locate(segments: Segments, offset: int, log_end: OffsetMetadata) -> OffsetMetadata:
-    """Where an offset up to the log's end lies: at the batch that holds it, whose base offset stands for it then."""
+    """Where an offset up to the log's end lies: at the batch that holds it, whose base offset then stands for it."""
     segment = segments.floor(offset)
     while segment is not None and offset < log_end.offset:
         place = segment.find_batch(offset)
@@ -146,10 +146,10 @@ def _aborted(
     segments: Segments, segment: Segment, found: Fetched, start_offset: int, log_end_offset: int
 ) -> tuple[AbortedTransaction, ...]:
     """The aborted transactions that overlap what was read."""
-    behind = segment.index_entry_from(found.start.position + found.size)
+    next_entry = segment.index_entry_from(found.start.position + found.size)
     following = segments.after(segment)
     segment_end = log_end_offset if following is None else following.base_offset
-    upper = segment_end if behind is None else behind.offset
+    upper = segment_end if next_entry is None else next_entry.offset
     return tuple(
         AbortedTransaction(txn.producer_id, txn.first_offset)
         for txn in aborted_transactions(segments, start_offset, upper)

@@ -1,4 +1,4 @@
-"""Which segments retention drops: a decision over plain values, with its reason for each segment."""
+"""Which segments retention drops: a decision over plain values, with a reason for each segment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.config import LogConfig
 
 
 class RetentionReason(StrEnum):
-    """By which limit a segment goes."""
+    """The limit that drops a segment."""
 
     START_OFFSET = "log start offset"
     SIZE = "retention.bytes"
@@ -18,17 +18,17 @@ class RetentionReason(StrEnum):
 
 
 class SegmentFacts(NamedTuple):
-    """What of a segment counts."""
+    """What the decision looks at in a segment."""
 
     base_offset: int
-    end_offset: int  # the next segment's base offset; of the last one the log's end
+    end_offset: int  # the next segment's base offset, or the log's end
     size: int
-    largest_timestamp: int  # its records', or where they have none its file's last change
+    largest_timestamp: int  # its records', or its file's last change if they have none
     is_active: bool
 
 
 class LogFacts(NamedTuple):
-    """What of the log counts."""
+    """What the decision looks at in the log."""
 
     log_start_offset: int
     high_watermark: int
@@ -46,8 +46,8 @@ class Verdict(NamedTuple):
 def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> list[Verdict]:
     """A verdict on each segment, oldest first.
 
-    The limits apply one after the other, each to what the one before has left; each takes segments from the oldest
-    on and stops at the first that stays. Without `delete` in cleanup.policy only the log start offset counts.
+    The limits apply one after the other, each to what the one before has left; each drops segments from the oldest
+    on and stops at the first that it keeps. Without `delete` in cleanup.policy only the log start offset counts.
     """
     remaining, found = list(segments), list[Verdict]()
     for reason, judge in _limits(config):
@@ -61,13 +61,13 @@ def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig)
     return found + [Verdict(facts.base_offset, None, _why_kept(facts, remaining, log, config)) for facts in remaining]
 
 
-# Why a segment goes by this limit, None if it stays. It is asked for the segments in order.
+# Why this limit drops a segment, None if it does not. It is asked for the segments in order.
 _Judged = Callable[[SegmentFacts], str | None]
 _Limit = Callable[[Sequence[SegmentFacts], LogFacts, LogConfig], _Judged]
 
 
 def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> str:
-    """Why a segment stays: each limit takes the oldest ones first, so the first that stays keeps all behind it."""
+    """Why a segment stays: limits drop the oldest first, so the first that stays keeps all after it."""
     if facts is not remaining[0]:
         return f"the older segment {remaining[0].base_offset} stays"
     if "delete" not in config.cleanup_policy:

@@ -14,10 +14,10 @@ from octavo.storage.segment.segment import Segment
 
 
 def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
-    """Drop the segments that the limits condemn; says what becomes of each and why. The caller holds the log's lock.
+    """Drop the segments that are past a limit; returns what becomes of each and why. The lock is held.
 
-    1. If all go, roll first. 2. Raise the log start to the first segment that stays. 3. Take the others out of
-    the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
+    1. If all are dropped, roll first. 2. Raise the log start to the first segment that stays. 3. Take the others out
+    of the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
     before the log's start, or `.deleted` files, which upkeep removes.
     """
     segments = list(log.segments)
@@ -28,8 +28,8 @@ def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
     ]
     log_facts = LogFacts(log.log_start_offset, log.high_watermark, log.environment.clock.time_ms())
     verdicts = retain.verdicts(facts, log_facts, log.config)
-    condemned = {verdict.base_offset for verdict in verdicts if verdict.reason is not None}
-    gone = [segment for segment in segments if segment.base_offset in condemned]
+    dropped = {verdict.base_offset for verdict in verdicts if verdict.reason is not None}
+    gone = [segment for segment in segments if segment.base_offset in dropped]
     if not gone or dry_run:
         return verdicts
     if len(gone) == len(segments):
@@ -60,7 +60,7 @@ def advance_log_start(log: Log, offset: int) -> bool:
 
 
 def truncate_to(log: Log, offset: int) -> bool:
-    """Drop every batch that holds the offset or comes after it; says whether the log changed. The lock is held.
+    """Drop every batch that holds the offset or comes after it; returns whether the log changed. The lock is held.
 
     1. Delete the segments after the offset, and their snapshots, after a delay. 2. Cut the active segment. 3. Move
     the log's end, and with it the recovery point: what follows it on the disk must be checked after a crash. 4. Cut

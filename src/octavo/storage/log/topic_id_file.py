@@ -1,4 +1,4 @@
-"""A partition's `partition.metadata`: the id of the topic that it is of, written once."""
+"""A partition's `partition.metadata`: the id of its topic, written once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.system.filesystem import FileSystem
 
 
 class TopicIdFile:
-    """The id that the file holds; None where there is none, as in directories of brokers before 2.8."""
+    """The id in the file; None if there is no file, as in directories of brokers before 2.8."""
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self._filesystem = filesystem
@@ -28,7 +28,7 @@ class TopicIdFile:
             raise InconsistentTopicIdError(f"{self._path.parent}: its topic id is {found}, expected {expected}")
 
     def write(self, topic_id: bytes) -> None:
-        """Write the id, unless it is there; another one is refused."""
+        """Write the id, unless it is there already; another one is refused."""
         self.check(topic_id)
         if self.topic_id is None:
             replace_file(self._filesystem, self._path, partition_metadata.encode(PartitionMetadata(topic_id)))

@@ -1,4 +1,4 @@
-"""Of a topic's configs those that the validation of an append looks at, ready to use."""
+"""The topic configs that the validation of an append looks at, ready to use."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ValidationSettings:
     timestamp_type: TimestampType
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
-    codec: Codec | None  # None: each batch keeps the producer's
-    level: int | None  # that of the codec; None: its default
+    codec: Codec | None  # None: each batch keeps its producer's
+    level: int | None  # the codec's; None: its default
     is_compacted: bool
     max_message_bytes: int
 

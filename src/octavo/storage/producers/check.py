@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 SEQUENCES = MAX_SEQUENCE + 1
-# Those of `DataBatch` last, in its order.
+# The fields of `DataBatch` come last, in its order.
 _FIELDS = ["producer_id", "attributes", "producer_epoch", "base_offset", "last_offset_delta", "base_sequence"]
 _FIELDS += ["max_timestamp"]
 _COMPLETED = ["producer_id", "first_offset", "offset", "type"]
 
 
 class ProducerAppend(NamedTuple):
-    """What an append makes of its producers, once it is written.
+    """What an append changes in the state of producers, once it is written.
 
-    With a `duplicate` nothing is to be written: the append is answered with that batch's offsets and timestamp.
+    With a `duplicate` nothing must be written: the append is answered with that batch's offsets and timestamp.
     `continued` are batches with which a producer just goes on.
     """
 
@@ -53,7 +53,7 @@ def check_producers(
     origin: AppendOrigin,
     transaction_version: int | None = None,
 ) -> ProducerAppend:
-    """`ProducerStateManager.check`, but for replication: batches whose producers must follow the rules."""
+    """`ProducerStateManager.check` for every origin but replication: producers must follow the rules."""
     table = table[table["producer_id"] > layout.NO_PRODUCER_ID]
     markers = _markers(data, table, transaction_version)
     infos: dict[int, ProducerAppendInfo] = {}
@@ -83,7 +83,9 @@ def check_producers(
 
 
 def replicate_producers(producers: ProducerTable, data: Buffer, table: NDArray[np.void]) -> ProducerAppend:
-    """`ProducerStateManager.check` for replication: the batches are replayed beside the table of producers."""
+    """`ProducerStateManager.check` for replication: the batches were checked elsewhere, and are only replayed, onto a
+    table of their own.
+    """
     beside = ProducerTable()
     _, ended, damage = beside.replay(data, table, known=producers)
     if damage is not None:
@@ -104,9 +106,9 @@ def _update(producers: ProducerTable, updated: ProducerStateEntry, completed: li
 
 
 def is_one_run(table: NDArray[np.void]) -> bool:
-    """Whether all are data batches of one producer and epoch, each with the sequence that follows the one before it.
+    """Whether all are data batches of one producer and epoch, each with the sequence after the one before it.
 
-    Then the rules need to look at the first alone, and only the last ones are remembered.
+    Then only the first needs to be checked, and only the last ones are remembered.
     """
     first, flags = table[0], table["attributes"] & (layout.TRANSACTIONAL | layout.CONTROL)
     if flags[0] & layout.CONTROL or (flags != flags[0]).any() or table["base_sequence"].min() < 0:
@@ -120,14 +122,16 @@ def is_one_run(table: NDArray[np.void]) -> bool:
 
 
 def _markers(data: Buffer, table: NDArray[np.void], transaction_version: int | None) -> Iterator[TxnMarker | None]:
-    """The marker of each control batch, None for one that is empty; raises when it comes to one that is damaged."""
+    """The marker of each control batch, None for an empty one; raises at the first that is damaged."""
     markers, _, damage = decode_markers(data, table)
     for marker in markers:
         if marker["type"] == NONE:
             yield None
             continue
         if transaction_version is None:
-            raise UnforeseenBatchError("a marker without the transaction version that came with it, expected one")
+            raise UnforeseenBatchError(
+                "a marker without a transaction version, expected the one that its coordinator sent"
+            )
         offset, timestamp = int(marker["offset"]), int(marker["timestamp"])
         is_abort = bool(marker["type"] == ControlType.ABORT)
         yield TxnMarker(offset, timestamp, int(marker["coordinator_epoch"]), is_abort, transaction_version)

@@ -14,7 +14,7 @@ NO_COORDINATOR_EPOCH = -1
 
 
 class CachedBatch(NamedTuple):
-    """A batch that the producer may send again, and is then answered with what it was given the first time."""
+    """A batch that the producer may send again, to be answered as it was the first time."""
 
     last_sequence: int
     last_offset: int
@@ -36,7 +36,7 @@ def _no_batches() -> deque[CachedBatch]:
 
 @dataclass(slots=True)
 class ProducerStateEntry:
-    """A producer, with its last batches from the oldest to the newest, all of its present epoch."""
+    """A producer, with its last batches from the oldest to the newest, all of its current epoch."""
 
     producer_id: int
     epoch: int = NO_PRODUCER_EPOCH
@@ -65,14 +65,14 @@ class ProducerStateEntry:
         self.current_txn_first_offset = None
 
     def update(self, appended: ProducerStateEntry) -> None:
-        """Take over what an append made of a copy of this entry."""
+        """Take over what an append changed in a copy of this entry."""
         self._set_epoch(appended.epoch)
         self.batches.extend(appended.batches)
         self.coordinator_epoch, self.last_timestamp = appended.coordinator_epoch, appended.last_timestamp
         self.current_txn_first_offset = appended.current_txn_first_offset
 
     def find_duplicate(self, epoch: int, base_sequence: int, last_sequence: int) -> CachedBatch | None:
-        """The batch with just these sequences, if it is among the last ones."""
+        """The batch with exactly these sequences, if it is among the last ones."""
         if epoch != self.epoch:
             return None
         for batch in self.batches:
@@ -81,7 +81,7 @@ class ProducerStateEntry:
         return None
 
     def _set_epoch(self, epoch: int) -> None:
-        """Batches of an older epoch are forgotten: they cannot be sent again."""
+        """Set the epoch; batches of an older one are forgotten, since they cannot be sent again."""
         if epoch != self.epoch:
             self.batches.clear()
             self.epoch = epoch

@@ -1,4 +1,4 @@
-"""A partition's producers on the disk: snapshots that save reading the whole log, and reading the rest of it."""
+"""A partition's producers with their snapshots on the disk, which save reading the whole log when it is loaded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The rules for one producer's batches within one append: epoch, sequence, transaction.
 
-Kafka's ProducerAppendInfo. It begins with the producer's entry as the log has it and follows each batch; the entry
-itself changes only when the append was written (`ProducerStateManager.apply`).
+Kafka's ProducerAppendInfo. It starts from the producer's entry in the log's state and follows each batch; the entry
+itself changes only after the append was written (`ProducerStateManager.apply`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_EPOCH = 2**15 - 1
 
 
 class DataBatch(NamedTuple):
-    """What of a batch's header the rules look at."""
+    """The fields of a batch's header that the rules look at."""
 
     is_transactional: bool
     epoch: int
@@ -39,9 +39,9 @@ class DataBatch(NamedTuple):
 
 
 class TxnMarker(NamedTuple):
-    """A marker, with the transaction version that its coordinator sent along; the record does not hold it.
+    """A marker, with the transaction version that its coordinator sent; the record does not contain it.
 
-    Up to version 1 a marker has the epoch of its transaction's batches, from version 2 on the next one.
+    Up to version 1 a marker has the epoch of its transaction's batches, from version 2 on the next epoch.
     """
 
     offset: int
@@ -52,7 +52,7 @@ class TxnMarker(NamedTuple):
 
 
 class ProducerUpdate(NamedTuple):
-    """What an append makes of a producer: its entry as the log has it, the entry's changes, the transactions begun."""
+    """What an append changes in a producer: its entry in the log's state, the new values, the transactions begun."""
 
     current: ProducerStateEntry
     updated: ProducerStateEntry  # with no batches but those of the append
@@ -60,7 +60,7 @@ class ProducerUpdate(NamedTuple):
 
 
 class ProducerAppendInfo:
-    """What one append makes of a producer; raises a child of `AppendRejected` for a batch that must not be written."""
+    """What one append changes in a producer; raises a child of `AppendRejected` for a batch that breaks a rule."""
 
     def __init__(self, current: ProducerStateEntry, origin: AppendOrigin) -> None:
         self.current = current
@@ -72,7 +72,7 @@ class ProducerAppendInfo:
         return ProducerUpdate(self.current, self.updated, self.started)
 
     def check_transaction(self, batch: DataBatch) -> None:
-        """Refuse a transactional batch, data or marker, of an epoch that was left before this append."""
+        """Refuse a transactional batch, data or marker, whose epoch was over before this append."""
         if batch.is_transactional and batch.epoch < self.current.epoch:
             raise self._invalid_epoch(batch.epoch, batch.base_offset, self.current.epoch)
 
@@ -93,13 +93,13 @@ class ProducerAppendInfo:
             self.started.append(batch.base_offset)
 
     def follow(self, batch: DataBatch) -> None:
-        """Remember a batch that is known to follow those before it, in their epoch and transaction."""
+        """Remember a batch that is known to follow those before it, in the same epoch and transaction."""
         delta = batch.last_offset_delta
         cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
         self.updated.add_batch(batch.epoch, cached)
 
     def end_transaction(self, epoch: int, marker: TxnMarker) -> CompletedTxn | None:
-        """The transaction that the marker completes; None where the producer wrote nothing since the last marker."""
+        """The transaction that the marker completes; None if the producer wrote nothing since the last marker."""
         self._check_epoch(epoch, marker.offset, marker.transaction_version)
         updated = self.updated
         if marker.coordinator_epoch < updated.coordinator_epoch:
@@ -118,8 +118,8 @@ class ProducerAppendInfo:
         lowest = current + 1 if transaction_version >= 2 else current
         if epoch >= lowest:
             return
-        # A marker that was written, but whose answer was lost, is written once more (KAFKA-19999). Epochs end at the
-        # largest: a transaction that was begun with it must end with it.
+        # A marker whose answer was lost is written a second time (KAFKA-19999). There is no epoch after the largest:
+        # a transaction that was begun with it must end with it.
         is_retry = self.updated.current_txn_first_offset is None or epoch == MAX_EPOCH
         if not (transaction_version >= 2 and epoch == current and is_retry):
             raise self._invalid_epoch(epoch, offset, lowest)
@@ -131,9 +131,9 @@ class ProducerAppendInfo:
             raise OutOfOrderSequenceError(f"{self._at(batch.base_offset)} {found}, expected {expected}")
 
     def _next_sequence(self, epoch: int) -> int | None:
-        """The one sequence that may come next; None where any may.
+        """The only sequence that may come next; None if any may.
 
-        Nothing may be known of a producer because retention took all that it wrote: it can begin anywhere.
+        A producer may be unknown because retention dropped all that it wrote: then it may begin anywhere.
         """
         if epoch != self.updated.epoch:
             return None if self.updated.epoch == NO_PRODUCER_EPOCH else 0

@@ -13,7 +13,7 @@ from octavo.system.filesystem import FileSystem
 
 
 class SnapshotFiles:
-    """The snapshots by offset. What is in them is `producer_state`'s business. Used under the log's lock."""
+    """The snapshots by offset; `state` knows what is in them. Used under the log's lock."""
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self._filesystem = filesystem
@@ -39,7 +39,7 @@ class SnapshotFiles:
         return self._filesystem.read_bytes(self.path(offset))
 
     def write(self, offset: int, data: bytes, *, sync: bool = True) -> None:
-        """Write a snapshot. A crash may leave a part of it: its CRC tells, and an older one is used."""
+        """Write a snapshot. If a crash leaves only a part of it, its CRC is wrong, and an older one is used."""
         self._filesystem.truncate(self.path(offset), 0)
         file = self._filesystem.open(self.path(offset))
         file.pwrite(data, 0)
@@ -51,14 +51,14 @@ class SnapshotFiles:
             self._offsets = sorted([*self._offsets, offset])
 
     def sync_up_to(self, offset: int) -> None:
-        """Sync the snapshots up to an offset that were not, before the recovery point passes them. Needs no lock."""
+        """Sync the unsynced snapshots up to an offset, before the recovery point passes them. Needs no lock."""
         for unsynced in [each for each in list(self._unsynced) if each <= offset]:
             with suppress(FileNotFoundError):  # deleted meanwhile
                 self._filesystem.open(self.path(unsynced)).fsync()
             self._unsynced.discard(unsynced)
 
     def delete_torn(self, from_offset: int) -> list[int]:
-        """Delete the snapshots from an offset on of which a crash left only a part; returns their offsets."""
+        """Delete the damaged snapshots from an offset on, which a crash left unfinished; returns their offsets."""
         torn = []
         for offset in [each for each in self._offsets if each >= from_offset]:
             try:
@@ -73,15 +73,15 @@ class SnapshotFiles:
         self._offsets = [kept for kept in self._offsets if kept != offset]
 
     def delete_outside(self, log_start_offset: int, end_offset: int) -> None:
-        """Delete the snapshots behind the end, and those up to the log's start."""
+        """Delete the snapshots after the end, and those up to the log's start."""
         for offset in self.offsets:
             if offset > end_offset or offset <= log_start_offset:
                 self.delete(offset)
 
     def delete_stray(self, base_offsets: Collection[int]) -> None:
-        """Delete what belongs to no segment, but for the largest if it lies behind the last segment's base offset.
+        """Delete the snapshots that belong to no segment, except the largest if it is not before the last segment.
 
-        That one is of a clean stop, at the log's end.
+        A clean stop has left that one at the log's end.
         """
         stray = [offset for offset in self._offsets if offset not in base_offsets]
         kept = stray[-1:] if stray and stray[-1] >= max(base_offsets, default=0) else []
@@ -90,7 +90,7 @@ class SnapshotFiles:
                 self.delete(offset)
 
     def mark_deleted(self, offset: int) -> Path | None:
-        """Rename a snapshot to `.deleted`; returns where it is now, None where there was none."""
+        """Rename a snapshot to `.deleted`; returns its new path, None if there was none."""
         if offset not in self._offsets:
             return None
         target = self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT, Transient.DELETED).name

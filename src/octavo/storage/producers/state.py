@@ -1,7 +1,7 @@
 """The state of a partition's producers: idempotence, epochs, transactions, as Kafka's ProducerStateManager keeps them.
 
-Pure state: files, the clock and the log belong to whoever calls. An append is two steps, `check` before its bytes are
-written and `apply` after; `replay` takes in batches that the log holds already.
+Pure state: files, the clock and the log are the caller's. An append takes two steps, `check` before its bytes are
+written and `apply` after; `replay` takes in batches that are in the log already.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ABORTED = ["producer_id", "first_offset", "offset", "last_stable_offset"]
 
 
 class Replay(NamedTuple):
-    """What a replay found: how many rows it took in, the aborted transactions among them, why it went no further."""
+    """What a replay found: how many rows it took in, their aborted transactions, why it went no further."""
 
     rows: int
     aborted: list[AbortedTxn]
@@ -39,7 +39,7 @@ class Replay(NamedTuple):
 
 
 class ProducerStateManager:
-    """All producers and transactions of a partition, as they are before `map_end_offset`.
+    """All producers and transactions of a partition, as of `map_end_offset`.
 
     Not thread-safe: the log's lock guards it.
     """
@@ -59,10 +59,10 @@ class ProducerStateManager:
     def check(
         self, data: Buffer, table: NDArray[np.void], origin: AppendOrigin, transaction_version: int | None = None
     ) -> ProducerAppend:
-        """What appending the batches of `table` would change; raises a child of `AppendRejected` if they must not be.
+        """What appending the batches of `table` would change; raises a child of `AppendRejected` if they are refused.
 
-        Offsets and timestamps of the table are those that the log will hold. A marker from a client or a coordinator
-        needs the transaction version that the coordinator sent along.
+        The table has the offsets and timestamps that will be written. A marker from a client or a coordinator needs
+        the transaction version that the coordinator sent.
         """
         if self.table.are_continued(table):
             return ProducerAppend(continued=table)
@@ -73,9 +73,10 @@ class ProducerStateManager:
         return check_producers(self.table, data, table, origin, transaction_version)
 
     def apply(self, append: ProducerAppend) -> None:
-        """The batches were written. What they completed goes into the transaction index next:
+        """Take in batches that were written.
 
-        for each of `append.completed`, write `transactions.index_entry`, then call `transactions.complete`.
+        What they completed is up to the caller: for each of `append.completed`, write `transactions.index_entry` to
+        the transaction index, then call `transactions.complete`.
         """
         if append.continued is not None:
             self.table.go_on(append.continued)
@@ -86,11 +87,11 @@ class ProducerStateManager:
                 self.transactions.begin(current.producer_id, first_offset)
 
     def replay(self, data: Buffer, table: NDArray[np.void], found: Summary | None = None) -> Replay:
-        """Take in batches that the log holds already, one after the other; they are not checked again.
+        """Take in batches that are in the log already, one after the other; they are not checked again.
 
-        `map_end_offset` moves behind the last of them. The aborted transactions are as the transaction index must have
-        them. A control record that is damaged ends the replay before its batch. Where it is known, `found` is the
-        table's summary.
+        `map_end_offset` moves to the end of the last one. The aborted transactions are those that the transaction
+        index must have. A damaged control record ends the replay before its batch. `found` is the table's summary, if
+        it is known.
         """
         if found is not None and not found.with_producers and found.min_magic >= 2:
             self.map_end_offset = found.last_offset + 1
@@ -100,7 +101,7 @@ class ProducerStateManager:
         self.transactions.replace(self.table.ongoing(), completed)
         batches = table[:rows]
         if rows and batches[-1]["magic"] < 2:
-            batches = batches[batches["magic"] >= 2]  # for older ones Kafka does not move the end
+            batches = batches[batches["magic"] >= 2]  # Kafka does not move the end for older ones
         if len(batches):
             self.map_end_offset = int(batches[-1]["base_offset"]) + int(batches[-1]["last_offset_delta"]) + 1
         aborted = ended[_ABORTED][ended["type"] == ControlType.ABORT]
@@ -109,7 +110,7 @@ class ProducerStateManager:
     def load(self, snapshot: bytes, offset: int, now_ms: int) -> None:
         """Begin with the state of a snapshot taken at `offset`, without the producers that have expired since.
 
-        Raises `CorruptionError` for a snapshot that is damaged, and changes nothing then.
+        Raises `CorruptionError` for a damaged snapshot, and then changes nothing.
         """
         producers = producer_snapshot.decode_table(snapshot)
         self.start_at(offset)
@@ -135,13 +136,13 @@ class ProducerStateManager:
         return damaged
 
     def start_at(self, offset: int) -> None:
-        """Forget everything: the log begins anew at `offset`, or its state is to be replayed from there."""
+        """Forget everything: the log begins again at `offset`, or its state will be replayed from there."""
         self.table.clear()
         self.transactions.clear()
         self.map_end_offset, self.last_snapshot_offset = offset, 0
 
     def take_snapshot(self) -> bytes | None:
-        """The state at `map_end_offset` as the bytes of a snapshot; None where one was taken there already."""
+        """The state at `map_end_offset` as the bytes of a snapshot; None if one was taken there already."""
         if self.map_end_offset <= self.last_snapshot_offset:
             return None
         self.last_snapshot_offset = self.map_end_offset
@@ -152,7 +153,7 @@ class ProducerStateManager:
         self.table.remove_expired(now_ms - self.expiration_ms)
 
     def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
-        """The log begins at `log_start_offset` now; of its snapshots the latest is at `latest_snapshot_offset`."""
+        """The log begins at `log_start_offset` now; its latest snapshot is at `latest_snapshot_offset`."""
         self.transactions.forget_before(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         self.last_snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset

@@ -1,4 +1,4 @@
-"""All producers of a partition in arrays, a row each: cheap to replay onto, to write as a snapshot, to expire."""
+"""All producers of a partition in arrays, one row each: cheap to replay, to write as a snapshot, to expire."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.storage.producers.entry import CachedBatch, ProducerStateEntry
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# What an array and a snapshot have in common: the array's name of a field and the snapshot's.
+# The fields that arrays and snapshots share: the name in the array and the name in the snapshot.
 _SHARED = {
     "producer_id": "producer_id",
     "epoch": "epoch",
@@ -31,7 +31,7 @@ _NO_BATCH = {"last_sequence": NONE, "last_offset": NONE, "offset_delta": 0}
 
 
 class ReplayedRows(NamedTuple):
-    """How many rows of a walk's table were taken in, the markers that ended a transaction, why no more rows were."""
+    """How many rows were taken in, the markers that ended a transaction, and why the replay went no further."""
 
     rows: int
     ended: NDArray[np.void]  # of `MARKER`
@@ -39,7 +39,7 @@ class ReplayedRows(NamedTuple):
 
 
 class ProducerTable:
-    """Producer ids to `ProducerStateEntry`s, which are copies: `put` writes one back. Not thread-safe."""
+    """Maps producer ids to `ProducerStateEntry`s, which are copies: `put` writes one back. Not thread-safe."""
 
     def __init__(self) -> None:
         self._arrays = ProducerArrays()
@@ -72,9 +72,9 @@ class ProducerTable:
         self._arrays = ProducerArrays()
 
     def replay(self, data: Buffer, table: NDArray[np.void], *, known: ProducerTable | None = None) -> ReplayedRows:
-        """Take in batches of the log, one after the other, up to a control record that is damaged.
+        """Take in batches of the log, one after the other, up to a damaged control record.
 
-        With `known` producers, of which nothing changes, this table collects what the batches make of them.
+        With `known` producers, which are left alone, this table collects their entries as the batches change them.
         """
         others, damage = None if known is None else known._arrays, None
         self._arrays.find_ongoing()
@@ -93,21 +93,21 @@ class ProducerTable:
         return ReplayedRows(row, markers[markers["first_offset"] != NONE], damage)
 
     def are_continued(self, table: NDArray[np.void]) -> bool:
-        """Whether one of the producers just goes on with these batches, as it nearly always does; see the kernel."""
+        """Whether a known producer just goes on with these batches, as nearly always; the kernel has the rule."""
         return kernels.continues(table, self._arrays)
 
     def go_on(self, table: NDArray[np.void]) -> None:
-        """Take in batches that continue what the producer wrote."""
+        """Take in batches for which `are_continued` holds."""
         kernels.replay(table, _NO_MARKERS, self._arrays)
 
     def ongoing(self) -> list[tuple[int, int]]:
-        """The first offsets of ongoing transactions, in order, with their producers' ids."""
+        """The first offsets of ongoing transactions, in order, with their producer ids."""
         self._arrays.find_ongoing()
         found = self._arrays.ongoing[: self._arrays.ongoing_count]
         return list(zip(found["first_offset"].tolist(), found["producer_id"].tolist(), strict=True))
 
     def remove_expired(self, expired_until: int) -> None:
-        """Drop the producers that wrote nothing after this time and have no transaction ongoing."""
+        """Drop the producers that wrote nothing after this time and have no ongoing transaction."""
         entries = self._arrays.entries[: len(self)]
         kept = (entries["last_timestamp"] > expired_until) | (entries["current_txn_first_offset"] != NONE)
         if not kept.all():
@@ -115,7 +115,7 @@ class ProducerTable:
 
     def load(self, snapshot: NDArray[np.void]) -> None:
         """Hold the producers of a snapshot, and no others."""
-        # Kafka puts one after the other into a map: of several with one id the last stays.
+        # Kafka puts one after the other into a map: the last of several with the same id stays.
         _, from_end = np.unique(snapshot["producer_id"][::-1], return_index=True)
         found = snapshot[len(snapshot) - 1 - from_end]
         entries = np.zeros(len(found), PRODUCER)
@@ -129,7 +129,7 @@ class ProducerTable:
         self._arrays.hold(entries, len(entries))
 
     def snapshot(self) -> NDArray[np.void]:
-        """The producers as a snapshot has them, each with the newest of its batches."""
+        """The producers as a snapshot has them, each with its newest batch."""
         entries = self._arrays.entries[: len(self)]
         found = np.zeros(len(entries), producer_snapshot.ENTRY.dtype)
         for name, in_snapshot in _SHARED.items():
@@ -146,7 +146,7 @@ class ProducerTable:
         entry = ProducerStateEntry(producer_id, epoch, coordinator_epoch, last_timestamp)
         entry.current_txn_first_offset = None if first_offset == NONE else first_offset
         ring = batches.tolist() if count else []
-        for slot in range(end - count, end):  # below 0 is counted from the ring's end
+        for slot in range(end - count, end):  # a negative slot counts from the ring's end
             last_offset, timestamp, last_sequence, offset_delta = ring[slot]
             entry.batches.append(CachedBatch(last_sequence, last_offset, offset_delta, timestamp))
         return entry

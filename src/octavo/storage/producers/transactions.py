@@ -1,4 +1,4 @@
-"""The transactions of a partition, from the first batch until no replica can lose the marker: what is stable."""
+"""The transactions of a partition, from their first batch until no replica can lose the marker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Transactions:
 
     @property
     def ongoing(self) -> dict[int, int]:
-        """First offsets, in order, with the producers' ids."""
+        """First offsets, in order, with the producer ids."""
         return dict(self._ongoing)
 
     @property
@@ -53,9 +53,9 @@ class Transactions:
             self._ongoing = dict(sorted(self._ongoing.items()))
 
     def index_entry(self, completed: CompletedTxn) -> AbortedTxn | None:
-        """What the transaction index must hold before the transaction is marked complete; nothing of a committed one.
+        """What the transaction index must hold before the transaction is marked complete; None for a committed one.
 
-        Its last stable offset is where the earliest transaction of another producer begins: behind it no reader goes.
+        Its last stable offset is where the earliest transaction of another producer begins: no reader goes past it.
         """
         if not completed.is_aborted:
             return None
@@ -64,13 +64,13 @@ class Transactions:
         return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
 
     def complete(self, completed: CompletedTxn) -> None:
-        """The transaction has its marker, and its entry in the index; it stays unstable until the marker is safe."""
+        """The transaction has its marker and its index entry; it stays unstable until the marker is safe."""
         if self._ongoing.pop(completed.first_offset, None) is None:
             raise IllegalStateError(f"{completed} is complete, but no transaction began there")
         self._unreplicated[completed.first_offset] = completed.last_offset
 
     def replace(self, ongoing: Iterable[tuple[int, int]], completed: Iterable[tuple[int, int]]) -> None:
-        """After a replay: all ongoing transactions, first offset and producer id in order, and the newly completed."""
+        """After a replay: all ongoing transactions (first offset, producer id), in order, and the newly completed."""
         self._ongoing = dict(ongoing)
         self._unreplicated.update(completed)
 

@@ -1,1 +1,1 @@
-"""Loading a log: what a crash left is completed, checked and cut."""
+"""Loading a log: what a crash left is finished, checked and cut."""

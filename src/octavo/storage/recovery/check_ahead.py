@@ -1,6 +1,7 @@
-"""Checking the segments of one log side by side, ahead of the thread that rebuilds them one after the other.
+"""Checking the segments of one log in parallel, ahead of the thread that rebuilds them one after the other.
 
-Producers are known only at a segment's start once all before it are read, but that is little work beside the CRCs.
+Rebuilding must go in order, since a segment's producers depend on all segments before it; but most of the work is
+checking CRCs, which can be done in any order.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from octavo.storage.segment.segment import Segment
 
 
 class Checkers(NamedTuple):
-    """Threads that check segments for all logs of a directory."""
+    """The threads that check segments for all logs of a directory."""
 
     executor: Executor
     threads: int
@@ -24,9 +25,9 @@ class Checkers(NamedTuple):
 def check_ahead(
     segments: Sequence[Segment], checkers: Checkers | None, progress: Progress = no_progress
 ) -> Generator[Checked | None, None, None]:
-    """What a check says of each segment, in order; None: whoever rebuilds it is to check it on the way.
+    """The result of checking each segment, in order; None: whoever rebuilds it has to check it on the way.
 
-    No more segments are begun than there are threads, so that little is in vain when one turns out to be damaged.
+    No more segments are begun than there are threads, so that little work is wasted if one turns out to be damaged.
     """
     if checkers is None or len(segments) < 2:
         yield from (None for _ in segments)

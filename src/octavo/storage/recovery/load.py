@@ -1,4 +1,4 @@
-"""Loading a partition's log from its folder: what a stop or a crash left becomes segments, epochs and producers."""
+"""Loading a partition's log: what a stop or a crash left in its folder becomes segments, epochs and producers."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _INDEXES = FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRequest:
-    """A folder, and what its directory's checkpoints say of it (0 where they say nothing)."""
+    """A folder, and what its directory's checkpoints say about it (0 if they say nothing)."""
 
     folder: Path
     config: LogConfig
     environment: Environment
-    clean: bool  # the directory was stopped cleanly: no batch needs to be checked
+    clean: bool  # the directory was closed cleanly: no batch needs to be checked
     log_start_offset: int = 0
     recovery_point: int = 0
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
-    progress: Progress = no_progress  # of what recovery reads
-    checkers: Checkers | None = None  # who checks segments ahead, where there are several
-    upkeep: bool = False  # `.deleted` files are removed, those of segments that recovery drops too
+    progress: Progress = no_progress  # is told how much recovery has read
+    checkers: Checkers | None = None  # the threads that check segments ahead, if there are several
+    upkeep: bool = False  # remove `.deleted` files, including those of segments that recovery drops
 
 
 class DroppedSegment(NamedTuple):
@@ -68,7 +68,7 @@ class DroppedSegment(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A log's parts, ready for use, and what had to be done for it."""
+    """A log's parts, ready for use, and what had to be done to get there."""
 
     parts: LogParts
     deleted_files: list[str]
@@ -77,12 +77,12 @@ class Loaded(NamedTuple):
 
 
 def load(request: LoadRequest) -> Loaded:
-    """Load the log in a folder, which is created where it is missing."""
+    """Load the log in a folder, which is created if it is missing."""
     return _Loader(request).load()
 
 
 class _Loader:
-    """Kafka's LogLoader. Its order is what makes a crash while loading harmless: each step can be run again."""
+    """Kafka's LogLoader. Each step can be run again, so a crash while loading does no harm."""
 
     def __init__(self, request: LoadRequest) -> None:
         self._request = request
@@ -99,12 +99,12 @@ class _Loader:
         self._is_changed = False
 
     def load(self) -> Loaded:
-        """1. Settle files of unfinished work. 2. Open the segments, rebuilding those without an index. 3. After an
-        unclean stop, recover the segments from the recovery point on; what follows a damaged one is deleted.
-        4. Bring epochs and producers to the log's end.
+        """1. Finish or delete files of unfinished work. 2. Open the segments, rebuilding those without an index.
+        3. After an unclean stop, recover the segments from the recovery point on; what follows a damaged one is
+        deleted. 4. Bring epochs and producers to the log's end.
         """
         request = self._request
-        self._refuse_what_is_no_file()
+        self._refuse_special_files()
         folder, upkeep = request.folder, request.upkeep
         self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
         self._epochs = LeaderEpochs(self._files, request.folder)
@@ -129,8 +129,8 @@ class _Loader:
         parts = LogParts(self._segments, self._epochs, producers, *bounds, is_changed)
         return Loaded(parts, self._deleted, self._recovered, self._dropped)
 
-    def _refuse_what_is_no_file(self) -> None:
-        """Where a link or a FIFO bears the name of one of the log's files, not even an orphaned index is removed."""
+    def _refuse_special_files(self) -> None:
+        """Change nothing if a link or a FIFO has the name of one of the log's files."""
         folder = self._request.folder
         for name in self._files.others(folder):
             if SegmentFile.parse(name) or name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
@@ -163,19 +163,19 @@ class _Loader:
             if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
                 segment.files.time_index.reset()
             has_index = SegmentFile(base_offset, FileKind.OFFSET_INDEX).name in names
-            # What is to be recovered anyway must wait for its turn: before it there may be torn batches, and their
+            # Segments that are recovered anyway must wait for their turn: there may be torn batches before them, whose
             # producers could not be replayed.
             if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
                 self._recover_segment(segment)
             self._segments.add(segment)
 
     def _note_deleted_snapshots(self, kept: Sequence[int]) -> None:
-        """Those of segments that were dropped go with these, after a delay."""
+        """Note the snapshots that are gone; those of dropped segments are deleted with them, after a delay."""
         gone = self._found_snapshots.difference(kept, (dropped.base_offset for dropped in self._dropped))
         self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in sorted(gone)]
 
     def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
-        """The base offset of the first segment that is recovered in any case."""
+        """The base offset of the first segment that will be recovered in any case."""
         request = self._request
         if request.clean or self._is_going:
             return INT64_MAX
@@ -184,7 +184,7 @@ class _Loader:
     def _recover_segment(
         self, segment: Segment, checked: Checked | None = None, progress: Progress = no_progress
     ) -> Recovered:
-        """Rebuild a segment, with producers as they were at its base offset; a snapshot saves doing that again."""
+        """Rebuild a segment, with producers as of its base offset; a snapshot at its end serves the next one."""
         producers = self._producers()
         start = self._request.log_start_offset
         producers.rebuild(self._segments, start, segment.base_offset, clean=False)
@@ -196,16 +196,16 @@ class _Loader:
     def _recover(self) -> int:
         """Bring the segments to their end after a stop or a crash; returns the log's end."""
         request = self._request
-        if not request.clean:  # before the end is looked for: no index is to be trusted yet
+        if not request.clean:  # first of all, since no index can be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
         tail = self._tail()
         if request.clean and tail is not None and tail.end_position < self._segments.active.size:
-            # Kafka trusts a clean stop, and would append behind a torn batch, where no reader gets to.
+            # Kafka trusts a clean stop, and would append after a torn batch, where no reader can get.
             self._recover_unflushed([self._segments.active])
             tail = self._tail()
         if tail is not None and tail.next_offset < request.log_start_offset:
-            # Someone removed segment files: what is left lies before the log's start.
-            self._drop(list(self._segments), f"the log starts at offset {request.log_start_offset}, behind it")
+            # Someone has removed segment files: what is left lies before the log's start.
+            self._drop(list(self._segments), f"the log starts after it, at offset {request.log_start_offset}")
             self._epochs.clear()
             self._producers().start_over_at(request.log_start_offset)
             tail = None
@@ -216,7 +216,7 @@ class _Loader:
         return request.log_start_offset if tail is None else tail.next_offset
 
     def _tail(self) -> Tail | None:
-        """The log's end; None of a log without segments."""
+        """The log's end; None without segments."""
         return self._segments.active.tail() if len(self._segments) else None
 
     def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
@@ -227,13 +227,13 @@ class _Loader:
                 if recovered.rising_size < recovered.size and segment is unflushed[-1]:
                     recovered = self._cut_what_goes_back(segment, recovered)
                 if recovered.bytes_cut:
-                    self._drop(unflushed[number:], f"it lies behind the damage in segment {segment.base_offset}")
+                    self._drop(unflushed[number:], f"it comes after the damage in segment {segment.base_offset}")
                     return
 
     def _cut_what_goes_back(self, segment: Segment, recovered: Recovered) -> Recovered:
-        """Cut batches at the log's end whose offsets lie before those of others: the log would end there.
+        """Cut batches at the log's end whose offsets are lower than those before them: the log's end would be wrong.
 
-        No CRC covers the offset, so that it may be torn in a batch that is sound else. In the middle of a log such
+        No CRC covers the offset, so it may be torn in a batch that is otherwise sound. In the middle of a log such
         batches stay (`decisions/0013-crashes.md`): what follows them is worth more.
         """
         cut = segment.files.log.truncate_to(recovered.rising_size)
@@ -274,9 +274,9 @@ class _Loader:
 
 
 def _has_sound_txn_index(segment: Segment) -> bool:
-    """Whether the transactions end behind the segment's start; an entry of a newer version raises CorruptionError."""
+    """Whether all transactions end after the segment's start; an entry of a newer version raises CorruptionError."""
     if segment.files.txn_index.size > max(segment.size, _LARGE_TXN_INDEX_BYTES):
-        return False  # a marker takes more room in the log than its entry here
+        return False  # a marker takes more space in the log than its entry here
     aborted = segment.files.txn_index.aborted()
     try:
         txn_index.sanity_check(aborted, segment.base_offset)

@@ -1,4 +1,4 @@
-"""Rebuilding a segment after an unclean stop: its batches are checked, the rest is cut, its indexes made anew."""
+"""Rebuilding a segment after an unclean stop: batches are checked, the rest is cut, indexes are built again."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from octavo.storage.log.epochs import LeaderEpochs
 from octavo.storage.producers.state import ProducerStateManager
 from octavo.storage.segment.segment import Segment
 
-# More than readers take at once: nothing is decoded that the CPU's cache should still hold, and fewer calls are made.
+# More than readers take at once, for fewer calls: nothing is decoded, so the CPU's cache does not matter.
 _CHUNK_BYTES = 8 << 20
 
-# Called with how many bytes were read since the last call.
+# Called with the number of bytes read since the last call.
 Progress = Callable[[int], None]
 
 
 def no_progress(_: int) -> None:
-    """Where nobody waits."""
+    """For when nobody wants to know."""
 
 
 class Recovered(NamedTuple):
-    """What recovery made of a segment."""
+    """What recovery did to a segment."""
 
     base_offset: int
-    size: int  # of what was kept
+    size: int  # of the part that was kept
     bytes_cut: int
     problem: str | None  # what was found where the kept part ends
-    rising_size: int  # up to the end of the last batch that reaches further than all before it
+    rising_size: int  # up to the end of the last batch whose last offset is the largest so far
 
 
 class Checked(NamedTuple):
-    """How far the batches of a segment are sound."""
+    """How far a segment's batches are sound."""
 
     end_position: int
     problem: str | None  # what was found there
 
 
 def check_segment(segment: Segment, progress: Progress = no_progress) -> Checked:
-    """Check every batch from the first on. Nothing changes, so that segments can be checked side by side."""
+    """Check every batch from the first on. Changes nothing, so segments can be checked in parallel."""
     end_position, problem = 0, None
     for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES, check_crc=True):
         _, found, problem = sound_part(chunk, segment.base_offset)
@@ -67,13 +67,13 @@ def recover_segment(
     """Check every batch from the first on, unless that was done, and end the segment before the first broken one.
 
     `producers` is the state at the segment's base offset, and is moved to its end. 1. Empty the indexes. 2. Walk the
-    batches, rebuilding offset index, time index, transaction index, epochs and producers as they were first written.
-    3. Cut the log behind the last sound batch. 4. Write the closing time index entry and trim the indexes. A crash in
-    between leaves the recovery point where it was, so all is done again.
+    batches, rebuilding offset index, time index, transaction index, epochs and producers as appends wrote them.
+    3. Cut the log after the last sound batch. 4. Write the closing time index entry and trim the indexes. A crash in
+    between leaves the recovery point where it was, so everything is done again.
     """
     segment.reset_index()
     valid, problem, rising = 0, None, _Rising(segment.base_offset - 1)
-    progress = progress if checked is None else no_progress  # the check has told all
+    progress = progress if checked is None else no_progress  # the check has reported it all
     end = None if checked is None else checked.end_position
     for chunk in segment.files.log.chunks(end=end, chunk_bytes=_CHUNK_BYTES, check_crc=checked is None):
         table, found, problem = sound_part(chunk, segment.base_offset)
@@ -106,14 +106,14 @@ def recover_segment(
 
 
 class _Rising:
-    """How far a segment's offsets go up: no CRC covers them, and what a crash tears may leave one that goes back."""
+    """How far a segment's offsets rise. No CRC covers them, so a batch torn by a crash may have a lower one."""
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self.size = 0
 
     def add(self, table: NDArray[np.void], found: Summary, position: int) -> None:
-        """Take the batches that lie at a position."""
+        """Take in the batches at a position."""
         if found.ascending and found.first_last_offset > self._largest:
             self._largest, self.size = found.last_offset, position + found.end
             return
@@ -126,7 +126,7 @@ class _Rising:
 
 
 def _explained(problem: str | None, segment: Segment, position: int) -> str | None:
-    """What ends a segment: bytes that are no batch may be room that nothing was written to."""
+    """Why a segment ends: bytes that are not a batch may be preallocated space."""
     if problem == STOP_TEXTS[Stop.SIZE_TOO_SMALL] and segment.files.log.is_zero_from(position):
         return "zeros of a preallocated file"
     return problem

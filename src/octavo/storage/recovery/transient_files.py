@@ -1,4 +1,4 @@
-"""The first steps of loading a log: files on their way in or out are brought to their end."""
+"""The first steps of loading a log: unfinished swaps and deletions are finished or undone."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NextOffset = Callable[[int], int]
 def settle_transient_files(
     filesystem: FileSystem, folder: Path, next_offset: NextOffset, *, remove_deleted: bool
 ) -> list[str]:
-    """Delete what was not finished, finish swaps; returns the names of the deleted files.
+    """Delete unfinished files and finish swaps; returns the names of the deleted files.
 
-    1. Delete `.deleted` files, if that is wanted: somebody may still miss what is in them. 2. Delete `.swap` files from
-    the smallest `.cleaned` one on: their swap was not yet decided. 3. Delete all `.cleaned` files. 4. Delete the
-    segments that the remaining `.swap` files replace. 5. Rename those into place. A crash in between leaves the rest
-    of the work to the next run.
+    1. Delete `.deleted` files, but only on request, since somebody may still want what is in them. 2. Delete `.swap`
+    files from the smallest `.cleaned` one on: their swap was not yet decided. 3. Delete all `.cleaned` files.
+    4. Delete the segments that the remaining `.swap` files replace. 5. Rename those `.swap` files into place. After a
+    crash in between, the next run does the rest.
     """
     gone: list[str] = []
 
@@ -31,7 +31,7 @@ def settle_transient_files(
 
     names = filesystem.names(folder)
     for name in names:
-        # KRaft's snapshots bear the suffix too; they are the metadata log's business.
+        # KRaft's snapshots have the suffix too, but belong to the metadata log.
         if remove_deleted and name.endswith(Transient.DELETED) and KRaftSnapshot.parse(name) is None:
             delete(name)
     cleaned = [name for name in names if name.endswith(Transient.CLEANED)]
@@ -53,7 +53,7 @@ def settle_transient_files(
 
 
 def _replaced(names: list[str], swapped: list[str], next_offset: NextOffset) -> list[str]:
-    """The files whose offset lies in the range that the logs of a swap cover, whatever their kind."""
+    """The files of any kind whose offset lies in the range that a swap's log files cover."""
     files = map(SegmentFile.parse, swapped)
     bases = [file.base_offset for file in files if file is not None and file.kind is FileKind.LOG]
     if not bases:

@@ -1,4 +1,4 @@
-"""The two indexes of a segment, made anew from its log by the rule of appends and of recovery."""
+"""Building a segment's two indexes from its log, by the same rule as appends and recovery."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from octavo.system.filesystem import FileSystem
 
 
 class IndexLimits(NamedTuple):
-    """The two configs that decide which batches get entries."""
+    """The two configs that decide which batches get index entries."""
 
     index_interval_bytes: int
     segment_index_bytes: int
 
 
 class BuiltIndexes(NamedTuple):
-    """What the files must hold, and where and why the log could not be followed to its end."""
+    """What the files must contain, and where and why the log could not be read to its end."""
 
     offset_index: bytes
     time_index: bytes
@@ -53,7 +53,7 @@ def build_indexes(filesystem: FileSystem, log: Path, base_offset: int, limits: I
 
 
 class _Builder:
-    """Collects entries, as many as the files may have: the time index keeps one slot for the closing entry."""
+    """Collects entries, up to what the files may hold: the time index keeps one slot for the closing entry."""
 
     def __init__(self, base_offset: int, limits: IndexLimits) -> None:
         self.offsets, self._times = bytearray(), bytearray()
@@ -89,7 +89,7 @@ class _Builder:
 
 
 def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
-    """The batches before the one at which recovery would end the segment, or split it, and what is wrong there."""
+    """The batches before the one where recovery would end or split the segment, and what is wrong there."""
     table, found, problem = sound_part(chunk, base_offset)
     if found.attributes & CONTROL:
         _, rows, damage = decode_markers(chunk.data, table)
@@ -98,5 +98,7 @@ def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | 
     far = np.flatnonzero(last_offsets(table) - base_offset > INT32_MAX)
     if len(far):
         offset = int(table[far[0]]["base_offset"])
-        return table[: far[0]], f"offset {offset} is too far from the segment's first: recovery splits such a segment"
+        return table[
+            : far[0]
+        ], f"offset {offset} is too far from the segment's base offset; recovery splits such a segment"
     return table, problem

@@ -17,9 +17,9 @@ _log = logging.getLogger(__name__)
 class Deleter:
     """Deletes segments and snapshots of one log after file.delete.delay.ms.
 
-    1. The caller takes the segments out of its map. 2. Their files are renamed to `.deleted`, the log first: an index
-    that a crash leaves behind without its log is removed when the log is loaded. 3. After the delay the files are
-    removed; what a crash leaves of them is removed when the log is loaded with upkeep.
+    1. The caller takes the segments out of the log. 2. Their files are renamed to `.deleted`, the log file first: if a
+    crash leaves an index without its log file, loading removes it. 3. After the delay the files are removed; if a
+    crash comes first, loading with upkeep removes them.
     """
 
     def __init__(self, filesystem: FileSystem, scheduler: Scheduler) -> None:
@@ -27,7 +27,7 @@ class Deleter:
         self._scheduler = scheduler
 
     def delete_segments(self, segments: Sequence[Segment], delay_ms: int | None) -> None:
-        """Steps 2 and 3 for segments that are in no map any more; without a delay step 2 alone."""
+        """Steps 2 and 3 for segments that were taken out of the log; without a delay only step 2."""
         for segment in segments:
             if segment.files.transient is not Transient.DELETED:
                 segment.files.rename(Transient.DELETED)
@@ -40,7 +40,7 @@ class Deleter:
             self._scheduler.schedule("delete-file", remove, delay_ms=delay_ms)
 
     def delete_paths(self, paths: Sequence[Path], delay_ms: int | None) -> None:
-        """Step 3 for files that bear the suffix already."""
+        """Step 3 for files that have the suffix already."""
 
         def remove() -> None:
             for path in paths:
@@ -51,9 +51,9 @@ class Deleter:
 
 
 def remove_folder(filesystem: FileSystem, folder: Path) -> None:
-    """Remove a partition's folder and all in it but folders. A crash in between leaves one that is removed later.
+    """Remove a partition's folder and all files in it. A crash in between leaves a folder that is removed later.
 
-    Links are removed, not what they lead to. A folder that cannot be removed is a warning: it is in nobody's way.
+    Links are removed, not what they point to. If the folder cannot be removed, a warning is enough: it does no harm.
     """
     try:
         target = filesystem.link_target(folder)
@@ -66,7 +66,9 @@ def remove_folder(filesystem: FileSystem, folder: Path) -> None:
             filesystem.rmdir(folder)
         else:
             filesystem.unlink(folder)
-            _log.warning("%s was a link and is removed; the files that it led to are still in %s", folder, target)
+            _log.warning(
+                "%s was a link and has been removed; the files that it pointed to are still in %s", folder, target
+            )
         filesystem.fsync_folder(folder.parent)
     except FileNotFoundError:
         _log.debug("%s is gone already", folder)

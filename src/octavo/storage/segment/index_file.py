@@ -22,7 +22,7 @@ from octavo.system.filesystem import FileSystem, Mapping
 
 Index = TypeVar("Index", bound=SparseIndex[Any])
 
-# The entries that a segment's log gives, for an index that cannot be trusted.
+# Builds the entries from the segment's log, for an index that cannot be trusted.
 Repair = Callable[[], bytes]
 
 _log = logging.getLogger(__name__)
@@ -32,12 +32,12 @@ class IndexFile(Generic[Index]):
     """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
 
     A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
-    until recovery rebuilds the file.) Entries that are out of order are never believed: the file is rebuilt from the
-    log when it is first opened.
+    until recovery rebuilds the file.) If entries are out of order, the file is rebuilt from the log when it is first
+    opened.
     """
 
     INDEX: ClassVar[type[SparseIndex[Any]]]
-    KEPT_SLOTS: ClassVar[int] = 0  # for entries that no append may take
+    KEPT_SLOTS: ClassVar[int] = 0  # slots that appends must leave free
 
     def __init__(
         self, filesystem: FileSystem, path: Path, base_offset: int, max_bytes: int, repair: Repair | None = None
@@ -68,7 +68,7 @@ class IndexFile(Generic[Index]):
 
     @property
     def room(self) -> int:
-        """How many entries can still be appended: with none the segment must be rolled first."""
+        """How many entries can still be appended; without any, the segment must be rolled first."""
         count = self._count
         return max(self._most - (len(self) if count is None else count), 0)
 
@@ -106,7 +106,7 @@ class IndexFile(Generic[Index]):
             self._unmap()
 
     def release_if_idle(self) -> bool:
-        """Without waiting: who opens another index may hold that one's lock."""
+        """The same without waiting: whoever opens another index may hold that one's lock."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
@@ -118,14 +118,14 @@ class IndexFile(Generic[Index]):
     def retire(self) -> None:
         """Give the mapping back for good: another object owns the file now, and may cut it.
 
-        A reader that still comes here is told that the file is gone, and looks again under the log's lock.
+        A reader that still comes here gets FileNotFoundError, and tries again under the log's lock.
         """
         with self._lock:
             self._is_retired = True
             self._unmap()
 
     def rebuild(self, problem: str) -> bool:
-        """Write the entries again from the log, once; says whether it did."""
+        """Write the entries again from the log, but only once; returns whether it did."""
         with self._lock:
             self._check_own()
             if self._repair is None or self.problem is not None:
@@ -156,7 +156,7 @@ class IndexFile(Generic[Index]):
             self._filesystem.unlink(self.path)
 
     def append(self, entries: bytes) -> None:
-        """Append whole entries behind the last one; there is room for them."""
+        """Append whole entries; there must be room for them."""
         with self._lock:
             position = len(self) * self.entry_bytes
             end = position + len(entries)
@@ -164,7 +164,7 @@ class IndexFile(Generic[Index]):
             self._set_count(end // self.entry_bytes)
 
     def _index(self) -> Index:
-        """The entries; to be used under the lock and not kept, since it holds the mapping."""
+        """The entries. To be used under the lock and not kept, since they hold the mapping."""
         if self._entries is None:
             count = len(self)
             self._entries = self._decode(self._readable().view()[: count * self.entry_bytes] if count else b"")
@@ -177,18 +177,18 @@ class IndexFile(Generic[Index]):
     def _open(self) -> None:
         count, problem = self._look()
         if problem is None or not self.rebuild(problem):
-            self._set_count(count)  # only now: it is read without the lock
+            self._set_count(count)  # only now, since it is read without the lock
 
     def _look(self) -> tuple[int, str | None]:
         """How many entries the file has, and what is wrong with them."""
         size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
         if size > INT32_MAX:
-            return 0, f"{size} bytes, more than any index has"
+            return 0, f"it has {size} bytes, more than any index"
         count = size // self.entry_bytes
         if not count:
             return 0, None
         entries = self._decode(self._map(count * self.entry_bytes).view()[: count * self.entry_bytes]).used()
-        return len(entries), None if entries.is_ascending() else "its entries are not in order"
+        return len(entries), None if entries.is_ascending() else "its entries are out of order"
 
     def _set_count(self, count: int) -> None:
         self._count, self._entries = count, None
@@ -197,7 +197,7 @@ class IndexFile(Generic[Index]):
         return self._mapping or self._map(len(self) * self.entry_bytes)
 
     def _writable(self, needed_bytes: int) -> Mapping:
-        """A mapping of the file at its full size: entries are written without a system call."""
+        """A mapping of the file at its full size, so that entries are written without a system call."""
         full_bytes = max(self._full_bytes, needed_bytes)
         if self._mapping is None or self._mapped_bytes < full_bytes:
             self._unmap()
@@ -222,13 +222,13 @@ class IndexFile(Generic[Index]):
         self._drop_mapping()
 
     def _drop_mapping(self) -> None:
-        self._entries = None  # it would keep the mapping from being closed
+        self._entries = None  # else the mapping could not be closed
         if (mapping := self._mapping) is not None:
             self._mapping, self._mapped_bytes = None, 0  # first: nobody may find a mapping that is closed
             mapping.close()
 
     def _drop_from(self, kept: int) -> None:
-        # Zeros, so that a file left by a crash does not show the dropped entries again.
+        # Write zeros, so that the dropped entries do not come back after a crash.
         dropped = len(self) - kept
         if dropped > 0:
             self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
@@ -241,40 +241,40 @@ class OffsetIndexFile(IndexFile[OffsetIndex]):
     INDEX = OffsetIndex
 
     def last(self) -> OffsetPosition:
-        """The last entry; of an empty index the segment's start."""
+        """The last entry; the segment's start if there is none."""
         with self._lock:
             return self._index().last()
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the largest offset up to this one; before all of them the segment's start."""
+        """The entry with the largest offset up to this one; the segment's start if there is none."""
         with self._lock:
             return self._index().lookup(offset)
 
     def upper_bound(self, position: int) -> OffsetPosition | None:
-        """The first entry at or behind a position."""
+        """The first entry at or after a position."""
         with self._lock:
             return self._index().upper_bound(position)
 
 
 class TimeIndexFile(IndexFile[TimeIndex]):
-    """Timestamp to offset. One slot is kept for the closing entry, which names the segment's largest timestamp."""
+    """Timestamp to offset. One slot is kept for the closing entry, which has the segment's largest timestamp."""
 
     INDEX = TimeIndex
     KEPT_SLOTS = 1
 
     def maybe_append(self, entry: TimestampOffset) -> bool:
-        """Append the closing entry if its timestamp is larger than the last one; the kept slot takes it."""
+        """Append the closing entry, into the kept slot, if its timestamp is larger than the last one."""
         if not time_index.takes(self.last(), entry):
             return False
         self.append(time_index.encode_entry(entry, self.base_offset))
         return True
 
     def last(self) -> TimestampOffset:
-        """The last entry; of an empty index no timestamp at the base offset."""
+        """The last entry; no timestamp at the base offset if there is none."""
         with self._lock:
             return self._index().last()
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
+        """The entry with the largest timestamp up to this one; no timestamp at the base offset if there is none."""
         with self._lock:
             return self._index().lookup(timestamp)

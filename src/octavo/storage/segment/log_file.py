@@ -34,7 +34,7 @@ from octavo.system.filesystem import File, FileSystem
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# What is read at once to find a batch near an index entry: by default those are some 4096 bytes of batches apart.
+# How much is read at once to find a batch near an index entry: by default entries are about 4096 bytes apart.
 _HEADERS_BYTES = 8 << 10
 _HEADERS_ROWS = 128
 
@@ -52,7 +52,7 @@ class BatchPlace(NamedTuple):
 
 
 class Sought(Enum):
-    """By what a batch is looked for."""
+    """What a batch is searched by."""
 
     LAST_OFFSET = "last offset"
     MAX_TIMESTAMP = "max timestamp"
@@ -61,8 +61,8 @@ class Sought(Enum):
 class LogFile:
     """Appended to by one thread under the log's lock, read by many.
 
-    `size` is the used length: a preallocated file is longer. It grows only once the bytes are written, so a reader
-    that stops there sees whole appends.
+    `size` is the used length; a preallocated file is longer. It grows only after the bytes are written, so a reader
+    that stops there sees only whole appends.
     """
 
     def __init__(self, filesystem: FileSystem, path: Path) -> None:
@@ -73,7 +73,7 @@ class LogFile:
 
     @classmethod
     def create(cls, filesystem: FileSystem, path: Path, preallocated_bytes: int = 0) -> LogFile:
-        """An empty file, which takes its room on the disk at once if a size is given."""
+        """An empty file; with a size, its space on the disk is reserved at once."""
         filesystem.truncate(path, preallocated_bytes)
         log = cls(filesystem, path)
         log.size = 0
@@ -81,21 +81,21 @@ class LogFile:
 
     @property
     def file(self) -> File:
-        """The open file; whoever holds it can read on, even when the segment is deleted."""
+        """The open file; whoever holds it can go on reading, even when the segment is deleted."""
         if (file := self._file) is None:
             file = self._file = self._filesystem.open(self.path)
             OPEN_FILES.opened(self)
         return file
 
     def append(self, data: Buffer) -> None:
-        """Write behind what is there, with one write."""
+        """Add bytes at the end, with one write."""
         self.file.pwrite(data, self.size)
         self.size += memoryview(data).nbytes
 
     def chunks(
         self, position: int = 0, end: int | None = None, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = False
     ) -> Iterator[Chunk]:
-        """The batches between two positions, no chunk if nothing lies there; a chunk's positions are the file's."""
+        """The batches between two positions, without a chunk if there are none; positions are those of the file."""
         end, at = self.size if end is None else end, position
         if position >= end:
             return
@@ -112,9 +112,9 @@ class LogFile:
         )
 
     def find(self, sought: Sought, target: int, position: int) -> BatchPlace | None:
-        """The first batch from a position on in which what is sought is not below the target, None when there is none.
+        """The first batch from a position on whose value is not below the target; None if there is none.
 
-        Little is read at once, and of a large batch only its header.
+        Little is read at once, and only the header of a large batch.
         """
         file, end, table = self.file, self.size, _tables.table
         while position < end:
@@ -143,10 +143,10 @@ class LogFile:
         return None
 
     def begins_batch(self, entry: OffsetPosition) -> bool:
-        """Whether a batch begins where an index entry says, at or before the offset that it names.
+        """Whether a batch begins where an index entry says, at or before the entry's offset.
 
-        Only the header is looked at. A compressed message of an old format has its last offset there, which entries
-        of old brokers do not name.
+        Only the header is checked. A compressed message of an old format has its last offset there, which may be
+        larger than the offset in an old broker's entry.
         """
         head = self.file.pread(MAGIC_POSITION + 1, entry.position) if 0 <= entry.position < self.size else b""
         if len(head) <= MAGIC_POSITION:
@@ -156,25 +156,25 @@ class LogFile:
         return is_whole and (head[MAGIC_POSITION] < 2 or base_offset <= entry.offset)
 
     def read_batch(self, place: BatchPlace) -> tuple[bytes, NDArray[np.void]]:
-        """A batch's bytes, and a table of it alone that is valid until the next call in this thread."""
+        """A batch's bytes, and its row as a table, which is valid until the next call in this thread."""
         data, table = self.file.pread(place.size, place.position), _tables.table
         rows, _, _ = kernels.walk(data, 0, len(data), table[:1], False)
         return data, table[:rows]
 
     def is_zero_from(self, position: int) -> bool:
-        """Whether nothing but zeros lies behind a position."""
+        """Whether only zeros follow a position."""
         file = self.file
         return zeros_end(file.pread_into, position, self.size, file.skip_hole) >= self.size
 
     def truncate_to(self, size: int) -> int:
-        """Cut the file; returns how many bytes of it went."""
+        """Cut the file; returns how many bytes were cut."""
         cut = self.size - size
         self.file.truncate(size)
         self.size = size
         return cut
 
     def trim(self) -> None:
-        """Give back what was preallocated and not used."""
+        """Give back preallocated space that was not used."""
         if self._filesystem.size(self.path) != self.size:
             self.file.truncate(self.size)
 
@@ -192,7 +192,7 @@ class LogFile:
             OPEN_FILES.released(self)
 
     def release_if_idle(self) -> bool:
-        self._file = None  # who is about to use the open file holds it
+        self._file = None  # whoever is about to use the open file holds it
         return True
 
     def rename(self, path: Path) -> None:
@@ -213,7 +213,7 @@ def _values(table: NDArray[np.void], sought: Sought) -> NDArray[np.int64]:
 
 
 def _header_alone(data: bytes, position: int, sought: Sought) -> tuple[BatchPlace, int]:
-    """Where a batch lies of which little more than the header was read, and what is sought of it."""
+    """The place of a batch of which little more than the header was read, and the value that it is searched by."""
     base_offset, size = ENTRY_PREFIX.unpack_from(data)
     magic, by_time = data[MAGIC_POSITION], sought is Sought.MAX_TIMESTAMP
     if magic >= 2 and len(data) >= BATCH_OVERHEAD:
@@ -227,7 +227,7 @@ def _header_alone(data: bytes, position: int, sought: Sought) -> tuple[BatchPlac
 
 
 class _Tables(threading.local):
-    """A small table a thread, made once."""
+    """One small table per thread, made once."""
 
     def __init__(self) -> None:
         self.table = np.empty(_HEADERS_ROWS, BATCH)

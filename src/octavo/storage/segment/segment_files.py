@@ -1,4 +1,4 @@
-"""The four files of a segment under one base offset: made, opened, renamed, synced and removed together."""
+"""The four files of a segment: created, renamed, synced and removed together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_I
 
 
 class SegmentFiles:
-    """Owns the handles. The log file must exist (`create` makes it); indexes come into being when first written."""
+    """Owns the handles. The log file must exist (`create` makes it); index files are created when first written."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class SegmentFiles:
         )  # in the order of KINDS
 
     def path(self, kind: FileKind, transient: Transient | None = None) -> Path:
-        """Where the file of this kind is, or would be with another transient suffix."""
+        """The path of the file of this kind, or what it would be with another transient suffix."""
         suffix = self.transient if transient is None else transient
         return self.folder / SegmentFile(self.base_offset, kind, suffix).name
 
@@ -67,7 +67,7 @@ class SegmentFiles:
         return build_indexes(self.filesystem, self.log.path, self.base_offset, self._limits)
 
     def rename(self, transient: Transient) -> None:
-        """Give all files another suffix, the log first; index files that are missing are passed over."""
+        """Give all files another suffix, the log first; missing index files are skipped."""
         for file, kind in zip(self._all, KINDS, strict=True):
             file.rename(self.path(kind, transient))
         self.transient = transient
@@ -85,7 +85,7 @@ class SegmentFiles:
             file.release()
 
     def retire(self) -> None:
-        """Let go of the files, since other objects own them now."""
+        """Let go of the files for good, since other objects own them now."""
         self.release()
         self.offset_index.retire()
         self.time_index.retire()

@@ -1,4 +1,4 @@
-"""The segments of a log in the order of their base offsets, found by search, not by scanning."""
+"""The segments of a log, ordered by base offset and found by binary search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Ordered(NamedTuple):
 
 
 class Segments:
-    """An ordered map. Changes come under the log's lock and replace the whole; readers see the one before or after."""
+    """An ordered map. A change, made under the log's lock, replaces it as a whole: readers see it before or after."""
 
     def __init__(self, segments: Sequence[Segment] = ()) -> None:
         ordered = sorted(segments, key=lambda segment: segment.base_offset)
@@ -40,22 +40,22 @@ class Segments:
 
     @property
     def active(self) -> Segment:
-        """The last one: only it is appended to."""
+        """The last one, the only one that is appended to."""
         return self._ordered.segments[-1]
 
     def add(self, segment: Segment) -> None:
-        """Add a segment, or put it in the place of the one with its base offset."""
+        """Add a segment, or replace the one with its base offset."""
         self._replace({segment.base_offset}, [segment])
 
     def remove(self, segments: Sequence[Segment]) -> None:
         self._replace({segment.base_offset for segment in segments}, [])
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Take segments out and others in, in one step for readers."""
+        """Remove segments and add others; readers see it as one step."""
         self._replace({segment.base_offset for segment in old}, new)
 
     def floor(self, offset: int) -> Segment | None:
-        """The segment that holds the offset, if it is in the log: the last that begins up to it."""
+        """The segment that holds the offset, if it is in the log: the last one that begins at or before it."""
         ordered = self._ordered
         slot = bisect_right(ordered.base_offsets, offset) - 1
         return ordered.segments[slot] if slot >= 0 else None
@@ -67,7 +67,7 @@ class Segments:
         return ordered.segments[slot] if slot < len(ordered.segments) else None
 
     def overlapping(self, start_offset: int, end_offset: int | None = None) -> tuple[Segment, ...]:
-        """From the segment that holds the start on, those that begin before the end."""
+        """The segments from the one that holds the start on that begin before the end."""
         bases, segments = self._ordered
         first = max(bisect_right(bases, start_offset) - 1, 0)
         return segments[first : len(bases) if end_offset is None else max(bisect_left(bases, end_offset), first)]

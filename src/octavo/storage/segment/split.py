@@ -24,9 +24,9 @@ _CHUNK_BYTES = 1 << 20
 
 
 def split(segment: Segment, folder: Path, config: LogConfig, environment: Environment) -> list[Segment]:
-    """Copy the batches into `.cleaned` segments in which all offsets fit, closed out and synced, ready for a swap.
+    """Copy the batches into `.cleaned` segments in which all offsets fit, closed and synced, ready for a swap.
 
-    A failure removes them again.
+    After a failure they are removed again.
     """
     made: list[Segment] = []
     try:

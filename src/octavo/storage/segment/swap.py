@@ -1,4 +1,4 @@
-"""Putting rewritten segments into the place of the old ones, so that a crash at any point loses nothing."""
+"""Replacing old segments by rewritten ones, so that a crash at any point loses nothing."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from octavo.system.filesystem import FileSystem
 
 
 class Swap:
-    """Replaces segments of one log by others that were written as `.cleaned`, closed out and synced.
+    """Replaces segments of one log by others that were written as `.cleaned`, closed and synced.
 
     1. Rename the new ones to `.swap`, the largest base offset first, and sync the folder before the smallest.
-       A crash leaves `.cleaned` files, and `.swap` files behind the smallest of them: loading deletes both kinds, the
-       old segments count. With the rename of the smallest the swap is decided: loading would finish it. Sync.
+       A crash leaves `.cleaned` files, and `.swap` files after the smallest of them: loading deletes both kinds and
+       keeps the old segments. The rename of the smallest decides the swap: from then on loading finishes it. Sync.
     2. Take the old ones out of the map, rename them to `.deleted`, delete them after the delay. Sync.
        A crash leaves old files beside `.swap` files that cover them: loading deletes the old ones.
-    3. Rename the new ones to their final names, the smallest first, and sync after each: one that had its name before
-       a smaller one would be taken for an old one. Loading renames what a crash leaves as `.swap`.
+    3. Rename the new ones to their final names, the smallest first, and sync after each: if a larger one got its name
+       before a smaller one, loading would take it for an old one. Loading renames what a crash leaves as `.swap`.
     """
 
     def __init__(self, filesystem: FileSystem, folder: Path, segments: Segments, deleter: Deleter) -> None:

@@ -1,4 +1,4 @@
-"""A segment's `.txnindex`: the aborted transactions whose marker is in the segment; no file where there are none."""
+"""A segment's `.txnindex`: the aborted transactions whose marker is in the segment; without any, there is no file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.system.filesystem import File, FileSystem
 
 
 class TxnIndexFile:
-    """Written under the log's lock; readers read what was whole when they came."""
+    """Written under the log's lock; a reader gets the entries that were there when it began."""
 
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int) -> None:
         self.path = path
@@ -22,24 +22,24 @@ class TxnIndexFile:
         self._file: File | None = None
 
     def append(self, aborted: AbortedTxn) -> None:
-        """Add a transaction; its marker lies behind all others'."""
+        """Add a transaction; its marker must come after all others."""
         file = self._open(create=True)
         assert file is not None
         end = file.size() // txn_index.ENTRY.size * txn_index.ENTRY.size
         last = txn_index.decode(file.pread(txn_index.ENTRY.size, end - txn_index.ENTRY.size)).aborted if end else []
         if last and last[0].last_offset >= aborted.last_offset:
-            found = f"aborted transaction ends at offset {aborted.last_offset}"
-            expected = f"expected more than {last[0].last_offset}, where the last one in the file does"
+            found = f"an aborted transaction ends at offset {aborted.last_offset}"
+            expected = f"expected an offset after {last[0].last_offset}, where the last one in the file ends"
             raise CorruptionError(f"{found}, {expected}", path=str(self.path))
         file.pwrite(txn_index.encode([aborted]), end)
 
     @property
     def size(self) -> int:
-        """The file's bytes; 0 where there is none."""
+        """The file's size; 0 if there is none."""
         return 0 if (file := self._open()) is None else file.size()
 
     def aborted(self) -> list[AbortedTxn]:
-        """All transactions, in the order of their markers; CorruptionError on an entry of a newer version."""
+        """All transactions, in the order of their markers; CorruptionError for an entry of a newer version."""
         file = self._open()
         if file is None:
             return []
@@ -53,7 +53,7 @@ class TxnIndexFile:
         return txn_index.search(self.aborted(), fetch_offset, upper_bound_offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the first transaction that ends at the offset or behind it, and all after it."""
+        """Drop the first transaction that ends at the offset or after it, and all that follow."""
         aborted = self.aborted()
         kept = next((slot for slot, txn in enumerate(aborted) if txn.last_offset >= offset), len(aborted))
         if kept < len(aborted):
@@ -75,7 +75,7 @@ class TxnIndexFile:
             OPEN_FILES.released(self)
 
     def release_if_idle(self) -> bool:
-        self._file = None  # who is about to use the open file holds it
+        self._file = None  # whoever is about to use the open file holds it
         return True
 
     def rename(self, path: Path) -> None:
@@ -94,7 +94,7 @@ class TxnIndexFile:
             file.truncate(size)
 
     def _open(self, *, create: bool = False) -> File | None:
-        if (file := self._file) is not None:  # held: it may be released at any time
+        if (file := self._file) is not None:  # kept in a variable, since it may be released at any time
             return file
         exists = self._filesystem.exists(self.path)
         if not exists and not create:
