@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from octavo import kernels
+from octavo.kernels import layout
 from octavo.kernels.layout import BATCH_OVERHEAD, BATCH_ROW, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Flaw, Stop
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ class Chunk:
         """The rows as a numpy table of `BATCH`."""
         import numpy as np
 
-        from octavo.kernels.layout import BATCH
-
-        return np.frombuffer(self.rows, BATCH)
+        return np.frombuffer(self.rows, layout.BATCH)
 
     @cached_property
     def summary(self) -> Summary:

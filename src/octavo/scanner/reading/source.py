@@ -51,27 +51,27 @@ class Source:
 
     def __iter__(self) -> Iterator[Chunk]:
         for part in self.task.ranges:
-            if self.next_offset < part.end_offset:
-                yield from self._part(part)
+            if self.next_offset >= part.end_offset:
+                continue
+            location = self.task.folder.child(part.name)
+            try:
+                log = follow(location)
+            except FileNotFoundError:
+                yield from self._relocated(part.end_offset)
+                continue
+            except OSError as error:
+                self._findings.unreadable(location, error)
+                continue
+            with log:
+                yield from self._walk(self._span(part, log, location))
         if not self.task.ranges:
             yield from self._relocated(self.task.end_offset)
 
-    def _part(self, part: SegmentRange) -> Iterator[Chunk]:
-        location = self.task.folder.child(part.name)
-        try:
-            log = follow(location)
-        except FileNotFoundError:
-            yield from self._relocated(part.end_offset)
-            return
-        except OSError as error:
-            self._findings.unreadable(location, error)
-            return
-        with log:
-            span = _Span(log, location, part.start, part.end, part.size, part.end_offset, part.first_offset)
-            if not _is_planned(log, part):
-                span.start, span.end = self._hint(part.name, log), log.size()
-                span.size, span.passed_offset = span.end, 0
-            yield from self._walk(span)
+    def _span(self, part: SegmentRange, log: ReadableFile, location: Location) -> _Span:
+        if _is_planned(log, part):
+            return _Span(log, location, part.start, part.end, part.size, part.end_offset, part.first_offset)
+        size = log.size()
+        return _Span(log, location, self._hint(part.name, log), size, size, part.end_offset, 0)
 
     def _walk(self, span: _Span) -> Iterator[Chunk]:
         while True:
