@@ -40,7 +40,7 @@ def test_min_partitions_cuts_in_proportion(
     divided = divide([PartitionRange(*part) for part in ranges], number, None)
     assert [part.size for part in divided] == sizes
     for name, start, end in ranges:
-        pieces = [part for part in divided if part.name == name]
+        pieces = [part for part in divided if part.topic_partition == name]
         assert pieces[0].start == start
         assert pieces[-1].end == end
         assert all(one.end == two.start for one, two in itertools.pairwise(pieces))

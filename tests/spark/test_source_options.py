@@ -98,7 +98,7 @@ def test_of_several_starting_options_one_goes_first(given: dict[str, str], limit
         ({"assign": '{"orders":[0]}'}, "Only one of the following options can be specified"),
         ({"subscribe": " , "}, "No topics to subscribe to as specified value for option 'subscribe' is ' , '"),
         ({"subscribe": None, "subscribePattern": " "}, "Pattern to subscribe is empty"),
-        ({"subscribe": None, "subscribePattern": "("}, "is no regular expression"),
+        ({"subscribe": None, "subscribePattern": "("}, "is not a regular expression"),
         ({"subscribe": None, "assign": "orders"}, "No topicpartitions to assign"),
         (
             {"subscribe": None, "assign": '{"orders":0}'},

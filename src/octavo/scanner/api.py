@@ -97,7 +97,7 @@ def scan(
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes {max_unpacked_bytes}, expected more than 0")
     request = ScanRequest(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
-    return Scan([log_dirs.partitions[name] for name in wanted], request, findings, log_dirs.notes)
+    return Scan([log_dirs.partitions[topic_partition] for topic_partition in wanted], request, findings, log_dirs.notes)
 
 
 class Scan:
@@ -232,7 +232,7 @@ class Scan:
         )
 
         roots = dict.fromkeys(files.root.location for files in self._partitions)
-        found = open_log_dirs(roots, lambda name: name.topic == "__consumer_offsets") if roots else None
+        found = open_log_dirs(roots, lambda wanted: wanted.topic == "__consumer_offsets") if roots else None
         if found is None or not found.partitions:
             return {}
         request = ScanRequest(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)

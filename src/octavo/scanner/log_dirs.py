@@ -31,12 +31,23 @@ class LogDirs:
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
         """The partitions that are there, but cannot be listed in any of the places."""
-        found = {name: error for directory in self.directories for name, error in directory.unreadable.items()}
-        return {name: error for name, error in found.items() if name not in self.partitions}
+        found = {
+            topic_partition: error
+            for directory in self.directories
+            for topic_partition, error in directory.unreadable.items()
+        }
+        return {
+            topic_partition: error for topic_partition, error in found.items() if topic_partition not in self.partitions
+        }
 
     def given(self) -> set[TopicPartition]:
         """The partitions whose own folder or segment file was given as a place."""
-        return {name for directory in self.directories if directory.single for name in directory.partitions}
+        return {
+            topic_partition
+            for directory in self.directories
+            if directory.single
+            for topic_partition in directory.partitions
+        }
 
     def shown(self) -> str:
         """The places, as a message names them."""

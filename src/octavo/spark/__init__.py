@@ -1,6 +1,6 @@
 """Log directories as Spark tables and streams: `format("octavo")`, read and written without a broker.
 
-The public names are imported when first used: pyspark takes long to load.
+Public names are imported when first used, because pyspark takes long to load.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {
+_MODULES = {
     **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
     "CompactRequest": "octavo.jobs.compact",
     "register": "octavo.spark.data_source",
@@ -36,9 +36,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'octavo.spark' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
-"""`format("octavo")`: the door through which Spark reads and writes log directories.
+"""`format("octavo")`: how Spark reads and writes log directories.
 
-Spark makes it anew in several Python processes (to learn the schema, to plan, in a query's own runner), so it holds
-nothing but the options.
+Spark makes the data source in several Python processes (for the schema, for the plan, in a query's own runner), so it
+holds nothing but the options.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OctavoDataSource(DataSource):
-    """Kafka's log directories in the schema and with the options of Spark's Kafka source and sink."""
+    """Kafka's log directories, with the schema and the options of Spark's Kafka source and sink."""
 
     @classmethod
     def name(cls) -> str:
@@ -55,5 +55,5 @@ class OctavoDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("octavo")` known to a session: where `pyspark_octavo` is not on a path that Spark searches."""
+    """Make `format("octavo")` known to a session, if `pyspark_octavo` is not on a path that Spark searches."""
     spark.dataSource.register(OctavoDataSource)

@@ -1,4 +1,4 @@
-"""The commands' jobs as functions of a Spark session: the same tasks as on this machine, so the same results."""
+"""The commands' jobs on a Spark session: the same tasks as on one machine, and so the same results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What `octavo verify` prints: its lines, and the counts of its summary."""
+    """What `octavo verify` prints: its findings, and the counts of its summary."""
 
     findings: list[Finding]
     summary: VerifySummary
@@ -46,7 +46,7 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class TopicsReport:
-    """What `octavo topics` prints: its rows, and what was not counted, or not as a whole."""
+    """What `octavo topics` prints: its rows, and notes on what could not be counted completely."""
 
     counts: list[PartitionCount]
     notes: list[Note]
@@ -61,7 +61,7 @@ def verify(spark: SparkSession, paths: Place | Sequence[Place]) -> VerifyReport:
 
 
 def topics(spark: SparkSession, paths: Place | Sequence[Place], names: Sequence[str] = ()) -> TopicsReport:
-    """Exact counts of what a client can read of each partition of the named topics, or of all."""
+    """Count exactly what a client can read from each partition of the named topics, or of all topics."""
     counting = TopicCounts(_places(paths), names)
     counts = list(counting.rows(SparkRunner(spark)))
     return TopicsReport(counts, [*counting.planned, *counting.counted], counting.damage_count)
@@ -75,7 +75,7 @@ def reindex(
     *,
     dry_run: bool = False,
 ) -> list[ReindexResult]:
-    """Write the indexes of the named topics' segments, or of all, anew from their logs."""
+    """Rebuild the indexes of the named topics' segments, or of all, from their logs."""
     runner = SparkRunner(spark, in_place=not dry_run)
     with directories(_places(paths), names, write=not dry_run) as found:
         tasks = [task for place in found for task in reindexing.plan(place, configs or {}, write=not dry_run)]
@@ -90,10 +90,10 @@ def export(
     form: Form = "parquet",
     **selection: Any,
 ) -> list[ExportResult]:
-    """Write records into a folder, a file a task: what `octavo.scan` selects with the same arguments.
+    """Write the records that `octavo.scan` selects with the same arguments into a folder, one file per task.
 
     The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows. A damaged batch
-    is passed over, as by `octavo cat`: a result's `damage_count` and `notes` say of it.
+    is skipped, as by `octavo cat`; the result reports it in `damage_count` and `notes`.
     """
     records = scan(_places(paths), on_damage="skip", **selection)
     (folder,) = _local([output])
@@ -111,9 +111,9 @@ def upgrade(
     *,
     dry_run: bool = False,
 ) -> list[Upgraded]:
-    """Write old formats of the named topics, or of all, anew as v2; with a codec, all batches with that.
+    """Rewrite old formats of the named topics, or of all, as v2; with a codec, rewrite all batches with it.
 
-    A dry run runs on the driver, which alone has what it writes.
+    A dry run stays on the driver, because only the driver has what it writes.
     """
     codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
     check_topics(logdirs, names)
@@ -126,9 +126,10 @@ def upgrade(
 def compact(
     spark: SparkSession, paths: Place | Sequence[Place], request: CompactRequest | None = None
 ) -> list[CompactedPartition]:
-    """One cleaner round on the partitions that the request is about, all compacted ones without it.
+    """One cleaner round on the partitions that the request selects; without a request, on all compacted ones.
 
-    Each partition is told of: why it was cleaned or left alone, and what became of it. A dry run runs on the driver.
+    The results say for each partition why it was cleaned or left alone, and what changed. A dry run stays on the
+    driver.
     """
     request, logdirs = request or CompactRequest(), _local(_places(paths))
     runner = _runner_in_place(spark, request.dry_run)
@@ -149,6 +150,6 @@ def _local(places: Sequence[Place]) -> list[str]:
     for place in places:
         path = local_path(str(place))
         if path is None:
-            raise ConfigError(f"{place}: expected a path that all machines see, since files are written")
+            raise ConfigError(f"{place}: files are written, so give a path that all machines see")
         found.append(path)
     return found

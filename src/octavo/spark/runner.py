@@ -1,4 +1,4 @@
-"""Runs a job's tasks as tasks of a Spark application: the same tasks, the same results, on whatever machines it has."""
+"""Runs a job's tasks on the machines of a Spark application."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from octavo.system.runner import Outcome, Progress, Result, TaskType
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Tasks are handed to Spark in waves of so many for each core: results come while later ones run, none pile up here,
-# and the cores that wait for a wave's last task cost little.
+# Tasks are handed to Spark in waves of this many per core: results arrive while later tasks run, they do not pile up on
+# the driver, and little time is lost waiting for the last task of a wave.
 _TASKS_PER_CORE = 16
 
 
 class SparkRunner:
     """A runner (`octavo.system.runner.Runner`) on a session; its workers must see the same paths and have this package.
 
-    A task that raises loses no other, as everywhere. One that Spark loses with its worker is run again by Spark.
-    Tasks `in_place` write beside a log, under names that two attempts at a task would share.
+    A task that raises does not affect the others. Spark repeats a task that it lost with its worker. Tasks `in_place`
+    write beside a log, under names that two attempts at one task would share.
     """
 
     shares_memory = False
@@ -44,7 +44,7 @@ class SparkRunner:
 
 
 class _Attempt(Generic[TaskType, Result]):
-    """What a worker does with a task. An error is an outcome: Spark would repeat the task, and end the job."""
+    """What a worker does with a task. An error becomes an outcome, or Spark would repeat the task and fail the job."""
 
     def __init__(self, function: Callable[[TaskType], Result]) -> None:
         self._function = function

@@ -15,8 +15,8 @@ from octavo.errors import OctavoError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What Spark says from its very start on; spark.log.level holds only once a session is there. The gateway counts as a
-# shell, whose level Spark sets back to WARN, and says so, unless it has one of its own.
+# The log level from Spark's start on; spark.log.level takes effect only once there is a session. Spark counts the
+# gateway as a shell and resets its level to WARN with a message, unless the gateway has a level of its own.
 _LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -33,19 +33,19 @@ _CONFS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # Tasks that write beside a log run once at a time, whatever spark-defaults.conf says.
+    # Two attempts at a task must not write beside a log at once, whatever spark-defaults.conf says.
     "spark.speculation": "false",
 }
 
 
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
-    """A session on a master, stopped at the end. Its Python is this one, unless PYSPARK_PYTHON names another."""
+    """A session on a master, stopped at the end. Workers use this Python, unless PYSPARK_PYTHON names another."""
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OctavoError("pyspark is not installed, expected it for --spark: pip install 'octavo[spark]'") from None
+        raise OctavoError("--spark needs pyspark, which is not installed: pip install 'octavo[spark]'") from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("octavo").master(master)
     for name, value in _CONFS.items():
@@ -63,7 +63,7 @@ def session(master: str) -> Iterator[SparkSession]:
 
 @contextmanager
 def _quiet_start() -> Iterator[None]:
-    """Let the JVM that is started log errors alone, unless its options have a configuration of the log."""
+    """Let the JVM that is started log only errors, unless its options configure the log."""
     given = os.environ.get("SPARK_SUBMIT_OPTS")
     if _LOG4J_OPTION in (given or ""):
         yield

@@ -1,4 +1,4 @@
-"""What a Python worker of Spark does once, before its first task."""
+"""What one of Spark's Python workers does once, before its first task."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _WORKERS_PARENT = "pyspark.daemon"
 
 @cache
 def settle() -> None:
-    """Take what is loaded by now out of the garbage collector's sight; what comes later is collected as ever.
+    """Exempt the objects that are loaded by now from garbage collection; later ones are collected as usual.
 
-    PySpark collects after every task, and with that looks at all objects of all modules: 10 to 20 ms, as long as some
-    10 MB take to be read. Elsewhere than in a worker the collector is not ours to settle.
+    PySpark collects after every task, and so looks at all objects of all modules: 10 to 20 ms, in which 10 MB could be
+    read. Outside a worker, the collector is left alone.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     if main is not None and main.name == _WORKERS_PARENT:

@@ -38,15 +38,15 @@ class ScanConsumer:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.is_closed = False
-        self._partitions = {partition.name: partition for partition in partitions}
+        self._partitions = {partition.topic_partition: partition for partition in partitions}
         self._committed = committed
         self._timeout_ms = consumer_timeout_ms
         self._limit = max_poll_records
         self._sleep = sleep
         self._turn = 0
-        for name, offset in committed.items():
-            if name in self._partitions:
-                self._partitions[name].seek(offset)
+        for topic_partition, offset in committed.items():
+            if topic_partition in self._partitions:
+                self._partitions[topic_partition].seek(offset)
 
     def __enter__(self) -> Self:
         return self
@@ -128,18 +128,25 @@ class ScanConsumer:
             partition.is_paused = False
 
     def paused(self) -> set[TopicPartition]:
-        return {name for name, partition in self._partitions.items() if partition.is_paused}
+        return {topic_partition for topic_partition, partition in self._partitions.items() if partition.is_paused}
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        return {TopicPartition(*name): self._one(name).reach().start for name in partitions}
+        return {
+            TopicPartition(*topic_partition): self._one(topic_partition).reach().start for topic_partition in partitions
+        }
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
         """Where what this consumer may see ends now."""
-        return {TopicPartition(*name): self._one(name).reach().end for name in partitions}
+        return {
+            TopicPartition(*topic_partition): self._one(topic_partition).reach().end for topic_partition in partitions
+        }
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
         """The offset of the first record of a time (milliseconds) or later; None where there is none."""
-        return {TopicPartition(*name): self._one(name).first_from(timestamp) for name, timestamp in times.items()}
+        return {
+            TopicPartition(*topic_partition): self._one(topic_partition).first_from(timestamp)
+            for topic_partition, timestamp in times.items()
+        }
 
     def committed(self, partition: Partition) -> int | None:
         """What the group had committed for a partition when this consumer was made; None if nothing."""
@@ -171,7 +178,7 @@ class ScanConsumer:
                 self._turn = self._readable().index(partition)  # it comes first next time
                 break
             if records:
-                found[partition.name] = records
+                found[partition.topic_partition] = records
                 partition.advance(position)
                 limit -= len(records)
         return found
@@ -198,13 +205,13 @@ class ScanConsumer:
     def _one(self, partition: Partition) -> Followed:
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
-        name = TopicPartition(*partition)
-        if name not in self._partitions:
-            raise UnknownTopicOrPartitionError(f"partition {name} is not in the scan")
-        return self._partitions[name]
+        topic_partition = TopicPartition(*partition)
+        if topic_partition not in self._partitions:
+            raise UnknownTopicOrPartitionError(f"partition {topic_partition} is not in the scan")
+        return self._partitions[topic_partition]
 
     def _chosen(self, partitions: tuple[Partition, ...]) -> list[Followed]:
-        return [self._one(name) for name in partitions or tuple(self._partitions)]
+        return [self._one(topic_partition) for topic_partition in partitions or tuple(self._partitions)]
 
 
 def _end(timeout_ms: float) -> float | None:

@@ -52,7 +52,7 @@ class Followed:
         self._end = -1  # where they end
 
     @property
-    def name(self) -> TopicPartition:
+    def topic_partition(self) -> TopicPartition:
         return self._files.topic_partition
 
     def seek(self, offset: int) -> None:

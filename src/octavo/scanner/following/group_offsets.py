@@ -23,9 +23,9 @@ def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[Top
         kind, fields = decoded.key
         if kind.id not in _OFFSET_COMMITS or fields["group"] != group:
             continue
-        name = TopicPartition(fields["topic"], fields["partition"])
+        topic_partition = TopicPartition(fields["topic"], fields["partition"])
         if decoded.value is None:
-            found.pop(name, None)
+            found.pop(topic_partition, None)
         else:
-            found[name] = decoded.value.data["offset"]
+            found[topic_partition] = decoded.value.data["offset"]
     return found

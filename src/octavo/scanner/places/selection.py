@@ -41,8 +41,12 @@ class TopicSelection:
     def among(self, found: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
         """The wanted ones. Who gives a partition's own folder as the place (`given`) has named its topic."""
         unnamed = self.topics is None
-        named = {name for name in given if unnamed and (self.partitions is None or name.partition in self.partitions)}
-        return [name for name in found if self.wants(name) or name in named]
+        named = {
+            topic_partition
+            for topic_partition in given
+            if unnamed and (self.partitions is None or topic_partition.partition in self.partitions)
+        }
+        return [topic_partition for topic_partition in found if self.wants(topic_partition) or topic_partition in named]
 
     def _wants_topic(self, topic: str) -> bool:
         if isinstance(self.topics, frozenset):

@@ -1,7 +1,7 @@
-r"""Java's regular expressions as Python's, for subscribePattern: jobs bring theirs from Spark's Kafka source.
+r"""Translates Java's regular expressions into Python's, for subscribePattern: jobs bring theirs from Spark's source.
 
-Most of the syntax is the same. What differs is written in Python's way (\p{Alpha}, (?<name>…), \Q…\E, \z and such), or
-refused where Python has nothing like it; that includes what Python would take for something else.
+Most of the syntax is the same. What differs (\p{Alpha}, (?<name>…), \Q…\E, \z and such) is translated, or refused if
+Python has nothing like it or would understand something else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 
 from octavo.errors import ConfigError
 
-# Topics have ASCII names, so a property of Unicode stands for its ASCII characters.
+# Topic names are ASCII, so a Unicode property stands for its ASCII characters.
 _LOWER, _UPPER, _DIGIT = "a-z", "A-Z", "0-9"
 _ALPHA, _PUNCT, _SPACE = _LOWER + _UPPER, r"!-/:-@\[-`{-~", r" \t\n\x0b\f\r"
 _PROPERTIES = {
@@ -31,7 +31,7 @@ _PROPERTIES = {
 }
 _ESCAPED_CLASSES = {"h": r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000", "v": r"\n\x0b\f\r\x85\u2028\u2029"}
 _ENDS = {"z": r"\Z", "Z": r"(?=\n?\Z)"}
-_SAME_IN_CLASS = frozenset("adDfnrsStuwWx")  # what both languages write so
+_SAME_IN_CLASS = frozenset("adDfnrsStuwWx")  # the same in both languages
 _SAME = _SAME_IN_CLASS | frozenset("AbB123456789")
 _TOKEN = re.compile(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)
@@ -49,19 +49,19 @@ _TOKEN = re.compile(
 def compile_java(pattern: str) -> re.Pattern[str]:
     """The pattern as Java's Pattern would find it in a topic's name."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a FutureWarning says that a class may come to mean something else
+        warnings.simplefilter("error")  # a FutureWarning says that a class may change its meaning
         try:
             return re.compile(_Translation(pattern).text, re.ASCII)
         except (re.error, Warning) as error:
-            raise ConfigError(f"subscribePattern '{pattern}' is no regular expression: {error}") from None
+            raise ConfigError(f"subscribePattern '{pattern}' is not a regular expression: {error}") from None
 
 
 class _Translation:
-    """One pass over a pattern; inside of a class the same tokens are written otherwise."""
+    """One pass over a pattern; inside a class the same tokens are written differently."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
-        self._class_start: int | None = None  # behind the bracket (and the ^) that opened the class
+        self._class_start: int | None = None  # after the bracket (and the ^) that opened the class
         self.text = "".join(self._written(match) for match in _TOKEN.finditer(pattern))
 
     def _written(self, token: re.Match[str]) -> str:
@@ -99,7 +99,7 @@ class _Translation:
             self._class_start = None
             return character
         if character == "[":
-            raise self._refused("a class inside of a class")
+            raise self._refused("a class inside a class")
         return character if character == "-" else re.escape(character)
 
     def _property(self, token: re.Match[str]) -> str:
@@ -129,12 +129,12 @@ class _Translation:
 
     def _refused(self, what: str) -> ConfigError:
         return ConfigError(
-            f"subscribePattern '{self._pattern}' has {what}, which Python's regular expressions do not have: expected"
-            " another form of the same pattern"
+            f"subscribePattern '{self._pattern}' has {what}, which Python's regular expressions do not support; write"
+            " the pattern another way"
         )
 
 
 def _others(members: str) -> str:
-    """All characters that are not in a class, as members of one."""
+    """All characters outside a class, as members of another."""
     inside = re.compile(f"[{members}]")
     return "".join(re.escape(chr(code)) for code in range(128) if not inside.match(chr(code))) + r"\x80-\U0010ffff"

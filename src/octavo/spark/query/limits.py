@@ -1,4 +1,4 @@
-"""Where a query starts and where a batch ends: what the options ask for, before any log is looked at."""
+"""Where a query starts and where a batch ends, as the options say: no log is looked at yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from enum import StrEnum
 from octavo.errors import ConfigError
 from octavo.spark.query.values import Offsets, integer, listed, offsets, timestamps
 
-# Offsets that stand for a place, as in Spark's Kafka source.
+# Numbers that stand for a place instead of an offset, as in Spark's Kafka source.
 LATEST_OFFSET = -1
 EARLIEST_OFFSET = -2
 
 
 class NamedLimit(StrEnum):
-    """A place by its name; options give it in any case."""
+    """A place that is named; options give the name in any case."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -47,7 +47,7 @@ Limit = NamedLimit | AtOffsets | AtTimestamps | AtTimestamp
 
 
 def limit_of(options: Mapping[str, str], side: str, otherwise: NamedLimit) -> Limit:
-    """The limit of one side, `starting` or `ending`. Timestamps go before offsets, one for all before one for each."""
+    """The limit of one side, `starting` or `ending`: a timestamp for all, else timestamps, else offsets."""
     if f"{side}Timestamp" in options:
         text = options[f"{side}Timestamp"].strip()
         try:
@@ -64,21 +64,25 @@ def limit_of(options: Mapping[str, str], side: str, otherwise: NamedLimit) -> Li
 
 
 def batch_limits(options: Mapping[str, str]) -> tuple[Limit, Limit]:
-    """Start and end of a batch, which cannot start at latest nor end at earliest."""
+    """The start and end of a batch, which cannot start at latest or end at earliest."""
     start = limit_of(options, "starting", NamedLimit.EARLIEST)
     if start is NamedLimit.LATEST or start is NamedLimit.HIGH_WATERMARK:
         raise ConfigError(f"starting offset can't be {start} for batch queries on Kafka")
     if isinstance(start, AtOffsets):
-        for name, offset in start.offsets.items():
+        for topic_partition, offset in start.offsets.items():
             if offset == LATEST_OFFSET:
-                raise ConfigError(f"startingOffsets for {listed([name])} can't be latest for batch queries on Kafka")
+                raise ConfigError(
+                    f"startingOffsets for {listed([topic_partition])} can't be latest for batch queries on Kafka"
+                )
     end = limit_of(options, "ending", NamedLimit.LATEST)
     if end is NamedLimit.EARLIEST:
         raise ConfigError("ending offset can't be earliest for batch queries on Kafka")
     if isinstance(end, AtOffsets):
-        for name, offset in end.offsets.items():
+        for topic_partition, offset in end.offsets.items():
             if offset == EARLIEST_OFFSET:
-                raise ConfigError(f"ending offset for {listed([name])} can't be earliest for batch queries on Kafka")
+                raise ConfigError(
+                    f"ending offset for {listed([topic_partition])} can't be earliest for batch queries on Kafka"
+                )
     _check_pair(start, end)
     return start, end
 
@@ -92,7 +96,7 @@ def stream_start(options: Mapping[str, str]) -> Limit:
 
 
 def stream_reads_to_high_watermark(options: Mapping[str, str]) -> bool:
-    """Whether a stream stays below the high watermark. It has no other end that an option could name."""
+    """Whether a stream stays below the high watermark, the only end that an option can give it."""
     if "endingOffsetsByTimestamp" in options:
         raise ConfigError("ending timestamp not valid in streaming queries")
     text = options.get("endingOffsets")
@@ -114,9 +118,9 @@ def _check_each(starts: Offsets, ends: Offsets, kind: str) -> None:
             "The specified start offset and end offset should have the same topic-partitions. Topic-partitions for"
             f" start offset: {listed(starts)}, topic-partitions for end offset: {listed(ends)}."
         )
-    for name, first in starts.items():
-        if first > ends[name] and first >= 0 and ends[name] >= 0:
+    for topic_partition, first in starts.items():
+        if first > ends[topic_partition] and first >= 0 and ends[topic_partition] >= 0:
             raise ConfigError(
-                f"The specified start {kind} {first} is greater than the end {kind} {ends[name]} for topic"
-                f" {name.topic} partition {name.partition}."
+                f"The specified start {kind} {first} is greater than the end {kind} {ends[topic_partition]} for topic"
+                f" {topic_partition.topic} partition {topic_partition.partition}."
             )

@@ -1,4 +1,4 @@
-"""The options of the source as one table, from which docs are made: those of Spark's Kafka source, and our own."""
+"""The source's options in one table, which also makes the docs: those of Spark's Kafka source, and our own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger("octavo.spark")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A row: `scope` says in which queries the option counts. Names are compared without case, as Spark does."""
+    """One option; `scope` says which queries it affects. Names are compared without case, as in Spark."""
 
     name: str
     default: str
@@ -113,12 +113,12 @@ SOURCE_OPTIONS = (
 )
 
 _KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}
-# What Spark itself puts among the options of a source, or a user gives for another part of the query.
+# Options that Spark itself adds, or that a user gives for another part of the query.
 _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header", "timezone"})
 
 
 def warn_of(options: Mapping[str, str], scope: Scope) -> None:
-    """Say which options do nothing here: unknown ones, which Spark ignores silently, and those of another scope."""
+    """Warn of options without effect: unknown ones, which Spark ignores silently, and those of another scope."""
     for name in sorted(options):
         known = _KNOWN.get(name.lower())
         if known is not None and known.scope not in ("both", scope):

@@ -1,4 +1,4 @@
-"""The columns of a query: the schema of Spark's Kafka source, or those of its columns that were asked for."""
+"""The columns of a query: the schema of Spark's Kafka source, or a choice of its columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyspark.sql.types import (
 from octavo.errors import ConfigError, did_you_mean
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-# In the order of Spark's Kafka source; all of them nullable, as there.
+# In the order of Spark's Kafka source, and nullable as there.
 TYPES: dict[str, DataType] = {
     "key": BinaryType(),
     "value": BinaryType(),
@@ -36,7 +36,7 @@ def schema_of(columns: tuple[str, ...]) -> StructType:
 
 
 def columns_of(text: str | None, include_headers: bool) -> tuple[str, ...]:
-    """The columns that the options ask for: `columns` names them all, else all there are."""
+    """The columns that the option `columns` names; without it, all of them."""
     if text is None:
         return tuple(name for name in TYPES if include_headers or name != "headers")
     known = {name.lower(): name for name in TYPES}
@@ -50,7 +50,7 @@ def columns_of(text: str | None, include_headers: bool) -> tuple[str, ...]:
 
 
 def check_schema(given: StructType, columns: tuple[str, ...]) -> None:
-    """Refuse a schema that a user gave, unless it is the one there is."""
+    """Refuse a schema given by a user, unless it is the source's own."""
     if given.simpleString() != schema_of(columns).simpleString():
         raise ConfigError(
             "Kafka source has a fixed schema and cannot be set with a custom one; the option columns chooses from it"

@@ -1,4 +1,4 @@
-"""The options of a query, checked: what batch and stream have in common."""
+"""The checked options that batch and stream queries have in common."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REFUSED = {
     "enable.auto.commit": "",
     "interceptor.classes": "",
 }
-# Options that tune how Spark's source asks a broker: checked as there, and not used.
+# Options that tune how Spark's source asks a broker: checked as in Spark, and not used.
 _UNUSED = {
     "kafkaConsumer.pollTimeoutMs": INT64,
     "fetchOffset.numRetries": INT32,
@@ -43,7 +43,7 @@ _UNUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Splitting:
-    """Into which tasks the work is cut."""
+    """How the work is cut into tasks."""
 
     min_partitions: int | None = None
     max_records_per_partition: int | None = None
@@ -65,7 +65,7 @@ class SourceOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Check the options; a wrong one is an error that says what was expected. Those of one mode are left to it."""
+        """Check the options that do not belong to batch or stream alone; a wrong one raises ConfigError."""
         options = CaseInsensitiveDict(options)
         _refuse_configs(options)
         for name, numbers in _UNUSED.items():
@@ -92,7 +92,7 @@ class SourceOptions:
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Absolute: a task's process has another working directory than the driver's."""
+    """The given places as absolute paths: a task's process may have another working directory than the driver."""
     given = [options["path"]] if "path" in options else []
     if "paths" in options:
         try:

@@ -1,4 +1,4 @@
-"""The options that only a stream has: where it starts, how far it follows the log, how much a micro-batch has."""
+"""The options of streams: where one starts, how far it follows the log, and the size of a micro-batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULT_MAX_TRIGGER_DELAY = "15m"
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """How much a micro-batch may and must have."""
+    """The most and the least that a micro-batch reads."""
 
     max_offsets: int | None = None
     max_bytes: int | None = None
@@ -31,7 +31,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """Picklable. The mappings that it is made of compare names without case."""
+    """Picklable. Made from a mapping that compares names without case."""
 
     start: Limit
     to_high_watermark: bool
@@ -49,12 +49,12 @@ class StreamOptions:
 
 
 def warn_of_stream(options: Mapping[str, str]) -> None:
-    """Warn of options that do nothing in a stream; endingOffsets may name the high watermark."""
+    """Warn of options without effect in a stream; endingOffsets may name the high watermark."""
     warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
 
 
 def check_trigger_limits(options: Mapping[str, str]) -> None:
-    """Refuse two limits that contradict each other. As in Spark's source this is asked of a batch too."""
+    """Refuse two limits that contradict each other, in a batch too, as Spark's source does."""
     if _MIN_OFFSETS in options and _MAX_OFFSETS in options:
         least, most = integer(_MIN_OFFSETS, options[_MIN_OFFSETS]), integer(_MAX_OFFSETS, options[_MAX_OFFSETS])
         if least > most:

@@ -18,9 +18,9 @@ _INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 @dataclass(frozen=True, slots=True)
 class QuerySubscription:
-    """Topics by name, by a pattern that is found in the name, or single partitions. One of the three is given.
+    """Topics by name, topics whose names contain a match of a pattern, or single partitions: one of the three.
 
-    Kafka's internal topics are read only when they are named.
+    Kafka's internal topics are read only if they are named.
     """
 
     topics: frozenset[str] = frozenset()
@@ -52,13 +52,13 @@ class QuerySubscription:
             )
         return cls(pattern=compile_java(text.strip()))
 
-    def wants(self, name: TopicPartition) -> bool:
+    def wants(self, topic_partition: TopicPartition) -> bool:
         if self.pattern is not None:
-            return name.topic not in _INTERNAL and self.pattern.search(name.topic) is not None
-        return name in self.assigned or name.topic in self.topics
+            return topic_partition.topic not in _INTERNAL and self.pattern.search(topic_partition.topic) is not None
+        return topic_partition in self.assigned or topic_partition.topic in self.topics
 
     def check(self, there: Collection[str], place: str) -> None:
-        """Refuse named topics that are not there. Of assigned partitions only the topics must be, as in Spark."""
-        named = self.topics | {name.topic for name in self.assigned}
+        """Refuse named topics that do not exist. The topics of assigned partitions must exist too, as in Spark."""
+        named = self.topics | {topic_partition.topic for topic_partition in self.assigned}
         for topic in sorted(named.difference(there)):
             raise UnknownTopicOrPartitionError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, there)}")

@@ -1,4 +1,4 @@
-"""The values of options: text to numbers, truth, durations and JSON, with the errors of Spark's Kafka source."""
+"""Parses the values of options: numbers, booleans, durations and JSON, with the errors of Spark's Kafka source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
 
 
 def integer(name: str, text: str, numbers: range = INT64) -> int:
-    """A whole number, of 64 bits if nothing else is said. As in Java, spaces are no part of it."""
+    """A whole number of 64 bits, unless `numbers` says otherwise. As in Java, spaces are refused."""
     if not _INTEGER.fullmatch(text) or int(text) not in numbers:
         raise ConfigError(f'{name}: For input string: "{text}", expected a whole number')
     return int(text)
@@ -42,10 +42,10 @@ def positive(name: str, text: str, numbers: range = INT64) -> int:
 
 
 def count(name: str, text: str, what: str) -> int:
-    """A whole number above 0 of things that are made one by one: not more than anybody can use."""
+    """A whole number above 0 of things that are made one by one, with an upper limit."""
     number = positive(name, text, INT32)
     if number > MOST:
-        raise ConfigError(f"{name} is {number}, expected at most {MOST}: nobody can use so many {what}")
+        raise ConfigError(f"{name} is {number}, expected at most {MOST} {what}")
     return number
 
 
@@ -58,7 +58,7 @@ def boolean(name: str, text: str) -> bool:
 
 
 def duration_ms(name: str, text: str) -> int:
-    """A time as Spark writes it: 15m, 30s, 500ms; a number alone is milliseconds."""
+    """A duration as Spark writes it: 15m, 30s, 500ms; a plain number is milliseconds."""
     match = _DURATION.fullmatch(text.strip().lower())
     unit = None if match is None else _MICROSECONDS.get(match[2] or "ms")
     if match is None or unit is None:
@@ -68,7 +68,7 @@ def duration_ms(name: str, text: str) -> int:
 
 
 def wait_ms(name: str, text: str) -> int:
-    """A time to wait: not below 0."""
+    """A duration that is not negative."""
     found = duration_ms(name, text)
     if found < 0:
         raise ConfigError(f"{name} is {text}, expected 0s or more")
@@ -95,7 +95,7 @@ def offsets(text: str) -> Offsets:
 
 
 def timestamps(text: str) -> Offsets:
-    """The same form with milliseconds."""
+    """The same form as offsets, with milliseconds."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
@@ -113,16 +113,16 @@ def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:
 
 
 def to_nested(flat: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """The nested form, in order: Spark takes two offsets for equal only if their texts are."""
+    """The nested form, sorted: Spark compares offsets as text."""
     nested: dict[str, dict[str, int]] = {}
     for topic, number in sorted(flat):
         nested.setdefault(topic, {})[str(number)] = flat[TopicPartition(topic, number)]
     return nested
 
 
-def listed(names: Iterable[TopicPartition]) -> str:
+def listed(partitions: Iterable[TopicPartition]) -> str:
     """Partitions as messages name them."""
-    return ", ".join(f"{name.topic}-{name.partition}" for name in sorted(names))
+    return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(partitions))
 
 
 def _int(value: object) -> int:

@@ -1,4 +1,4 @@
-"""`spark.read.format("octavo")`: offsets are settled and tasks planned when the query is."""
+"""`spark.read.format("octavo")`: offsets and tasks are fixed when the query is planned."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import CaseInsensitiveDict, DataSourceReader, InputPartition
 
 from octavo.errors import ScanError
-from octavo.format.names import TopicPartition
 from octavo.spark.query.limits import Limit, batch_limits
 from octavo.spark.query.options import warn_of
 from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.query.values import listed
 from octavo.spark.source.data_loss import DataLoss
 from octavo.spark.source.filters import Pushed
 from octavo.spark.source.log_view import LogView, Partitions
@@ -31,10 +29,10 @@ _PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 def batch_reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
-    """The reader for a query: one that takes filters only where Spark asks it for them.
+    """The reader for a query. It takes filters only if Spark pushes them.
 
-    Spark refuses a reader with `pushFilters` unless spark.sql.python.filterPushdown.enabled is true, and does not tell
-    which it is. But only if it is does it start the worker that pushes filters.
+    Spark refuses a reader with `pushFilters` unless spark.sql.python.filterPushdown.enabled is true, and does not say
+    whether it is. But it starts the worker that pushes filters only if it is.
     """
     options = CaseInsensitiveDict(options)
     checked = SourceOptions.of(options)
@@ -50,7 +48,7 @@ def _is_pushing() -> bool:
 
 
 class BatchReader(DataSourceReader):
-    """Reads what is between two limits. Spark pickles it to the tasks after it has planned them."""
+    """Reads what lies between two limits. Spark pickles it for the tasks once they are planned."""
 
     def __init__(self, options: SourceOptions, start: Limit, end: Limit) -> None:
         self._options = options
@@ -76,28 +74,18 @@ class BatchReader(DataSourceReader):
     def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
         first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions))
         last = ends(self._end, partitions)
-        for name in sorted(partitions):
-            start, end = self._within(name, partitions, first[name], last[name])
-            yield self._pushed.narrow(PartitionRange(name, start, end), partitions[name].snapshot)
-
-    def _within(self, name: TopicPartition, partitions: Partitions, start: int, end: int) -> tuple[int, int]:
-        """The offsets as far as they are there; what is not is a loss."""
-        view = partitions[name]
-        if start > end:
-            raise ScanError(
-                f"The resolved start offset {start} is greater than the resolved end offset {end} for topic"
-                f" {name.topic} partition {name.partition}."
-            )
-        if start < end and not (view.start <= start and end <= view.end):
-            self._loss.report(
-                f"Could not read records in offset [{start}, {end}) for topic partition {listed([name])}, which has"
-                f" [{view.start}, {view.end})."
-            )
-        return max(start, view.start), min(end, view.end)
+        for topic_partition in sorted(partitions):
+            view, start, end = partitions[topic_partition], first[topic_partition], last[topic_partition]
+            if start > end:
+                raise ScanError(
+                    f"The resolved start offset {start} is greater than the resolved end offset {end} for topic"
+                    f" {topic_partition.topic} partition {topic_partition.partition}."
+                )
+            yield self._pushed.narrow(view.range_within(start, end, self._loss), view.snapshot)
 
 
 class PushingReader(BatchReader):
-    """Takes filters on topic, partition, offset and timestamp as limits of its own."""
+    """Narrows what it reads by filters on topic, partition, offset and timestamp."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self._pushed, left = Pushed.of(filters)

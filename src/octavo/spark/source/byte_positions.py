@@ -1,4 +1,4 @@
-"""Offsets to bytes and back, by the files' sizes and the offset indexes: about, but cheap, whatever the backlog."""
+"""Converts between offsets and bytes by file sizes and offset indexes: approximate, but cheap for any backlog."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.scanner.places.segment_log import batch_at, follow
 
 
 def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
-    """About how many bytes of log lie between two offsets."""
+    """Roughly how many bytes of log lie between two offsets."""
     total = 0
     for slot, segment in enumerate(snapshot.segments):
         if snapshot.end_of(slot) <= start or segment.base_offset >= end:
@@ -24,7 +24,7 @@ def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
 
 
 def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int) -> int:
-    """The offset up to which about so many bytes reach from `start` on; at least one batch further, at most `end`."""
+    """The offset that about `size` bytes reach from `start` on: at least one batch further, at most `end`."""
     left = size
     for slot, segment in enumerate(snapshot.segments):
         segment_end = snapshot.end_of(slot)
@@ -45,7 +45,7 @@ def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int)
 def _cut(
     snapshot: PartitionSnapshot, segment: ListedSegment, index: OffsetIndex, position: int, start: int
 ) -> int | None:
-    """The first offset of the last indexed batch up to a position, or of the next one; None where none is known."""
+    """The first offset of the last indexed batch up to a position, or of the next one; None if none is known."""
     positions = index.positions()
     slot = max(int(np.searchsorted(positions, position, "right")) - 1, 0)
     with follow(snapshot.files.path(segment)) as log:
@@ -66,7 +66,7 @@ def _position(snapshot: PartitionSnapshot, segment: ListedSegment, offset: int) 
 
 
 def _size(snapshot: PartitionSnapshot, slot: int) -> int:
-    """Of the last segment as far as its batches go: zeros may follow."""
+    """The bytes of a segment's batches; in the last segment zeros may follow them."""
     if slot + 1 == len(snapshot.segments) and snapshot.tail is not None:
         return snapshot.tail.position
     return snapshot.segments[slot].log.size

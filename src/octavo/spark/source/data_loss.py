@@ -1,4 +1,4 @@
-"""failOnDataLoss: what is missing ends the query with an error, or is said and passed over."""
+"""failOnDataLoss: missing records fail the query, or are logged and skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INSTRUCTION = "If you don't want your query to fail on such cases, set the sour
 
 @dataclass(frozen=True, slots=True)
 class DataLoss:
-    """Takes note of records that were to be read and are not there. Picklable."""
+    """Reports records that should be read and are not there. Picklable."""
 
     fail: bool
 
@@ -27,7 +27,7 @@ class DataLoss:
 
 
 class TaskFindings(ScanFindings):
-    """What a task meets while it reads: files that went away with their records are a loss, damage is an error."""
+    """What a task finds while it reads: records whose files went away are lost, damage is an error."""
 
     def __init__(self, loss: DataLoss) -> None:
         super().__init__()

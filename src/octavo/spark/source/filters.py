@@ -1,4 +1,4 @@
-"""Filters that Spark pushes down, on topic, partition, offset and timestamp: what is read, and which of its rows."""
+"""Filters that Spark pushes down on topic, partition, offset and timestamp: they limit what is read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.scanner.partition.snapshot import PartitionSnapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# What a filter says of a value that is never null: these columns have none.
+# What a filter tests of a value. These columns are never null.
 _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq,
     EqualNullSafe: operator.eq,
@@ -59,7 +59,7 @@ _COMPUTE = {
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """The filters that the source applies itself, all of which must hold. Picklable."""
+    """The filters that the source applies itself; all of them must hold. Picklable."""
 
     topic: tuple[Filter, ...] = ()
     partition: tuple[Filter, ...] = ()
@@ -68,7 +68,7 @@ class Pushed:
 
     @classmethod
     def of(cls, filters: Iterable[Filter]) -> tuple[Pushed, list[Filter]]:
-        """Take the filters that can be applied exactly; the rest is Spark's."""
+        """Take the filters that can be applied exactly, and return the others, which Spark applies."""
         taken: dict[str, list[Filter]] = {"topic": [], "partition": [], "offset": [], "timestamp": []}
         left = []
         for condition in filters:
@@ -80,9 +80,9 @@ class Pushed:
         return cls(**{column: tuple(conditions) for column, conditions in taken.items()}), left
 
     def narrow(self, part: PartitionRange, snapshot: PartitionSnapshot) -> PartitionRange:
-        """The offsets that can hold wanted records; none where the partition as a whole is not wanted."""
-        wanted = all(holds(condition, part.name.topic) for condition in self.topic)
-        if not wanted or not all(holds(condition, part.name.partition) for condition in self.partition):
+        """The offsets that can hold wanted records; an empty range if the whole partition is unwanted."""
+        wanted = all(holds(condition, part.topic_partition.topic) for condition in self.topic)
+        if not wanted or not all(holds(condition, part.topic_partition.partition) for condition in self.partition):
             return part._replace(end=part.start)
         start, end = part.start, part.end
         for condition in self.offset:
@@ -94,7 +94,7 @@ class Pushed:
         return part._replace(start=min(start, end), end=end)
 
     def _first_in_time(self, snapshot: PartitionSnapshot, end: int) -> int:
-        """The first offset whose record is late enough: what comes behind it may still be older."""
+        """The first offset whose record is late enough. Records after it may still be older."""
         lows = [low for low, _ in map(_bounds, self.timestamp) if low is not None]
         if not lows:
             return 0
@@ -102,13 +102,13 @@ class Pushed:
         try:
             found = first_offset_from(snapshot, -(-max(lows) // 1000), passed)
         except FileNotFoundError:
-            return 0  # deleted since it was listed: whoever reads it will find out
+            return 0  # deleted since it was listed: its reader will find out
         if passed:
-            return 0  # damage: as well
+            return 0  # damage: its reader will find out
         return end if found is None else found
 
     def filter_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows whose timestamps are wanted."""
+        """Keep the rows whose timestamps are wanted."""
         conditions = [condition for condition in self.timestamp if not isinstance(condition, IsNotNull)]
         if not conditions:
             return batches
@@ -145,7 +145,7 @@ def _column(condition: Filter) -> str:
 
 
 def _is_exact(column: str, condition: Filter) -> bool:
-    """Whether the source can apply a filter to all rows and to them alone."""
+    """Whether the source can apply a filter exactly."""
     if isinstance(condition, IsNotNull):
         return True
     if column in ("topic", "partition"):

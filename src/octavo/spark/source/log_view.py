@@ -1,4 +1,4 @@
-"""The subscribed partitions of the log directories, looked at again and again: where each begins and ends now."""
+"""The subscribed partitions of the log directories: where each begins and ends at each look."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from octavo.scanner.partition.transactions import PartitionTransactions, read_tr
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.spark.query.source_options import SourceOptions
+from octavo.spark.source.data_loss import DataLoss
+from octavo.spark.source.offset_ranges import PartitionRange
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """A partition at one moment, with what its reader may see of it."""
+    """A partition at one moment, and how much of it its reader may see."""
 
     snapshot: PartitionSnapshot
     transactions: PartitionTransactions | None  # None for read_uncommitted
@@ -27,23 +29,33 @@ class PartitionView:
 
     @property
     def end(self) -> int:
-        """Behind the last offset of a whole batch; for read_committed, the last stable offset."""
+        """The offset after the last whole batch; for read_committed, the last stable offset."""
         return self.snapshot.log_end_offset if self.transactions is None else self.transactions.last_stable_offset
 
     @property
     def committed_end(self) -> int:
-        """The end, or the high watermark's checkpoint if that is lower; what it does not name has nothing committed."""
+        """The end, or the checkpointed high watermark if that is lower; without a checkpoint nothing is committed."""
         high_watermark = self.snapshot.high_watermark
         return self.start if high_watermark is None else min(self.end, high_watermark)
+
+    def range_within(self, start: int, end: int, loss: DataLoss) -> PartitionRange:
+        """The offsets of a range that are there; the others are reported as lost."""
+        topic_partition = self.snapshot.topic_partition
+        if start < end and (start < self.start or self.end < end):
+            loss.report(
+                f"Could not read records in offset [{start}, {end}) for topic partition {topic_partition}, which has"
+                f" [{self.start}, {self.end})."
+            )
+        return PartitionRange(topic_partition, max(start, self.start), min(end, self.end))
 
 
 Partitions = dict[TopicPartition, PartitionView]
 
 
 class LogView:
-    """Looks at the partitions that the options subscribe to. It takes no lock and keeps no file open.
+    """Looks at the partitions that the options subscribe to, without a lock and without keeping files open.
 
-    A partition whose files are as they were is not read again: a stream asks many times a second.
+    A partition whose files have not changed is not read again: a stream asks many times a second.
     """
 
     def __init__(self, options: SourceOptions) -> None:
@@ -51,7 +63,7 @@ class LogView:
         self._known: dict[TopicPartition, tuple[PartitionFiles, PartitionView]] = {}
 
     def look(self, *, check_topics: bool = False) -> Partitions:
-        """The partitions that are there now. With `check_topics`, a named topic that is not is an error."""
+        """The partitions that are there now. With `check_topics`, a named topic that does not exist is an error."""
         return until_settled(lambda again: self._look_once(check_topics))
 
     def _look_once(self, check_topics: bool) -> tuple[Partitions, list[Root]]:
@@ -59,15 +71,23 @@ class LogView:
         log_dirs = open_log_dirs(self._options.paths, subscription.wants)
         if check_topics:
             subscription.check(log_dirs.topics(), log_dirs.shown())
-        found = {name: files for name, files in log_dirs.partitions.items() if subscription.wants(name)}
-        views = {name: self._view(name, files) for name, files in found.items()}
-        self._known = {name: (found[name], view) for name, view in views.items() if view is not None}
+        found = {
+            topic_partition: files
+            for topic_partition, files in log_dirs.partitions.items()
+            if subscription.wants(topic_partition)
+        }
+        views = {topic_partition: self._view(topic_partition, files) for topic_partition, files in found.items()}
+        self._known = {
+            topic_partition: (found[topic_partition], view)
+            for topic_partition, view in views.items()
+            if view is not None
+        }
         roots = [directory.root for directory in log_dirs.directories]
-        return {name: view for name, view in views.items() if view is not None}, roots
+        return {topic_partition: view for topic_partition, view in views.items() if view is not None}, roots
 
-    def _view(self, name: TopicPartition, files: PartitionFiles) -> PartitionView | None:
-        """A partition as it is now; None where it was deleted since it was listed."""
-        known, view = self._known.get(name, (None, None))
+    def _view(self, topic_partition: TopicPartition, files: PartitionFiles) -> PartitionView | None:
+        """A partition as it is now; None if it was deleted since it was listed."""
+        known, view = self._known.get(topic_partition, (None, None))
         if known is not None and view is not None and _is_unchanged(known, files, view):
             return view
         try:
@@ -93,17 +113,18 @@ def _is_there(files: PartitionFiles) -> bool:
 
 
 def _is_unchanged(known: PartitionFiles, files: PartitionFiles, view: PartitionView) -> bool:
-    """Whether a listing says that nothing was written. Of a preallocated log only its time would, and too coarsely.
+    """Whether a listing shows that nothing was written since.
 
-    The checkpoints in the root are read anew with each listing, so a view with other ones is another.
+    It cannot show that for a preallocated log, whose size does not change and whose time is too coarse. Checkpoints
+    are read again with each listing, so they are compared too.
     """
-    tail, name = view.snapshot.tail, files.topic_partition
+    tail, topic_partition = view.snapshot.tail, files.topic_partition
     return (
         known.location == files.location
         and known.segments == files.segments
         and known.others == files.others
         and not (tail is not None and tail.zeros)
-        and known.root.log_start_offsets().get(name) == files.root.log_start_offsets().get(name)
-        and known.root.high_watermarks().get(name) == files.root.high_watermarks().get(name)
-        and known.root.pending_starts().get(name) == files.root.pending_starts().get(name)
+        and known.root.log_start_offsets().get(topic_partition) == files.root.log_start_offsets().get(topic_partition)
+        and known.root.high_watermarks().get(topic_partition) == files.root.high_watermarks().get(topic_partition)
+        and known.root.pending_starts().get(topic_partition) == files.root.pending_starts().get(topic_partition)
     )

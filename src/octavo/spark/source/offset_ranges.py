@@ -1,4 +1,4 @@
-"""Offset ranges cut as minPartitions and maxRecordsPerPartition ask: the rules of Spark's Kafka source."""
+"""Cuts offset ranges by minPartitions and maxRecordsPerPartition, by the rules of Spark's Kafka source."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from octavo.format.names import TopicPartition
 class PartitionRange(NamedTuple):
     """Offsets of a partition, the end not included."""
 
-    name: TopicPartition
+    topic_partition: TopicPartition
     start: int
     end: int
 
     @property
     def size(self) -> int:
-        """How many offsets: after compaction there are fewer records."""
+        """The number of offsets; after compaction there are fewer records."""
         return self.end - self.start
 
 
 def divide(
     ranges: Iterable[PartitionRange], min_partitions: int | None, max_records: int | None
 ) -> list[PartitionRange]:
-    """The ranges that have offsets, cut where they are too long or too few."""
+    """The ranges that are not empty, cut where they are too long or too few."""
     divided = [part for part in ranges if part.size > 0]
     if max_records is not None:
         divided = [piece for part in divided for piece in _pieces(part, -(-part.size // max_records))]
@@ -34,19 +34,19 @@ def divide(
 
 
 def _at_least(ranges: Sequence[PartitionRange], number: int) -> list[PartitionRange]:
-    """About so many ranges: small ones stay whole, the others are cut in proportion to their sizes.
+    """About this many ranges: small ones stay whole, the others are cut in proportion to their sizes.
 
-    Of a partition that was cut already, one small range keeps the others whole too, as in Spark's source.
+    If a partition was cut already, one small range keeps its other ranges whole too, as in Spark's source.
     """
     total = sum(part.size for part in ranges)
     small = [part for part in ranges if _share(part.size, total, number) == 1]
-    whole = {part.name for part in small}
+    whole = {part.topic_partition for part in small}
     rest_size = total - sum(part.size for part in small)
     rest_number = max(number - len(small), 1)
     return [
         piece
         for part in ranges
-        for piece in _pieces(part, 1 if part.name in whole else _share(part.size, rest_size, rest_number))
+        for piece in _pieces(part, 1 if part.topic_partition in whole else _share(part.size, rest_size, rest_number))
     ]
 
 
@@ -55,11 +55,11 @@ def _share(size: int, total: int, number: int) -> int:
 
 
 def _pieces(part: PartitionRange, number: int) -> list[PartitionRange]:
-    """Equal pieces, no more than there are offsets; what does not divide goes to the last ones."""
+    """Equal pieces, no more than there are offsets; a remainder goes to the last ones."""
     pieces, start = [], part.start
     for left in range(min(number, part.size), 0, -1):
         end = start + (part.end - start) // left
         if end > start:
-            pieces.append(PartitionRange(part.name, start, end))
+            pieces.append(PartitionRange(part.topic_partition, start, end))
         start = end
     return pieces

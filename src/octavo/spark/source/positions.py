@@ -1,4 +1,4 @@
-"""Limits to offsets: where a query starts and ends in each partition that is there."""
+"""Turns limits into offsets: where a query starts and ends in each partition that is there."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from octavo.spark.source.log_view import Partitions, PartitionView
 
 def log_ends(partitions: Partitions) -> Offsets:
     """Where each partition ends now."""
-    return {name: view.end for name, view in partitions.items()}
+    return {topic_partition: view.end for topic_partition, view in partitions.items()}
 
 
 def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets) -> Offsets:
-    """The first offset of each partition; `latest` says what that word means."""
+    """The first offset of each partition; `latest` has the offsets that the word stands for."""
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
     found = {}
-    for name, (view, timestamp) in _timestamps(limit, partitions, "start").items():
+    for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "start").items():
         offset = _offset_at(view, timestamp)
         if offset == NOT_FOUND and on_no_match == "error":
             raise ConfigError(
-                f"No offset matched from request of topic-partition {listed([name])} and timestamp {timestamp}."
+                f"No offset matched from request of topic-partition {topic_partition} and timestamp {timestamp}."
             )
-        found[name] = latest[name] if offset == NOT_FOUND else offset
+        found[topic_partition] = latest[topic_partition] if offset == NOT_FOUND else offset
     return found
 
 
 def ends(limit: Limit, partitions: Partitions) -> Offsets:
-    """The offset behind the last one of each partition. A time that no record reaches is no limit."""
+    """The offset after the last one of each partition. A time that no record reaches does not limit it."""
     if isinstance(limit, AtTimestamp | AtTimestamps):
         found = {}
-        for name, (view, timestamp) in _timestamps(limit, partitions, "end").items():
+        for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "end").items():
             offset = _offset_at(view, timestamp)
-            found[name] = view.end if offset == NOT_FOUND else offset
+            found[topic_partition] = view.end if offset == NOT_FOUND else offset
         return found
     return _at_offsets(limit, partitions, log_ends(partitions), "end")
 
@@ -56,13 +56,13 @@ def _timestamps(
     limit: AtTimestamp | AtTimestamps, partitions: Partitions, side: str
 ) -> dict[TopicPartition, tuple[PartitionView, int]]:
     if isinstance(limit, AtTimestamp):
-        return {name: (view, limit.timestamp) for name, view in partitions.items()}
+        return {topic_partition: (view, limit.timestamp) for topic_partition, view in partitions.items()}
     _check_assigned(limit.timestamps, partitions, f"timestamp based {side}")
-    return {name: (view, limit.timestamps[name]) for name, view in partitions.items()}
+    return {topic_partition: (view, limit.timestamps[topic_partition]) for topic_partition, view in partitions.items()}
 
 
 def _offset_at(view: PartitionView, timestamp: int) -> int:
-    """What a broker would answer; files that went away since are looked for in a new listing."""
+    """What a broker would answer. If files went away, the partition is listed again."""
     listed_first = view.snapshot.files
     found = retrying(
         listed_first,
@@ -74,17 +74,17 @@ def _offset_at(view: PartitionView, timestamp: int) -> int:
 
 def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
     if limit is NamedLimit.EARLIEST:
-        return {name: view.start for name, view in partitions.items()}
+        return {topic_partition: view.start for topic_partition, view in partitions.items()}
     if limit is NamedLimit.LATEST:
         return latest
     if limit is NamedLimit.HIGH_WATERMARK:
-        return {name: _high_watermark(view) for name, view in partitions.items()}
+        return {topic_partition: _high_watermark(view) for topic_partition, view in partitions.items()}
     assert isinstance(limit, AtOffsets)
     _check_assigned(limit.offsets, partitions, side)
     found = {}
-    for name, offset in limit.offsets.items():
-        special = {EARLIEST_OFFSET: partitions[name].start, LATEST_OFFSET: latest[name]}
-        found[name] = special.get(offset, offset)
+    for topic_partition, offset in limit.offsets.items():
+        special = {EARLIEST_OFFSET: partitions[topic_partition].start, LATEST_OFFSET: latest[topic_partition]}
+        found[topic_partition] = special.get(offset, offset)
     return found
 
 

@@ -1,4 +1,4 @@
-"""A task's records as the Arrow batches that Spark takes: of exactly its types, and of about 1 MB each."""
+"""A task's records as Arrow batches for Spark: of exactly its types, and of about 1 MB each."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from octavo.spark.query.schema import schema_of
 from octavo.spark.source.data_loss import DataLoss, TaskFindings
 from octavo.spark.worker import settle
 
-# Larger batches leave the CPU's cache between Python and the JVM, smaller ones cost a round each (measured).
+# Larger batches fall out of the CPU's cache between Python and the JVM, smaller ones cost more round trips (measured).
 BATCH_BYTES = 1 << 20
-_FIXED_BYTES = 32  # of a row: offset, timestamp, partition, timestampType, the ends of key and value
+_FIXED_BYTES = 32  # per row: offset, timestamp, partition, timestampType, the ends of key and value
 _MICROSECONDS = 1000
 _MOST_MILLISECONDS = np.iinfo(np.int64).max // _MICROSECONDS
 
 
 def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
-    """What PySpark compares the first batch with."""
+    """The schema that PySpark compares the first batch with."""
     return to_arrow_schema(schema_of(columns), timezone="UTC")
 
 
 def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: DataLoss) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks. Records that are gone by now are a loss, which is reported."""
+    """The record batches of tasks. Records that are gone by now are reported as lost."""
     settle()
     pool = ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, TaskFindings(loss), pool.take)
@@ -50,11 +50,11 @@ def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: Data
 
 
 class _Maker:
-    """Makes batches over the columns of a reading, whose timestamps it turns into microseconds; nothing is copied."""
+    """Makes batches over decoded columns without a copy; timestamps are turned into microseconds in place."""
 
     def __init__(self, columns: tuple[str, ...], pool: ColumnPool) -> None:
         self._schema = arrow_schema(columns)
-        self._fields = [(field.name, field.type) for field in self._schema]  # to ask the schema takes longer
+        self._fields = [(field.name, field.type) for field in self._schema]  # asking the schema each time takes longer
         self._with_timestamps = "timestamp" in columns
         self._pool = pool
         self._repeated = Repeated()
@@ -89,7 +89,7 @@ class _Maker:
 
 
 def _row_bytes(columns: RecordColumns) -> float:
-    """What a row takes on average."""
+    """The average size of a row."""
     data = sum(int(column.offsets[columns.rows]) for column in (columns.key, columns.value) if column is not None)
     if columns.header_key is not None and columns.header_value is not None:
         headers = columns.header_rows
@@ -111,7 +111,7 @@ def _to_microseconds(task: ReadTask, milliseconds: NDArray[np.int64]) -> None:
 
 
 def _headers(kind: pa.DataType, column: pa.Array) -> pa.Array:
-    """Null, as in Spark's Kafka source, where a record has no headers."""
+    """The headers; null for a record without any, as in Spark's Kafka source."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     present = np.diff(offsets) > 0
     validity = pa.py_buffer(np.packbits(present, bitorder="little"))

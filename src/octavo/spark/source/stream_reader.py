@@ -1,7 +1,7 @@
-"""`spark.readStream.format("octavo")`: micro-batches between offsets, which Spark's checkpoint keeps.
+"""`spark.readStream.format("octavo")`: micro-batches between offsets, which Spark keeps in its checkpoint.
 
-One object, in a process of its own, serves a query's driver side for as long as it runs; tasks get a pickled copy that
-only reads.
+One object in a process of its own serves the driver for as long as a query runs; tasks get a pickled copy, which only
+reads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReade
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the subscribed partitions, also those that appear while it runs, from their first offset on."""
+    """Reads the subscribed partitions, and those that appear while it runs from their first offset on."""
 
     def __init__(self, options: SourceOptions, stream: StreamOptions, clock: Clock | None = None) -> None:
         self._options = options
@@ -63,7 +63,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_batch_ms: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """For tasks: what they read with, not what the driver has seen."""
+        """What tasks need to read, without what the driver has seen."""
         return {**self.__dict__, "_view": None, "_partitions": {}, "_latest": {}, "_target": None}
 
     def initialOffset(self) -> Nested:
@@ -71,7 +71,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_nested(starts(self._stream.start, self._partitions, self._options.on_no_match, self._latest))
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Not to read all: which limits there are, the options say. A read limit of Spark has room for one."""
+        """One of the limits that the options set: Spark's read limit cannot name several."""
         admission = self._stream.admission
         if admission.max_offsets is not None:
             return ReadMaxRows(admission.max_offsets)
@@ -93,9 +93,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_nested(self._latest) or None
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """The query ends where its first micro-batch finds the logs' ends.
+        """The query ends where its first micro-batch finds the ends of the logs.
 
-        Not where they are now: Spark asks for the initial offset after this, which must not be behind the end.
+        Not where they are now: Spark asks for the initial offset later, and it must not lie beyond that end.
         """
         self._ends_by_itself = True
 
@@ -104,7 +104,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if first == last:
             return []
         if not self._covers(last):
-            self._look()  # after a restart a batch of the checkpoint is planned before anything was looked at
+            self._look()  # after a restart, a batch of the checkpoint is planned before the first look
         ranges = ranges_between(first, last, self._partitions, DataLoss(self._options.fail_on_data_loss))
         return plan_tasks(ranges, self._partitions, self._options)
 
@@ -115,36 +115,39 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_batches(partition.tasks, self._options.columns, DataLoss(self._options.fail_on_data_loss))
 
     def commit(self, end: Nested) -> None:
-        """Nothing: a log is not consumed by reading it."""
+        """Does nothing: reading a log does not consume it."""
 
     def stop(self) -> None:
-        """Nothing: no file is open between the calls."""
+        """Does nothing: no file is open between the calls."""
 
     def _look(self, *, check_topics: bool = False) -> None:
         self._partitions = self._view.look(check_topics=check_topics)
         self._latest = {
-            name: view.committed_end if self._stream.to_high_watermark else view.end
-            for name, view in self._partitions.items()
+            topic_partition: view.committed_end if self._stream.to_high_watermark else view.end
+            for topic_partition, view in self._partitions.items()
         }
 
     def _ends(self, known: Offsets) -> Offsets:
         if self._target is not None:
             return self._target
-        ends = {name: self._end(name, known) for name in self._partitions}
+        ends = {topic_partition: self._end(topic_partition, known) for topic_partition in self._partitions}
         if self._ends_by_itself:
             self._target = ends
         return ends
 
-    def _end(self, name: TopicPartition, known: Offsets) -> int:
-        """A partition's end now. A high watermark that went back, as after a broker's crash, takes nothing back."""
-        latest = self._latest[name]
-        return max(latest, min(known.get(name, latest), self._partitions[name].end))
+    def _end(self, topic_partition: TopicPartition, known: Offsets) -> int:
+        """A partition's end now, never below what was read: a high watermark may go back after a broker's crash."""
+        latest = self._latest[topic_partition]
+        return max(latest, min(known.get(topic_partition, latest), self._partitions[topic_partition].end))
 
     def _covers(self, ends: Offsets) -> bool:
-        return all(name in self._partitions and self._partitions[name].end >= end for name, end in ends.items())
+        return all(
+            topic_partition in self._partitions and self._partitions[topic_partition].end >= end
+            for topic_partition, end in ends.items()
+        )
 
     def _waits(self, known: Offsets, ends: Offsets) -> bool:
-        """Whether there is too little yet for a micro-batch. A query that ends does not wait."""
+        """Whether there is too little for a micro-batch yet. A query that ends by itself does not wait."""
         admission = self._stream.admission
         if admission.min_offsets is None or self._ends_by_itself:
             return False
@@ -157,9 +160,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return False
 
     def _admitted(self, known: Offsets, ends: Offsets) -> Offsets:
-        """As far as the limits let a micro-batch go. What is gone, or goes back, is left to the planning."""
-        present = {name: end for name, end in ends.items() if name in self._partitions}
-        begins = {name: max(known.get(name, 0), self._partitions[name].start) for name in present}
+        """How far the limits let a micro-batch go. Partitions that are gone or went back are left to the planning."""
+        present = {topic_partition: end for topic_partition, end in ends.items() if topic_partition in self._partitions}
+        begins = {
+            topic_partition: max(known.get(topic_partition, 0), self._partitions[topic_partition].start)
+            for topic_partition in present
+        }
         admission = self._stream.admission
         if admission.max_offsets is not None:
             present = limit_offsets(admission.max_offsets, begins, present)
@@ -167,8 +173,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             present = limit_bytes(admission.max_bytes, begins, present, self._bytes_between, self._offset_reached)
         return {**ends, **present}
 
-    def _bytes_between(self, name: TopicPartition, start: int, end: int) -> int:
-        return bytes_between(self._partitions[name].snapshot, start, end)
+    def _bytes_between(self, topic_partition: TopicPartition, start: int, end: int) -> int:
+        return bytes_between(self._partitions[topic_partition].snapshot, start, end)
 
-    def _offset_reached(self, name: TopicPartition, start: int, end: int, size: int) -> int:
-        return offset_reached(self._partitions[name].snapshot, start, end, size)
+    def _offset_reached(self, topic_partition: TopicPartition, start: int, end: int, size: int) -> int:
+        return offset_reached(self._partitions[topic_partition].snapshot, start, end, size)

@@ -1,4 +1,4 @@
-"""Offset ranges to Spark tasks: file ranges of about partitionBytes, and small ones together."""
+"""Turns offset ranges into Spark tasks: file ranges of about partitionBytes, with small ones put together."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.spark.query.source_options import SourceOptions, Splitting
 from octavo.spark.source.log_view import Partitions, PartitionView
 from octavo.spark.source.offset_ranges import PartitionRange, divide
 
-# To start a task takes as long as to read some megabytes. So small ranges share one: up to so many bytes, and up to
-# more where a query would have more than MANY_TASKS.
+# Starting a task takes as long as reading some megabytes, so small ranges share one: up to this many bytes, or more
+# if a query would otherwise have more than MANY_TASKS.
 SHARED_BYTES = 1 << 20
 MANY_TASKS = 200
 
@@ -30,10 +30,10 @@ class SourcePartition(InputPartition):
 def plan_tasks(
     ranges: Iterable[PartitionRange], partitions: Partitions, options: SourceOptions
 ) -> list[InputPartition]:
-    """The Spark tasks for offset ranges of partitions that are there."""
+    """The Spark tasks for offset ranges."""
     splitting = options.splitting
     divided = divide(ranges, splitting.min_partitions, splitting.max_records_per_partition)
-    tasks = [task for part in divided for task in _plan_range(part, partitions[part.name], options)]
+    tasks = [task for part in divided for task in _plan_range(part, partitions[part.topic_partition], options)]
     return [SourcePartition(group) for group in grouped(tasks, splitting)]
 
 
@@ -53,7 +53,7 @@ def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOption
 
 
 def grouped(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:
-    """Neighbours together while they are small, but no fewer groups than were asked for."""
+    """Puts neighbours together while they are small, but never into fewer groups than were asked for."""
     if splitting.max_records_per_partition is not None or len(tasks) <= (splitting.min_partitions or 1):
         return [(task,) for task in tasks]
     total = sum(task.size for task in tasks)
