@@ -130,7 +130,7 @@ def test_a_damaged_batch_leaves_the_partition_as_it_is(logs: Path) -> None:
         (("--topic", "codec.none"), 1, "cleanup.policy is delete, expected one with compact"),
         (("--topic", "compact.plan"), 1, "did you mean compact.plain?"),
         (("--topic", "compact.plain", "--config", "log.cleaner.size=1"), 2, "log.cleaner.size"),
-        (("--topic", "compact.plain", "--dry-run", "--spark"), 2, "--dry-run runs here"),
+        (("--topic", "compact.plain", "--dry-run", "--spark"), 2, "--dry-run works only on this machine"),
         (("--now", "then"), 2, "is not a valid integer"),
     ],
 )

@@ -97,8 +97,8 @@ def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
         states = logs.cleaner.states
         end = states.end
 
-        def ended(name: TopicPartition) -> None:
-            end(name)
+        def ended(topic_partition: TopicPartition) -> None:
+            end(topic_partition)
             if logs.roots[0].checkpoints.cleaner_offsets().get(T0) == 30:
                 done.set()
 

@@ -1,1 +1,1 @@
-"""Long work over whole directories: a plan of independent tasks, a runner that runs them, a commit of their results."""
+"""Long work over whole directories: plans independent tasks, runs them by a runner, and commits their results."""

@@ -1,11 +1,11 @@
-"""Records written to Parquet or Arrow files: one file for all of them, or a folder with a file a task.
+"""Writes records to Parquet or Arrow files: one file for all of them, or a folder with one file per task.
 
-Steps; a crash after any of them leaves whole files, and hidden ones that readers of folders pass over.
+A crash after any of these steps leaves only whole files, and hidden ones that readers of folders ignore.
 
-1. `run` writes the records of a task to a hidden file beside its target, and syncs it. It has a name of its own even
-   among several attempts at the same task.
-2. `commit` waits for all tasks. Where one failed it removes the hidden files, and nothing has changed.
-3. It renames the files into place, by topic, partition and offset; a file of that name gives way.
+1. `run` writes the records of a task to a hidden file next to its target, and syncs it. Every attempt at a task uses a
+   name of its own.
+2. `commit` waits for all tasks. If one failed, it removes the hidden files, and nothing has changed.
+3. It renames the files into place, named by topic, partition and offset; an existing file of that name is replaced.
 4. It syncs the folder, and removes what other attempts at the tasks left.
 """
 
@@ -32,7 +32,7 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What to write where; a `limit` is on the records of all tasks together."""
+    """What to write where; `limit` counts the records of all tasks together."""
 
     output: Path
     into_folder: bool
@@ -47,7 +47,7 @@ class ExportTask:
 
     reads: tuple[ReadTask, ...]
     target: Path
-    token: str  # of this export: what it has written carries it until it is in place
+    token: str  # of this export: part of the names of its files until they are in place
     form: Form
     columns: tuple[str, ...]
     limit: int | None
@@ -59,9 +59,9 @@ class ExportTask:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What was written, and what was met on the way."""
+    """What was written, and what was noted on the way."""
 
-    path: Path  # where it is: a hidden file, until `commit` has put it into its place
+    path: Path  # a hidden file, until `commit` has renamed it
     rows: int
     size: int
     notes: tuple[Note, ...]
@@ -69,7 +69,7 @@ class ExportResult:
 
 
 def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
-    """A task a file. Into a folder each task of the scan goes to its own, unless there is a limit on them together."""
+    """One task per file. In a folder, each task of the scan has its own file, unless there is a limit."""
     token, end = uuid.uuid4().hex, (request.form, request.columns, request.limit)
     if not request.into_folder:
         return [ExportTask(tuple(reads), request.output, token, *end)]
@@ -78,7 +78,7 @@ def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
 
 
 def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> None:
-    """Make the folder, where there is to be one. Files of the form that lie there would be taken for a part of it."""
+    """Create the folder, if one is wanted. Existing files of the same form would be mistaken for exported ones."""
     filesystem = filesystem or LocalFileSystem()
     if not request.into_folder:
         return
@@ -89,15 +89,15 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
-    """Write a task's records to a hidden file; `advance` is told of the bytes of each scan's task that was read."""
+    """Write the records of a task to a hidden file; `advance` is called with the bytes of each scan task."""
     from octavo.scanner.reading.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
     from octavo.scanner.reading.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
     findings = ScanFindings("skip")
     reads = task.reads if advance is None else _told(task.reads, advance)
-    dictionaries = task.form == "parquet"  # which leaves them plain; in an Arrow file they would be the reader's
-    reads_ahead = len(task.reads) > 1  # one file is written by one thread: let another one read
+    dictionaries = task.form == "parquet"  # Parquet writes plain columns; an Arrow file would keep the dictionaries
+    reads_ahead = len(task.reads) > 1  # one thread writes a file: let another one read
     pool = None if reads_ahead else pool_of_thread(wanted_columns(task.columns))
     batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, pool=pool)
     if reads_ahead:
@@ -112,7 +112,7 @@ def commit(
     outcomes: Iterable[Outcome[ExportTask, ExportResult]],
     filesystem: FileSystem | None = None,
 ) -> list[ExportResult]:
-    """Put the tasks' files into place once all are written; raises the error of the first task that failed."""
+    """Rename the files into place once all are written; raises the error of the first task that failed."""
     filesystem = filesystem or LocalFileSystem()
     try:
         results = [outcome.get() for outcome in outcomes]
@@ -121,7 +121,7 @@ def commit(
         return [replace(result, path=task.target) for task, result in zip(tasks, results, strict=True)]
     finally:
         if isinstance(outcomes, Generator):
-            outcomes.close()  # tasks that are running still write
+            outcomes.close()  # wait for tasks that are still writing
         for folder, token in {(task.target.parent, task.token) for task in tasks}:
             filesystem.fsync_folder(folder)
             _sweep(filesystem, folder, token)

@@ -1,10 +1,10 @@
-"""Offset and time indexes written anew, for segments whose files are lost, damaged or of an old version.
+"""Rebuilds offset and time indexes, for segments whose files are lost, damaged or of an old version.
 
-A segment goes through these steps; a crash after any of them leaves each index whole, the old one or the new one, and
-both lead readers right.
+A segment goes through these steps. A crash after any of them leaves each index whole, the old one or the new one, and
+both are right.
 
-1. `run` makes the indexes from the log, in memory, and compares them with the files.
-2. What differs it writes to `<name>.tmp`, and syncs it. A broker does not look at such files.
+1. `run` builds the indexes from the log in memory, and compares them with the files.
+2. It writes those that differ to `<name>.tmp`, and syncs them. A broker ignores such files.
 3. `commit` renames them into place, the offset index first.
 4. It syncs the folder.
 """
@@ -34,7 +34,7 @@ class ReindexTask:
     base_offset: int
     size: int
     limits: IndexLimits
-    write: bool  # False: only say what would change
+    write: bool  # False: only report what would change
 
     def path(self, kind: FileKind) -> Path:
         return self.folder / SegmentFile(self.base_offset, kind).name
@@ -42,17 +42,17 @@ class ReindexTask:
 
 @dataclass(frozen=True, slots=True)
 class ReindexResult:
-    """What a segment's indexes are now; `changed` names the files that were others, or not there."""
+    """The indexes of a segment as they are now; `changed` names the files that differed or were missing."""
 
     offset_entries: int
     time_entries: int
     changed: tuple[str, ...]
     stop_position: int
-    problem: str | None  # why the indexes end at that position of the log, before its end
+    problem: str | None  # why the indexes stop at that position, before the log's end
 
 
 def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> list[ReindexTask]:
-    """A task a segment; `configs` stand over those that a topic has."""
+    """One task per segment; `configs` override those of a topic."""
     known = TopicConfigs(LocalFileSystem(), [Path(directory.root.location.path)], {})
     tasks = []
     for files in directory.partitions.values():
@@ -67,7 +67,7 @@ def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> 
 
 
 def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResult:
-    """Make a segment's indexes; those that differ from the files are put beside them."""
+    """Build the indexes of a segment, and write those that differ next to the files."""
     filesystem = filesystem or LocalFileSystem()
     built = build_indexes(filesystem, task.path(FileKind.LOG), task.base_offset, task.limits)
     changed = []
@@ -90,7 +90,7 @@ def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResul
 def commit(
     outcomes: Iterable[Outcome[ReindexTask, ReindexResult]], filesystem: FileSystem | None = None
 ) -> Iterator[Outcome[ReindexTask, ReindexResult]]:
-    """Put what was staged into place, segment by segment; hands the outcomes on."""
+    """Rename what was staged into place, segment by segment; yields the outcomes again."""
     filesystem = filesystem or LocalFileSystem()
     for outcome in outcomes:
         task, result = outcome.task, outcome.result

@@ -1,7 +1,7 @@
-"""Counts of batches, records and bytes.
+"""Counts batches, records and bytes.
 
-Batches are counted by their headers, once their CRC is found good. Only those that reach beyond the bounds, and the
-compressed wrappers of old formats, whose header has no count, are decoded.
+Batches are counted by their headers, if their CRC matches. Only batches that reach beyond the bounds are decoded, and
+the compressed wrappers of old formats, whose headers have no count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tally:
     damage_count: int = 0
 
     def add(self, other: Tally) -> None:
-        """Add the counts of what comes behind."""
+        """Add the counts of what follows."""
         self.batches += other.batches
         self.records += other.records
         self.size += other.size
@@ -52,7 +52,7 @@ class Tally:
 
 
 class Counter:
-    """Counts the batches of one task, up to an offset that is not counted."""
+    """Counts the batches of one task, up to and not including `end_offset`."""
 
     def __init__(self, end_offset: int, findings: ScanFindings) -> None:
         self.tally = Tally()
@@ -72,7 +72,7 @@ class Counter:
         self._add_batches(data)
         self.tally.codecs.update(np.unique(data["attributes"] & CODEC_MASK).tolist())
         data = data[data["count"] != 0]
-        while self.tally.first_timestamp is None and len(data):  # the header's is another one after compaction
+        while self.tally.first_timestamp is None and len(data):  # compaction changes the one in the header
             self._add_decoded(chunk, data[0], start)
             data = data[1:]
         whole = (data["base_offset"] >= start) & (last_offsets(data) < self._end) & (data["count"] > 0)

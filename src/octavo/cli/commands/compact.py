@@ -1,4 +1,4 @@
-"""`octavo compact`: one cleaner round, or why there is none."""
+"""`octavo compact`: cleans what is due, and explains why the rest is not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from octavo.kernels.offset_table import KeyHash
 
 
 def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Those of topics, and those of the cleaner's memory."""
+    """The configs of topics, and those of the cleaner's memory."""
     of_cleaner = tuple(text for text in given if text.startswith("log.cleaner."))
     of_topics = topic_configs(context, option, tuple(text for text in given if text not in of_cleaner))
     cleaner = key_values(context, option, of_cleaner)
@@ -41,13 +41,13 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
 @configs_option(_configs)
 @now_option
-@click.option("--force", is_flag=True, help="Clean whatever the dirty ratio.")
+@click.option("--force", is_flag=True, help="Clean whatever the dirty ratio is.")
 @click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
 @click.option(
     "--key-hash",
     type=click.Choice([key_hash.name.lower() for key_hash in KeyHash]),
     default=KeyHash.SIPHASH.name.lower(),
-    help="How keys are told apart; md5 is Kafka's.",
+    help="The hash that tells keys apart; md5 is Kafka's.",
 )
 @spark_option
 @json_option
@@ -63,16 +63,16 @@ def command(
     master: str | None,
     as_json: bool,
 ) -> int:
-    """Let the cleaner go once over each partition: of every key the last record stays. A line a partition.
+    """Clean each partition once: the last record of every key stays. Prints one line per partition.
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms is over. Each
-    line says what was done or why nothing was, and what holds the cleaner back from the rest: the active segment, an
-    open transaction, min.compaction.lag.ms. --config takes configs of topics, and log.cleaner.dedupe.buffer.size and
-    log.cleaner.io.buffer.load.factor, which bound the memory for keys: where they do not fit, the round ends before
-    the dirty part does, and the next one goes on.
+    line says what was done or why nothing was, and what the cleaner could not go beyond: the active segment, an open
+    transaction, min.compaction.lag.ms. --config takes configs of topics, and log.cleaner.dedupe.buffer.size and
+    log.cleaner.io.buffer.load.factor, which limit the memory for keys. If the keys do not fit, the round ends before
+    the dirty part does, and the next round goes on from there.
     """
     if dry_run and master is not None:
-        raise click.UsageError("--dry-run runs here, expected it without --spark")
+        raise click.UsageError("--dry-run works only on this machine: leave out --spark")
     request = CompactRequest(
         topics=topics,
         configs=configs,

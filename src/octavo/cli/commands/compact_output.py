@@ -1,4 +1,4 @@
-"""What `octavo compact` prints of a partition."""
+"""What `octavo compact` prints about a partition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from octavo.storage.cleaner.clean import Cleaned
 
 
 def print_row(row: CompactedPartition, *, as_json: bool) -> None:
-    """One line for each partition; in words two."""
+    """Print one line of JSON, or up to two lines of text."""
     if as_json:
         print_json(_fields(row))
         return

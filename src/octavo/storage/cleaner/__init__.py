@@ -1,1 +1,1 @@
-"""Compaction: of each key the last record stays. Decided in values (`range`, `group`, `verdicts`), done in `clean`."""
+"""Compaction keeps the last record of each key. `range`, `group` and `verdicts` decide, `clean` acts."""

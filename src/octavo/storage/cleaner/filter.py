@@ -1,4 +1,4 @@
-"""A chunk of batches through the filter: what of it stays, as bytes and as a table, ready to be appended."""
+"""Filters a chunk of batches: what remains of it, as bytes and as a table, ready to be appended."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTab
 from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
 from octavo.storage.cleaner.unpack import Unpacker
 
-_GROWTH = 14  # by how much a record may grow that is written anew, at most
+_GROWTH = 14  # by how many bytes a rewritten record may grow at most
 
 
 class FilterCounts(NamedTuple):
-    """What a run has looked at so far."""
+    """What a cleaning has looked at so far."""
 
     records_read: int
     records_kept: int
@@ -33,12 +33,12 @@ class FilterCounts(NamedTuple):
 
 @dataclass(slots=True)
 class ChunkFilter:
-    """Filters the chunks of one run with one map. Keeps its memory; not thread-safe."""
+    """Filters the chunks of one cleaning with one map. Reuses its buffers; not thread-safe."""
 
     table: OffsetTable
     now_ms: int
     delete_horizon_ms: int
-    keeps_legacy_tombstones: bool = True  # of the segment that is read now
+    keeps_legacy_tombstones: bool = True  # in the segment that is read now
     _run: FilterRun = field(init=False)
     _rebuilt: FilterRun = field(init=False)  # records of compressed batches, not yet compressed again
     _unpacker: Unpacker = field(default_factory=Unpacker)
@@ -50,7 +50,7 @@ class ChunkFilter:
         self._legacy = LegacyFilter(self.table, self.delete_horizon_ms)
 
     def filter(self, chunk: Chunk, verdicts: NDArray[np.uint8]) -> Survivors:
-        """What stays of a chunk's batches, on which verdicts were given; valid until the next chunk."""
+        """What remains of a chunk after these verdicts on its batches; valid until the next chunk."""
         table, first = chunk.table, 0
         _empty(self._run)
         while first < len(table):
@@ -83,9 +83,9 @@ class ChunkFilter:
             raise problem_of(code, position, found)
 
     def _packed(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> int:
-        """Compressed batches: unpacked only where it is not known already what becomes of them.
+        """Filter compressed batches; only those whose fate is not clear from the header are decompressed.
 
-        Those that change are compressed again, at the codec's default level, as Kafka does.
+        Batches that change are compressed again at the codec's default level, as Kafka does.
         """
         foreseen = np.empty(len(table), np.int8)
         kernels.foresee_fates(self.table, table, verdicts, foreseen)
@@ -128,7 +128,7 @@ def _empty(run: FilterRun) -> None:
 
 
 def _make_room(run: FilterRun, table: NDArray[np.void], data_bytes: int) -> None:
-    """For what may stay of these batches, whose records have so many bytes."""
+    """Make room for what may remain of these batches, whose records take `data_bytes`."""
     records = int(np.maximum(table["count"], 0).sum(dtype=np.int64))
     needed = data_bytes + len(table) * BATCH_OVERHEAD + records * _GROWTH
     _grow(run, run.end_position + needed, run.batches + len(table))

@@ -1,4 +1,4 @@
-"""v0 and v1 messages through the filter: what stays becomes v2, as since Kafka 4.0."""
+"""Filters v0 and v1 messages: what remains becomes v2, as in Kafka since 4.0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from octavo.kernels.layout import (
 from octavo.kernels.offset_table import BatchVerdict, OffsetTable
 
 _COLUMNS = Column.OFFSET | Column.TIMESTAMP | Column.KEY | Column.VALUE
-_RECORD_OVERHEAD = 36  # the numbers of a record at their longest
+_RECORD_OVERHEAD = 36  # the longest encoding of a record's numbers
 _NO_ORIGIN = {
     "partition_leader_epoch": NO_LEADER_EPOCH,
     "producer_id": NO_PRODUCER_ID,
@@ -41,7 +41,7 @@ _NO_ORIGIN = {
 
 
 class Survivors(NamedTuple):
-    """v2 batches that lie behind one another."""
+    """v2 batches, one directly after the other."""
 
     data: memoryview
     table: NDArray[np.void]
@@ -59,7 +59,7 @@ class LegacyFilter:
     def filter(
         self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8], keeps_tombstones: bool
     ) -> Survivors:
-        """What stays of uncompressed messages, a batch each, or of one compressed message, one batch for all of it."""
+        """What remains of uncompressed messages, as one batch each, or of one compressed message, as one batch."""
         if table[0]["attributes"] & CODEC_MASK:
             return self._wrapper(data, table, verdicts, keeps_tombstones)
         built, done = [], 0
@@ -92,7 +92,7 @@ class LegacyFilter:
         return _found(build_columns(stays, traits))
 
     def _batches(self, stays: RecordColumns, messages: NDArray[np.void]) -> bytes:
-        """A batch for each message. v0 has neither a time nor a type of it: that is CreateTime without one."""
+        """One batch per message. v0 has no timestamp, nor a type of it: it becomes CreateTime without a timestamp."""
         batches, tombstones = np.zeros(stays.rows, BATCH), _is_null(stays.value, stays.rows)
         for name, value in _NO_ORIGIN.items():
             batches[name] = value
@@ -109,7 +109,7 @@ class LegacyFilter:
         return bytes(memoryview(out)[:end])
 
     def _kept(self, columns: RecordColumns, keeps_tombstones: bool) -> NDArray[np.intp]:
-        """The rows that stay."""
+        """The rows that remain."""
         rows, offsets = columns.rows, columns.offset[: columns.rows]
         found = np.empty(rows, np.int64)
         kernels.find_offsets(self.table, columns, found)
@@ -130,7 +130,7 @@ def _is_null(column: BinaryColumn | None, rows: int) -> NDArray[np.bool_]:
 
 
 def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
-    """Only a v2 batch can stay without records."""
+    """Raise if a message would have to remain without its record: only a v2 batch can be empty."""
     for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
         offset, magic = table[row]["base_offset"], table[row]["magic"]
         raise OctavoError(f"the message at offset {offset} would have to stay without records, but is of magic {magic}")

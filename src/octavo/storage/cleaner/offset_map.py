@@ -1,4 +1,4 @@
-"""The offset map of a cleaning run: the last offset of each key in the dirty part, in memory of a fixed size."""
+"""The offset map of a cleaning: the last offset of each key in the dirty part, in memory of a fixed size."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from octavo.errors import ConfigError
 from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 
 _MAX_BYTES = 2**31 - 1
-_MARKS_SHARE = 16  # two marks an offset may take so small a part of the map's memory
+_MARKS_SHARE = 16  # the part of the map's memory that marks may take; each offset has two
 
 
 @dataclass(frozen=True, slots=True)
 class MapLimits:
-    """How much memory the map may take, and how full it may get; `secret` is for the hash of keys."""
+    """How much memory the map may take, and how full it may get; `secret` is the key of the hash."""
 
     memory_bytes: int
     load_factor: float
@@ -27,7 +27,7 @@ class MapLimits:
 
     @classmethod
     def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
-        """What one of log.cleaner.threads gets."""
+        """The share of one of log.cleaner.threads."""
         share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, _MAX_BYTES)
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:
@@ -39,22 +39,22 @@ class MapLimits:
 
     @property
     def capacity(self) -> int:
-        """How many keys a run can take; C10."""
+        """C10: how many keys fit."""
         return int(min(self.memory_bytes // SLOT_BYTES, MAX_SLOTS) * self.load_factor)
 
     def table(self) -> OffsetTable:
-        """An empty table; of its memory no more is touched than keys need."""
+        """An empty table; only the memory that keys need is ever touched."""
         slots = self.memory_bytes // SLOT_BYTES
         return OffsetTable.empty(np.zeros(slots * SLOT_BYTES, np.uint8), self.load_factor, self.key_hash, self.secret)
 
     @property
     def most_marks(self) -> int:
-        """For how many offsets marks are kept."""
+        """The largest number of offsets for which marks are kept."""
         return 4 * self.memory_bytes // _MARKS_SHARE
 
 
 class OffsetMap:
-    """A filled table. It is pickled by the name of a file that holds it (`spill`): tasks elsewhere map that file."""
+    """A filled table. It is pickled as the name of a file (see `spill`), which tasks elsewhere map into memory."""
 
     def __init__(self, table: OffsetTable, path: Path | None = None) -> None:
         self.table = table
@@ -67,11 +67,11 @@ class OffsetMap:
 
     @property
     def latest_offset(self) -> int:
-        """Up to where keys are known; what lies behind it stays as it is."""
+        """The last offset whose keys are known; what follows it stays as it is."""
         return self.table.latest_offset
 
     def spill(self, path: Path) -> OffsetMap:
-        """The same map in a file, which the caller removes."""
+        """Write the map to a file, which the caller removes later, and return it from there."""
         table = self.table
         with path.open("wb") as file:
             for part in (table.slots[: table.most_slots * SLOT_BYTES], table.superseded, table.odd):

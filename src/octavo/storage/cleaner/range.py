@@ -1,4 +1,4 @@
-"""Which part of a log is dirty and may be cleaned now, how dirty it is, and what holds the rest back."""
+"""Which part of a log is dirty and can be cleaned now, how dirty it is, and what keeps the rest from being cleaned."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.config import LogConfig
 
 
 class Hold(StrEnum):
-    """What keeps the cleaner from what lies behind."""
+    """What the cleaner cannot go beyond."""
 
     ACTIVE_SEGMENT = "the active segment"
     LAST_STABLE_OFFSET = "the last stable offset"
@@ -19,22 +19,22 @@ class Hold(StrEnum):
 
 
 class DirtySegment(NamedTuple):
-    """What of a segment counts."""
+    """What matters about a segment."""
 
     base_offset: int
     size: int
-    largest_timestamp: int  # its records', or where they have none its file's last change
-    first_timestamp: int  # of its first batch, -1 for none
+    largest_timestamp: int  # of its records, or if they have none, of its file's last change
+    first_timestamp: int  # of its first batch; -1 if it has none
 
 
 class DirtyLog(NamedTuple):
-    """What of a log counts; its last segment is the active one."""
+    """What matters about a log; its last segment is the active one."""
 
     segments: Sequence[DirtySegment]
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
-    checkpoint: int | None  # the first dirty offset, as cleaner-offset-checkpoint has it
+    checkpoint: int | None  # the first dirty offset by cleaner-offset-checkpoint
 
 
 class CleanableRange(NamedTuple):
@@ -42,9 +42,9 @@ class CleanableRange(NamedTuple):
 
     first_dirty_offset: int
     first_uncleanable_offset: int  # a segment's base offset
-    uncleanable_offset: int  # what holds it back, before it is rounded down to a segment
+    uncleanable_offset: int  # the same before it is rounded down to a segment
     hold: Hold
-    is_checkpoint_invalid: bool  # it lies outside the log: all is dirty again
+    is_checkpoint_invalid: bool  # it lies outside the log, so everything is dirty again
     clean_bytes: int
     cleanable_bytes: int
     delay_ms: int  # by how much max.compaction.lag.ms is exceeded
@@ -55,7 +55,7 @@ class CleanableRange(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The cleanable part of the log's bytes; 0 where there are none."""
+        """The cleanable share of the log's bytes; 0 if it has none."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     def is_eligible(self, config: LogConfig) -> bool:
@@ -108,5 +108,5 @@ def _delay_ms(dirty: Sequence[DirtySegment], config: LogConfig, now_ms: int) -> 
 
 
 def _floor(bases: Sequence[int], offset: int) -> int:
-    """The segment that holds the offset; the first one, where all begin behind it."""
+    """The slot of the segment that holds the offset; the first one if all begin after it."""
     return max(bisect_right(bases, offset) - 1, 0)

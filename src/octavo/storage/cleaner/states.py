@@ -1,4 +1,4 @@
-"""What the cleaner does with each partition now: nothing, a run, a run that is to end, or nothing until it is told."""
+"""What the cleaner may do with each partition: clean it, end a cleaning in progress, or leave it alone."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from octavo.errors import CleaningAborted
 from octavo.format.names import TopicPartition
 from octavo.system.signals import Signal
 
-_STOP_SECONDS = 60  # a run may hang on a disk: the end does not
+_STOP_SECONDS = 60  # a cleaning may hang on a disk; closing must not
 _log = logging.getLogger(__name__)
 
 
 class CleanerStates:
-    """Thread-safe. A partition is in progress, paused by some who each resume it, or marked uncleanable, or none.
+    """Thread-safe. A partition may be in progress, paused by any number of callers, or marked uncleanable.
 
-    A run that an interrupt ended before it could say so does not count: its thread does something else by now.
+    A cleaning that an interrupt ended before it could call `end` does not count: its thread does something else by now.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a `paused` that was interrupted may be ended by the garbage collector
+        self._lock = threading.RLock()  # the garbage collector may end an interrupted `paused`
         self._changed = Signal()
         self._in_progress: dict[TopicPartition, threading.Thread] = {}
         self._paused: dict[TopicPartition, int] = {}
@@ -31,61 +31,63 @@ class CleanerStates:
 
     @property
     def uncleanable(self) -> dict[TopicPartition, str]:
-        """The partitions on which a run failed, and why; they are left alone until they are opened anew."""
+        """The partitions whose cleaning failed, and why; they are left alone until they are opened again."""
         with self._lock:
             return dict(self._uncleanable)
 
-    def begin(self, name: TopicPartition) -> bool:
-        """Mark a run on a partition, unless it is in progress, paused or uncleanable, or all is over."""
+    def begin(self, topic_partition: TopicPartition) -> bool:
+        """Put a partition in progress; False if it already is, is paused or uncleanable, or the cleaner has stopped."""
         with self._lock:
-            if self._stopped or self._is_running(name) or name in self._paused or name in self._uncleanable:
+            is_barred = topic_partition in self._paused or topic_partition in self._uncleanable
+            if self._stopped or is_barred or self._is_running(topic_partition):
                 return False
-            self._in_progress[name] = threading.current_thread()
+            self._in_progress[topic_partition] = threading.current_thread()
             return True
 
-    def check(self, name: TopicPartition) -> None:
-        """Raise CleaningAborted if a partition's run is to end."""
-        if self._stopped or name in self._paused:
-            raise CleaningAborted(f"the cleaning of {name} was aborted")
+    def check(self, topic_partition: TopicPartition) -> None:
+        """Raise CleaningAborted if the cleaning of a partition must end."""
+        if self._stopped or topic_partition in self._paused:
+            raise CleaningAborted(f"the cleaning of {topic_partition} was aborted")
 
-    def end(self, name: TopicPartition) -> None:
-        """The run on a partition is over: those who wait for that go on."""
-        self._in_progress.pop(name, None)
+    def end(self, topic_partition: TopicPartition) -> None:
+        """The cleaning of a partition is over: whoever waits for that goes on."""
+        self._in_progress.pop(topic_partition, None)
         self._changed.notify()
 
-    def mark_uncleanable(self, name: TopicPartition, reason: str) -> None:
+    def mark_uncleanable(self, topic_partition: TopicPartition, reason: str) -> None:
         with self._lock:
-            self._uncleanable[name] = reason
+            self._uncleanable[topic_partition] = reason
 
-    def keep_marks(self, names: Collection[TopicPartition]) -> None:
-        """Forget the marks of all other partitions: they are gone."""
+    def keep_marks(self, topic_partitions: Collection[TopicPartition]) -> None:
+        """Forget the marks of all other partitions, which are gone."""
         with self._lock:
-            self._uncleanable = {name: reason for name, reason in self._uncleanable.items() if name in names}
+            kept = self._uncleanable.keys() & set(topic_partitions)
+            self._uncleanable = {topic_partition: self._uncleanable[topic_partition] for topic_partition in kept}
 
     @contextmanager
-    def paused(self, names: Iterable[TopicPartition]) -> Iterator[None]:
-        """Within the block no run touches the partitions; one that does is aborted first."""
+    def paused(self, topic_partitions: Iterable[TopicPartition]) -> Iterator[None]:
+        """Within the block the partitions are not cleaned; a cleaning in progress is aborted first."""
         counted: list[TopicPartition] = []
         try:
-            for name in names:
-                counted.append(name)
+            for topic_partition in topic_partitions:
+                counted.append(topic_partition)
                 with self._lock:
-                    self._paused[name] = self._paused.get(name, 0) + 1
+                    self._paused[topic_partition] = self._paused.get(topic_partition, 0) + 1
             self._changed.wait(lambda: not any(map(self._is_running, counted)))
             yield
         finally:
             with self._lock:
-                for name in counted:
-                    left = self._paused.pop(name, 1) - 1
+                for topic_partition in counted:
+                    left = self._paused.pop(topic_partition, 1) - 1
                     if left:
-                        self._paused[name] = left
+                        self._paused[topic_partition] = left
 
     def stop(self) -> None:
-        """Abort all runs, and begin no other."""
+        """Abort all cleanings, and begin no more."""
         self._stopped = True
         if not self._changed.wait(lambda: not any(map(self._is_running, list(self._in_progress))), _STOP_SECONDS):
-            _log.warning("the cleaner still runs after %d seconds, and is left", _STOP_SECONDS)
+            _log.warning("the cleaner is still running after %d seconds; closing without waiting for it", _STOP_SECONDS)
 
-    def _is_running(self, name: TopicPartition) -> bool:
-        thread = self._in_progress.get(name)
+    def _is_running(self, topic_partition: TopicPartition) -> bool:
+        thread = self._in_progress.get(topic_partition)
         return thread is not None and thread is not threading.current_thread() and thread.is_alive()

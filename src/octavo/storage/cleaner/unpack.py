@@ -1,4 +1,4 @@
-"""Compressed batches unpacked behind one another, some at a time, while they are in the CPU's cache."""
+"""Decompresses batches one after the other into one buffer, as many at a time as stay in the CPU's cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK
 
 
 class Unpacked(NamedTuple):
-    """The records of batches up to, not including, row `end`: batch i's lie at starts[i]..ends[i] of `data`."""
+    """The records of the batches before row `end`; those of batch i are data[starts[i]:ends[i]]."""
 
     end: int
     data: memoryview
@@ -23,13 +23,13 @@ class Unpacked(NamedTuple):
 
 
 class Unpacker:
-    """Keeps its memory from call to call. Not thread-safe."""
+    """Reuses its buffer from call to call. Not thread-safe."""
 
     def __init__(self) -> None:
         self._scratch = Scratch()
 
     def unpack(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_]) -> Unpacked:
-        """The records of the table's first batches; those that are skipped or empty have none."""
+        """Decompress the table's first batches; those that are skipped or empty have no records."""
         fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
         bounds = [0]
         for (position, size, attributes, count), skip in zip(fields, skipped.tolist(), strict=False):

@@ -1,4 +1,4 @@
-"""Segments written beside a log as `.cleaned` files, by compaction or an upgrade, and how they get into it."""
+"""Segments that compaction or an upgrade writes as `.cleaned` files, and how they get into their log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.system.filesystem import FileSystem
 def open_cleaned(
     filesystem: FileSystem, folder: Path, base_offset: int, config: LogConfig, *, create: bool = False
 ) -> Segment:
-    """A segment with the suffix `.cleaned`."""
+    """Open or create a segment with the suffix `.cleaned`."""
     transient = Transient.CLEANED
     return Segment(folder, base_offset, config, filesystem, SystemClock(), transient=transient, create=create)
 
@@ -33,16 +33,16 @@ def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> N
 
 
 def remove_cleaned(filesystem: FileSystem, folder: Path, base_offsets: Iterable[int]) -> None:
-    """Remove the `.cleaned` files of these base offsets, where there are any."""
+    """Remove the `.cleaned` files of these base offsets, if there are any."""
     for base_offset in base_offsets:
         for kind in KINDS:
             filesystem.unlink(folder / SegmentFile(base_offset, kind, Transient.CLEANED).name)
 
 
 def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Sequence[int], config: LogConfig) -> None:
-    """Put the `.cleaned` segments into the place of the old ones, all or none (the steps are `Swap`'s).
+    """Replace the old segments by the `.cleaned` ones, all or none (`Swap` has the steps), under the log's lock.
 
-    Under the log's lock. Where an old segment is not as it was when it was read, the new ones are removed.
+    If an old segment has changed since it was read, the new ones are removed instead.
     """
     filesystem = log.environment.filesystem
     with log.lock:

@@ -1,4 +1,4 @@
-"""A segment written anew with the same records at the same offsets, in v2 or with another codec, beside the old one."""
+"""Rewrites a segment in v2 or with another codec, next to the old one: the same records at the same offsets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RewriteTask:
     config: LogConfig
     segment: SourceSegment
     aborted: tuple[AbortedTxn, ...]
-    codec: Codec | None  # None: batches keep theirs
+    codec: Codec | None  # None: batches keep their own
 
     @property
     def size(self) -> int:
@@ -35,7 +35,7 @@ class RewriteTask:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What became of a segment: the `.cleaned` files of these base offsets, none if it stays as it is."""
+    """The `.cleaned` files that replace a segment, by base offset; none if it stays as it is."""
 
     segment: SourceSegment
     base_offsets: tuple[int, ...]
@@ -44,11 +44,11 @@ class Rewritten:
 
 
 def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> Rewritten:
-    """Write the segment anew, if there is something to change.
+    """Rewrite the segment, if there is something to change.
 
-    1. Remove what an earlier run left. 2. Append batch by batch to `.cleaned` files; where they would grow beyond
-    segment.bytes, to further ones. 3. Write transaction indexes and closing entries, trim, sync. 4. Give them the old
-    segment's age. Whatever goes wrong, the files are removed again.
+    1. Remove what an earlier run left. 2. Append batch by batch to `.cleaned` files, and begin further ones before they
+    exceed segment.bytes. 3. Write transaction indexes and closing entries, trim, sync. 4. Give them the age of the old
+    segment. Any error removes the files again.
     """
     filesystem, recoder = filesystem or LocalFileSystem(), Recoder(task.codec)
     path = task.segment.path(task.folder)
@@ -73,7 +73,7 @@ def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> 
 
 
 class _Writer:
-    """Appends to one new segment after the other."""
+    """Appends batches to one new segment after the other."""
 
     def __init__(self, task: RewriteTask, filesystem: FileSystem) -> None:
         self._task = task
@@ -82,7 +82,7 @@ class _Writer:
         self._begin(task.segment.base_offset)
 
     def append(self, data: bytes) -> None:
-        """Take batches, all that fit into a segment with one write."""
+        """Append batches; those that fit into a segment take one write."""
         table, first = walk(data, check_crc=False).table, 0
         ends = table["position"].astype(np.int64) + table["size"]
         while first < len(table):
@@ -92,7 +92,7 @@ class _Writer:
             if end <= first and active.size:
                 self._begin(int(table[first]["base_offset"]))
                 continue
-            end = max(end, first + 1)  # a batch that is larger than a segment has one of its own
+            end = max(end, first + 1)  # a batch larger than a segment gets one of its own
             rows = table[first:end].copy()
             rows["position"] -= start
             last_offset = int(rows[-1]["base_offset"]) + int(rows[-1]["last_offset_delta"])

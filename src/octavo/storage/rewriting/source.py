@@ -1,4 +1,4 @@
-"""A segment as a cleaning run reads it: its batches in chunks, damage as an error that names the place."""
+"""Reads a segment that is to be rewritten: its batches in chunks, and damage as an error that names the place."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _WINDOW_BYTES = 32 << 20
 _WINDOW_ROWS = 1 << 13
 _MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # Linux has it
 
-# Told of bytes that were read or written, before the run goes on; it may wait, or raise to end the run.
+# Called with the bytes that were read or written, before the work goes on; it may wait, or raise to end the work.
 OnBytes = Callable[[int], None]
 
 
 class SourceSegment(NamedTuple):
-    """A segment that is to be cleaned, as it was when the run was planned."""
+    """A segment that is to be rewritten, as it was when that was planned."""
 
     base_offset: int
     size: int
     offset_index_bytes: int
     time_index_bytes: int
     mtime_ms: int
-    end_offset: int  # where the next segment begins, or what cannot be cleaned
+    end_offset: int  # where the next segment or the uncleanable part begins
 
     def path(self, folder: Path) -> Path:
         return folder / SegmentFile(self.base_offset, FileKind.LOG).name
@@ -47,15 +47,16 @@ class SourceSegment(NamedTuple):
 def read_chunks(
     filesystem: FileSystem, path: Path, size: int, position: int = 0, *, check_crc: bool = False
 ) -> Iterator[Chunk]:
-    """The batches of a segment's log from a position on; CorruptRecordError where they cannot be followed."""
+    """The batches of a segment's log from a position on; raises CorruptRecordError at the first damage."""
     return _checked(LogFile(filesystem, path).chunks(position, size, check_crc=check_crc), path, size)
 
 
 def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0) -> Iterator[Chunk]:
-    """`read_chunks` without a copy, for a pass that looks at little of each record; CRCs are not checked.
+    """`read_chunks` without copying, for a pass that looks at little of each record; CRCs are not checked.
 
-    A fifth less work than with one (measured on records of 100 B). A file that shrinks under a mapping would be a
-    fault, so this is for closed segments of a directory that this process owns: those are replaced, never cut.
+    A fifth less work than with a copy (measured on records of 100 B). A file that shrinks while it is mapped would
+    crash the process, so this is only for closed segments in a directory that this process owns: those are replaced,
+    never truncated.
     """
     if not isinstance(filesystem, LocalFileSystem):
         return read_chunks(filesystem, path, size, position)
@@ -63,13 +64,13 @@ def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0
 
 
 def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
-    """Whole batches of one window of the file after the other."""
+    """The whole batches of one window of the file after the other."""
     table, length = np.empty(_WINDOW_ROWS, BATCH), _WINDOW_BYTES
     with open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
         while position < size:
             start = position - position % mmap.ALLOCATIONGRANULARITY
             window, stop = min(length, size - start), Stop.TABLE_FULL
-            # Populated at once: a fault for each page costs more than all of them together.
+            # Populated at once: a page fault for each page costs more than all of them together.
             view = memoryview(mmap.mmap(file.fileno(), window, flags=_MAP_FLAGS, prot=mmap.PROT_READ, offset=start))
             first = position
             while stop == Stop.TABLE_FULL:
@@ -91,13 +92,13 @@ def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
         if len(chunk.table):
             yield chunk
         if chunk.stop not in (None, Stop.END):
-            sentence = f"{size - chunk.stop_position} bytes that are no whole batch"
+            sentence = f"{size - chunk.stop_position} bytes that are not a whole batch"
             raise CorruptRecordError(sentence, position=chunk.stop_position, path=str(path))
 
 
 @contextmanager
 def located(path: Path, chunk: Chunk) -> Iterator[None]:
-    """Let errors about a chunk's bytes name the file and the position in it."""
+    """Add the file and the position in it to errors about a chunk's bytes."""
     try:
         yield
     except CorruptionError as error:
@@ -106,7 +107,7 @@ def located(path: Path, chunk: Chunk) -> Iterator[None]:
 
 
 def _problem(chunk: Chunk, row: int) -> CorruptionError:
-    """A batch with a flaw: cleaning it would give it a new CRC, and hide the damage."""
+    """The error for a flawed batch: rewriting it would give it a new CRC, and hide the damage."""
     header = BatchHeader.from_row(chunk.table[row])
     if header.flaws & Flaw.CRC_MISMATCH:
         error: CorruptionError = crc_mismatch(chunk.data, header)
