@@ -7,13 +7,13 @@ import io
 import os
 import shutil
 import stat
-import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryFile
 
 import octavo
 from octavo.cli import main
@@ -24,7 +24,7 @@ from tests.attack.hostile_cases import damage
 from tests.attack.tally import Tally
 from tests.fuzz.worker import limit_memory
 
-SECONDS = 30.0  # for one case: all that is done with it, on a busy machine, too
+SECONDS = 60.0  # for one case: all that is done with it, on a busy machine, too
 COMMANDS_OF_ONE_CASE = 3
 READING = (
     *(["cat", "LOGS", "--topic", TOPIC], ["cat", "LOGS", "--format", "csv", "--isolation-level", "read_committed"]),
@@ -101,17 +101,20 @@ def _filled(command: list[str], draw: Random, root: Path) -> list[str]:
 
 def _run(line: list[str]) -> Iterator[str]:
     """What a command does wrong."""
-    out, err = io.BytesIO(), io.BytesIO()
-    try:
-        with redirect_stdout(io.TextIOWrapper(out)), redirect_stderr(io.TextIOWrapper(err)):
-            code = main(line)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            said, shown = err.getvalue().decode("utf-8", "replace"), out.getvalue()
-    except BaseException:
-        yield f"octavo {' '.join(line)} raised {traceback.format_exc()}"
-        return
-    if code not in (0, 1) or "unexpected" in said or "Traceback" in said:
+    with TemporaryFile() as shown_file, TemporaryFile() as said_file:  # some commands write to their descriptors
+        try:
+            with (
+                redirect_stdout(io.TextIOWrapper(shown_file, write_through=True)) as out,
+                redirect_stderr(io.TextIOWrapper(said_file, write_through=True)) as err,
+            ):
+                code = main(line)
+        except BaseException:
+            yield f"octavo {' '.join(line)} raised {traceback.format_exc()}"
+            return
+        out.detach(), err.detach()
+        shown_file.seek(0), said_file.seek(0)
+        shown, said = shown_file.read(), said_file.read().decode("utf-8", "replace")
+    if code not in (0, 1) or "octavo: unexpected" in said or "Traceback" in said:
         yield f"octavo {' '.join(line)}: exit code {code}, {said[-1000:]}"
     if line[0] in ("topics", "verify", "cat") and b"\x1b" in shown:
         yield f"octavo {' '.join(line)} prints a raw escape"
