@@ -174,8 +174,8 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b"", ["--key-separator", ""], "key.separator is '', expected at least one character"),
         (b"", ["--property", "headers.separator="], "headers.separator is '', expected at least one character"),
         (b"", ["--producer-property", "zz=1"], "zz is not a producer config (expected one of acks, batch.size,"),
-        (b"garbage!", ["--format", "arrow"], "no Arrow data, or a damaged one: "),
-        (b"garbage!", ["--format", "parquet"], "no Parquet file, or a damaged one: "),
+        (b"garbage!", ["--format", "arrow"], "not Arrow data, or damaged: "),
+        (b"garbage!", ["--format", "parquet"], "not a Parquet file, or damaged: "),
         (b"", ["--producer-property", "linger=5"], "linger is not a producer config (did you mean linger.ms?)"),
         (b"x" * (1 << 20), [], "expected at most max.request.size, 1048576"),
     ],
@@ -222,7 +222,7 @@ def test_a_damaged_file_is_named(store: Path, tmp_path: Path, form: str) -> None
             stream.write_table(table)
         file.write_bytes(file.read_bytes()[:5000])
     run = octavo("produce", str(store), "--topic", "t", "--file", str(file))
-    assert run.exit == 1 and run.stderr.startswith(f"octavo: {file}: no ")
+    assert run.exit == 1 and run.stderr.startswith(f"octavo: {file}: not ")
 
 
 def test_an_error_names_the_file_and_says_what_was_appended(store: Path, tmp_path: Path) -> None:

@@ -358,7 +358,7 @@ def test_a_pattern_names_topics(store: Store) -> None:
 def test_what_is_refused(store: Store) -> None:
     store.logs.create_topic("t", 1)
     consumer = store.logs.consumer()
-    with pytest.raises(IllegalStateError, match=re.escape("expected a call of subscribe() or assign()")):
+    with pytest.raises(IllegalStateError, match=re.escape("call subscribe() or assign() first")):
         consumer.poll()
     with pytest.raises(UnknownTopicOrPartitionError, match="t-7"):
         consumer.assign([("t", 7)])
@@ -367,7 +367,7 @@ def test_what_is_refused(store: Store) -> None:
         consumer.seek(T1, 0)
     with pytest.raises(IllegalStateError, match="offset -1, expected 0 or more"):
         consumer.seek(T0, -1)
-    with pytest.raises(IllegalStateError, match=re.escape("expected a group.id")):
+    with pytest.raises(IllegalStateError, match=re.escape("committing offsets needs a group.id")):
         consumer.commit()
     consumer.close()
     with pytest.raises(IllegalStateError, match="the consumer is closed"):
@@ -383,7 +383,7 @@ def test_what_is_refused(store: Store) -> None:
         ({"auto.offset.reset": "by_duration:P"}, "expected earliest"),
         ({"isolation.level": "serializable"}, "expected one of read_uncommitted, read_committed"),
         ({"partition.assignment.strategy": "fair"}, "expected some of range, roundrobin, sticky"),
-        ({"group.id": ""}, "group.id is '', expected a name or none"),
+        ({"group.id": ""}, "group.id is '', expected a name, or no group.id"),
     ],
 )
 def test_configs_that_are_refused(store: Store, configs: dict[str, str], words: str) -> None:

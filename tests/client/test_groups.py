@@ -126,11 +126,11 @@ def test_forgetting_a_consumer_writes_and_locks_nothing(store: Store, use: Calla
         del consumer
     finally:
         gc.enable()
-    assert gone() is None and len(group.forsaken) == 1
+    assert gone() is None and len(group._leaving_later) == 1
     group._lock = threading.RLock()
     assert not any(log.log_end_offset for log in offsets)
     another = store.logs.consumer("t", group="g")
-    assert polled(another) == [partitions("t", 0)] and not group.forsaken
+    assert polled(another) == [partitions("t", 0)] and not group._leaving_later
 
 
 class NoLock:

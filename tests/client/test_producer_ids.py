@@ -65,7 +65,7 @@ def test_without_idempotence_there_is_no_id(store: Store) -> None:
 def test_sequences_wrap_around(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer()
-    (queue,) = producer._queues("t")
+    (queue,) = producer._accumulator.queues("t")
     queue.sequence_for(producer._identity.current[0], 0)
     queue.next_sequence = 2**31 - 2
     for _ in range(2):

@@ -225,7 +225,7 @@ def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> N
     coordinator = store.logs._clients.coordinator
     known = coordinator._known["x"]
     last = TransactionMetadata("x", known.producer_id, 32766, known.timeout_ms)
-    coordinator._note(last)
+    coordinator._write(last)
     assert producer._transaction is not None
     producer._transaction._session.metadata = last
     producer._transaction._take_identity()
@@ -241,7 +241,7 @@ def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> N
 def test_what_is_refused(store: Store) -> None:
     store.logs.create_topic("t", 1)
     plain = store.logs.producer()
-    with pytest.raises(IllegalStateError, match=re.escape("expected a transactional.id")):
+    with pytest.raises(IllegalStateError, match=re.escape("make it with a transactional.id")):
         plain.begin_transaction()
     producer = store.logs.producer(transactional_id="x")
     producer.init_transactions()

@@ -22,7 +22,7 @@ from octavo.client.producer.config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
 from octavo.jobs.verify.finding import MEANINGS
 from octavo.spark.query.options import SOURCE_OPTIONS, Option
-from octavo.spark.sink.option_table import SINK_OPTIONS
+from octavo.spark.sink.options import SINK_OPTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [

@@ -1,4 +1,4 @@
-"""What the producers and consumers of one `LogDir` share, and who they are."""
+"""The producers and consumers of one `LogDir`, and the coordinators that they share."""
 
 from __future__ import annotations
 
@@ -18,41 +18,43 @@ from octavo.storage.log_manager import LogManager
 
 
 class Clients:
-    """Thread-safe. The coordinator is made when it is first needed, once: it reads `__transaction_state`."""
+    """Thread-safe. The transaction coordinator is made when first needed: making it reads `__transaction_state`."""
 
-    def __init__(self, logs: LogManager) -> None:
-        self._logs = logs
+    def __init__(self, log_manager: LogManager) -> None:
+        self._log_manager = log_manager
         self._lock = threading.RLock()
         self._coordinator: TransactionCoordinator | None = None
         self._producers: list[Producer] = []
         self._consumers: weakref.WeakSet[Consumer] = weakref.WeakSet()
-        self.producer_ids = ProducerIds(logs)
+        self.producer_ids = ProducerIds(log_manager)
         self.groups = Groups()
-        codec = Codec(logs.broker_config.offsets_topic_compression_codec)
-        self.offsets = OffsetStore(consumer_offsets(logs), logs.environment.clock, codec)
+        codec = Codec(log_manager.broker_config.offsets_topic_compression_codec)
+        self.offsets = OffsetStore(consumer_offsets(log_manager), log_manager.environment.clock, codec)
 
     @property
     def coordinator(self) -> TransactionCoordinator:
         with self._lock:
             if self._coordinator is None:
-                log = TransactionLog(transaction_state(self._logs), self._logs.environment.clock)
-                self._coordinator = TransactionCoordinator(self._logs, log, self.producer_ids, self.offsets.forget)
+                log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
+                self._coordinator = TransactionCoordinator(
+                    self._log_manager, log, self.producer_ids, self.offsets.transaction_ended
+                )
             return self._coordinator
 
     @property
     def producers(self) -> list[Producer]:
-        """Those that are not closed: they may hold records, whoever has forgotten them."""
+        """The producers that are not closed: even a forgotten one may hold records."""
         with self._lock:
             return list(self._producers)
 
     @property
     def consumers(self) -> list[Consumer]:
-        """Those that somebody still has."""
+        """The consumers that are still referenced."""
         with self._lock:
             return list(self._consumers)
 
     def disown(self) -> None:
-        """In a forked child: let every client refuse. No lock is taken: a thread of the parent's may have held it."""
+        """In a forked child: let every client refuse. Takes no lock: a thread of the parent may have held it."""
         for producer in self._producers:
             producer.disown()
         for consumer in self._consumers:

@@ -1,4 +1,4 @@
-"""`octavo.LogDir`: the store with its clients."""
+"""`octavo.LogDir`: log directories with producers and consumers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.system.forks import FORKED
 
 
 class LogDir(LogManager):
-    """Log directories that this program owns, and its producers and consumers.
+    """Log directories that this program owns, with its producers and consumers.
 
     Closing it closes them first: what producers hold is appended, what consumers handed out is committed.
     """
@@ -27,7 +27,7 @@ class LogDir(LogManager):
     _is_disowned = False
 
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
-        """A producer: `configs` by Kafka's names, or named with underscores for dots (`linger_ms=5`)."""
+        """A producer; configs are given by Kafka's names, or by keyword with underscores for dots (`linger_ms=5`)."""
         config = ProducerConfig.of(configs, **named)
         self._check_own("producer")
         self._complete_transactions()
@@ -49,9 +49,9 @@ class LogDir(LogManager):
         configs: Mapping[str, Given] | None = None,
         **named: Given | None,
     ) -> Consumer:
-        """A consumer of topics, in a group if one is named; without topics it waits for `subscribe` or `assign`.
+        """A consumer of topics, in a group if one is named; without topics, call `subscribe` or `assign`.
 
-        Configs are given by Kafka's names, or named with underscores for dots (`auto_offset_reset="latest"`).
+        Configs are given by Kafka's names, or by keyword with underscores for dots (`auto_offset_reset="latest"`).
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._check_own("consumer")
@@ -63,7 +63,7 @@ class LogDir(LogManager):
         return consumer
 
     def close(self) -> None:
-        """Close producers and consumers, then stop cleanly. A close that was interrupted can be called again."""
+        """Close producers and consumers, then stop cleanly. If a close is interrupted it can be called again."""
         clients: list[Producer | Consumer] = []
         if not self._open.is_closed:
             clients += [*self._clients.producers, *self._clients.consumers]
@@ -71,14 +71,14 @@ class LogDir(LogManager):
         for client in clients:
             try:
                 client.close()
-            except Exception as error:  # whatever fails, the directories are unlocked at the end
+            except Exception as error:  # whatever fails, the directories must be unlocked
                 failure = failure or error
         super().close()
         if failure is not None:
             raise failure
 
     def disown(self) -> None:
-        """In a forked child: producers and consumers refuse every use, too."""
+        """In a forked child: refuse every use, of producers and consumers too."""
         super().disown()
         self._is_disowned = True
         clients: Clients | None = self.__dict__.get("_shared")
@@ -90,12 +90,12 @@ class LogDir(LogManager):
             raise IllegalStateError(f"a {what} cannot be made: {FORKED}")
 
     def _complete_transactions(self) -> None:
-        """Finish what a crash or an error interrupted, before anybody reads or writes."""
-        if any(name.topic == TRANSACTION_STATE for name in list(self.logs)):
+        """Finish the transactions that a crash or an error interrupted, before anybody reads or writes."""
+        if any(topic_partition.topic == TRANSACTION_STATE for topic_partition in list(self.logs)):
             self._clients.coordinator.settle()
 
     @property
     def _clients(self) -> Clients:
-        """What clients share. Of several threads that come first one makes it for all: setdefault is one step."""
+        """Made by the first thread that needs it, for all of them: setdefault is atomic."""
         made: Clients | None = self.__dict__.get("_shared")
         return made or self.__dict__.setdefault("_shared", Clients(self))

@@ -1,4 +1,4 @@
-"""Reading a partition as a consumer does: whole batches, of which it is handed what its isolation shows."""
+"""Reads a partition as a consumer does: whole batches, and of their records those that its isolation level shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.storage.log.read import Isolation, OffsetMetadata
 from octavo.storage.partition_log import PartitionLog
 
 
-class FetchForm(NamedTuple):
+class FetchOptions(NamedTuple):
     """How partitions are read."""
 
     isolation: Isolation = Isolation.READ_UNCOMMITTED
@@ -33,40 +33,42 @@ class FetchForm(NamedTuple):
 
 
 class FetchedRecords(NamedTuple):
-    """Records as they are asked for, and where to read on when all were: behind what is not shown, too."""
+    """Records, decoded as they are asked for, and the position after them, which also skips what is not shown."""
 
     records: Iterator[ConsumerRecord]
     next_position: int
 
 
-def fetch(name: TopicPartition, log: PartitionLog, position: int, form: FetchForm) -> FetchedRecords | None:
-    """What a partition has from the position on, None if nothing yet; OffsetOutOfRangeError beyond its log."""
-    fetched, data = log.fetch(position, form.max_bytes, form.isolation)
-    table, largest_offset = _sound(name, walk(data, check_crc=form.check_crcs).table, log.log_end_offset)
+def fetch(
+    topic_partition: TopicPartition, log: PartitionLog, position: int, options: FetchOptions
+) -> FetchedRecords | None:
+    """The records from a position on, None if there are none yet; OffsetOutOfRangeError outside the log."""
+    fetched, data = log.fetch(position, options.max_bytes, options.isolation)
+    table, largest_offset = _sound(topic_partition, walk(data, check_crc=options.check_crcs).table, log.log_end_offset)
     if not len(table):
         return None
     next_position = largest_offset + 1
     aborted = AbortedRanges(())
-    if form.isolation is Isolation.READ_COMMITTED and fetched.aborted:
+    if options.isolation is Isolation.READ_COMMITTED and fetched.aborted:
         aborted = AbortedRanges(log.aborted_transactions(position, next_position))
     shown = delivered(table, position, next_position, aborted)
-    if form.skips_transactions:
+    if options.skips_transactions:
         shown = shown[shown["attributes"] & TRANSACTIONAL == 0]
-    return FetchedRecords(_located(_records(name, data, shown, position), log, fetched.start), next_position)
+    return FetchedRecords(_located(_records(topic_partition, data, shown, position), log, fetched.start), next_position)
 
 
 def fetch_all(
-    name: TopicPartition, log: PartitionLog, form: FetchForm, position: int | None = None
+    topic_partition: TopicPartition, log: PartitionLog, options: FetchOptions, position: int | None = None
 ) -> Iterator[ConsumerRecord]:
-    """All records of a partition, from its start or a position on, up to where its log ends now."""
+    """All records of a partition, from its start or a position on, up to the present end of its log."""
     position, end = log.log_start_offset if position is None else position, log.log_end_offset
-    while position < end and (chunk := fetch(name, log, position, form)) is not None:
-        yield from chunk.records
-        position = chunk.next_position
+    while position < end and (fetched := fetch(topic_partition, log, position, options)) is not None:
+        yield from fetched.records
+        position = fetched.next_position
 
 
-def _sound(name: TopicPartition, table: NDArray[np.void], end_offset: int) -> tuple[NDArray[np.void], int]:
-    """The batches before the first that is damaged, and their largest offset; where that is the first, it is an error.
+def _sound(topic_partition: TopicPartition, table: NDArray[np.void], end_offset: int) -> tuple[NDArray[np.void], int]:
+    """The batches before the first damaged one, and their largest offset; an error if the first one is damaged.
 
     No CRC covers the base offset: a batch that claims offsets beyond the log's end would lead the reader there. And in
     a damaged log offsets may go back, so that the last one need not be the largest.
@@ -81,11 +83,11 @@ def _sound(name: TopicPartition, table: NDArray[np.void], end_offset: int) -> tu
     if damaged[0] > 0:
         return table[: damaged[0]], int(last[: damaged[0]].max())
     base_offset = int(table[0]["base_offset"])
-    raise CorruptRecordError(f"{name}: the batch at offset {base_offset} is damaged; seek past it to go on")
+    raise CorruptRecordError(f"{topic_partition}: the batch at offset {base_offset} is damaged; seek past it to go on")
 
 
 def _located(records: Iterator[ConsumerRecord], log: PartitionLog, start: OffsetMetadata) -> Iterator[ConsumerRecord]:
-    """Let an error about a batch's bytes name the file and the position in it."""
+    """Add the file and the position in it to an error about a batch's bytes."""
     try:
         yield from records
     except CorruptionError as error:
@@ -94,8 +96,10 @@ def _located(records: Iterator[ConsumerRecord], log: PartitionLog, start: Offset
         raise error.at(position=position, path=str(path)) from None
 
 
-def _records(name: TopicPartition, data: bytes, table: NDArray[np.void], position: int) -> Iterator[ConsumerRecord]:
-    """The records from a position on. In a damaged log offsets may go back: such records are passed over."""
+def _records(
+    topic_partition: TopicPartition, data: bytes, table: NDArray[np.void], position: int
+) -> Iterator[ConsumerRecord]:
+    """The records from a position on. In a damaged log offsets may go back: such records are skipped."""
     decoder = Decoder()
     for batches, timestamp_type in timestamp_types(table):
         for columns in decoder.decode(data, batches):
@@ -104,10 +108,10 @@ def _records(name: TopicPartition, data: bytes, table: NDArray[np.void], positio
                 continue
             if np.all(offsets[1:] > offsets[:-1]):
                 first = int(np.searchsorted(offsets, position))
-                yield from records_of(*name, Filling(columns, first, columns.rows, timestamp_type))
+                yield from records_of(*topic_partition, Filling(columns, first, columns.rows, timestamp_type))
                 position = max(position, int(offsets[-1]) + 1)
                 continue
-            for record in records_of(*name, Filling(columns, 0, columns.rows, timestamp_type)):
+            for record in records_of(*topic_partition, Filling(columns, 0, columns.rows, timestamp_type)):
                 if record.offset >= position:
                     position = record.offset + 1
                     yield record

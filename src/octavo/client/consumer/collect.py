@@ -1,6 +1,8 @@
-"""Records of several partitions: each has its turn, and what one cannot give does not cost what others gave."""
+"""Collects records of several partitions in turn; an error of one does not lose the records of the others."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from octavo.client.consumer.partition_state import PartitionState
 from octavo.format.names import TopicPartition
@@ -8,7 +10,7 @@ from octavo.scanner.reading.records import ConsumerRecord
 
 
 class Collected:
-    """Records that are about to be handed out: positions move with that, all or none of them."""
+    """Records that are about to be handed out; the positions of all partitions move with them, or of none."""
 
     def __init__(self) -> None:
         self.records: dict[TopicPartition, list[ConsumerRecord]] = {}
@@ -16,7 +18,7 @@ class Collected:
 
     def add(self, state: PartitionState, records: list[ConsumerRecord], position: int) -> None:
         self._moves.append((state, state.position, position))
-        self.records[state.name] = records
+        self.records[state.topic_partition] = records
 
     def hand_out(self) -> dict[TopicPartition, list[ConsumerRecord]]:
         for state, _, position in self._moves:
@@ -29,16 +31,16 @@ class Collected:
 
 
 class Collector:
-    """The partitions that a consumer reads, which come and go in `states`."""
+    """Collects from `states`, the partitions that a consumer reads at present."""
 
-    def __init__(self) -> None:
-        self.states: dict[TopicPartition, PartitionState] = {}
+    def __init__(self, states: Mapping[TopicPartition, PartitionState]) -> None:
+        self._states = states
         self._turn = 0
 
     def collect(self, limit: int) -> Collected:
-        """What the partitions have at once, at most so many records.
+        """The records that the partitions have at present, at most `limit`.
 
-        As in Kafka's FetchCollector an error ends the collecting; where something was collected before, the next call
+        As in Kafka's FetchCollector an error ends the collecting; if something was collected before, the next call
         raises it.
         """
         found = Collected()
@@ -58,7 +60,7 @@ class Collector:
         return found
 
     def in_turn(self) -> list[PartitionState]:
-        """The partitions to read, another one first each time."""
+        """The partitions that are not paused, beginning with another one each time."""
         states = self._readable()
         if not states:
             return []
@@ -66,4 +68,4 @@ class Collector:
         return states[first:] + states[:first]
 
     def _readable(self) -> list[PartitionState]:
-        return [state for state in self.states.values() if not state.is_paused]
+        return [state for state in self._states.values() if not state.is_paused]

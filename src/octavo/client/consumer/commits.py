@@ -1,4 +1,4 @@
-"""What a consumer commits for its group, and when it does so by itself."""
+"""The offsets that a consumer commits for its group, and when it does so automatically."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from octavo.format.names import TopicPartition
 from octavo.storage.log_manager import LogManager
 
 
-class Commits:
-    """The offsets that one consumer commits. What it committed last is not committed again by itself."""
+class OffsetCommits:
+    """Commits the offsets of one consumer; automatically only those that changed since the last commit."""
 
-    def __init__(self, logs: LogManager, config: ConsumerConfig, offsets: OffsetStore) -> None:
-        self._logs = logs
-        self._clock = logs.environment.clock
+    def __init__(self, log_manager: LogManager, config: ConsumerConfig, offsets: OffsetStore) -> None:
+        self._log_manager = log_manager
+        self._clock = log_manager.environment.clock
         self._config = config
         self._offsets = offsets
         self._known: dict[TopicPartition, int] = {}
@@ -26,44 +26,52 @@ class Commits:
 
     @property
     def is_due(self) -> bool:
-        """Whether auto.commit.interval.ms is over."""
+        """Whether auto.commit.interval.ms has passed since the last automatic commit."""
         return self._clock.monotonic_ms() - self._last_ms >= self._config.auto_commit_interval_ms
 
-    def committed(self, names: Collection[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What the group has committed for these partitions."""
-        return self._offsets.committed(self._group_id(), names)
+    def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The offsets that the group has committed for these partitions."""
+        return self._offsets.committed(self._group_id(), partitions)
 
-    def begin(self, names: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offsets to go on at, of partitions that the group has some for; without a group there are none."""
+    def begin(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offsets to begin at, of the partitions that have a committed one; none without a group."""
         if self._config.group_id is None:
             return {}
-        found = {name: at.offset for name, at in self.committed(names).items()}
+        found = {partition: committed.offset for partition, committed in self.committed(partitions).items()}
         self._known.update(found)
         return found
 
     def write(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], membership: Membership | None) -> None:
-        """Commit these; refused where the group has given the partitions to others."""
+        """Commit offsets; refused if the group has given the partitions to others."""
         if membership is not None and not membership.is_alive:
             raise IllegalStateError("the group has given this consumer's partitions to others: it did not poll in time")
-        topic_ids = {name.topic: self._logs.log(*name).topic_id for name in offsets}
+        topic_ids = {partition.topic: self._log_manager.log(*partition).topic_id for partition in offsets}
         self._offsets.commit(self._group_id(), offsets, topic_ids)
-        self._known.update({name: at.offset for name, at in offsets.items()})
+        self._known.update({partition: committed.offset for partition, committed in offsets.items()})
 
     def write_changed(self, states: Iterable[PartitionState], membership: Membership | None) -> None:
-        """Commit what was handed out since the last time, if that is automatic and the consumer may."""
+        """Commit what was handed out since the last commit, if enable.auto.commit is on and the member is alive."""
         self._last_ms = self._clock.monotonic_ms()
         if self._config.group_id is not None and self._config.enable_auto_commit and membership is not None:
             positions = self.positions(states)
-            changed = {name: at for name, at in positions.items() if self._known.get(name) != at.offset}
+            changed = {
+                partition: position
+                for partition, position in positions.items()
+                if self._known.get(partition) != position.offset
+            }
             if changed and membership.is_alive:
                 self.write(changed, membership)
 
     def positions(self, states: Iterable[PartitionState]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Where partitions were read up to; of a topic that was deleted there is nothing to commit."""
-        there = [state for state in states if self._logs.logs.get(state.name) is state.log]
-        return {state.name: OffsetAndMetadata(state.position) for state in there if state.position is not None}
+        """The positions of partitions, without those of deleted topics: there is nothing to commit."""
+        logs = self._log_manager.logs
+        return {
+            state.topic_partition: OffsetAndMetadata(state.position)
+            for state in states
+            if state.position is not None and logs.get(state.topic_partition) is state.log
+        }
 
     def _group_id(self) -> str:
         if self._config.group_id is None:
-            raise IllegalStateError("offsets are those of a group, expected a group.id")
+            raise IllegalStateError("committing offsets needs a group.id")
         return self._config.group_id

@@ -1,27 +1,72 @@
-"""The configs of a consumer: Kafka's names, types and ranges, and its defaults but for one."""
+"""The configs of a consumer: Kafka's names, types, ranges and, with one exception, defaults."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
-from octavo.client.consumer.offset_reset import OffsetReset
 from octavo.config import ConfigKey, Given, Value
 from octavo.config.client import parse_client
 from octavo.config.key import config, keys_of
 from octavo.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from octavo.config.ranges import Between, OneOf
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, NoOffsetForPartitionError
+from octavo.format.names import TopicPartition
+from octavo.format.record import SpecialTimestamp
 from octavo.storage.log.read import Isolation
+from octavo.storage.partition_log import PartitionLog
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
+_BY_DURATION = "by_duration:"
+# Java's Duration: days, hours, minutes, seconds with a fraction.
+_DURATION = re.compile(
+    r"\+?P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE | re.ASCII
+)
+_UNITS_MS = (86_400_000, 3_600_000, 60_000)
+
+
+class OffsetReset(NamedTuple):
+    """auto.offset.reset: where to begin without an offset. `kind` is earliest, latest, none or by_duration."""
+
+    kind: str
+    duration_ms: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The meaning of a config's text; None if it has none."""
+        if text in ("earliest", "latest", "none"):
+            return cls(text)
+        if not text.startswith(_BY_DURATION):
+            return None
+        found = _DURATION.fullmatch(text[len(_BY_DURATION) :])
+        if found is None or not any(found.groups()):
+            return None
+        *whole, seconds = found.groups()
+        duration_ms = sum(int(count or 0) * unit for count, unit in zip(whole, _UNITS_MS, strict=True))
+        return cls("by_duration", duration_ms + int(float((seconds or "0").replace(",", ".")) * 1000))
+
+    def offset(
+        self, topic_partition: TopicPartition, log: PartitionLog, isolation: Isolation, now_ms: int
+    ) -> int | None:
+        """The offset to begin at; None if no record is young enough yet. NoOffsetForPartitionError for `none`."""
+        match self.kind:
+            case "earliest":
+                return log.log_start_offset
+            case "latest":
+                return log.offset_for_timestamp(SpecialTimestamp.LATEST, isolation).offset
+            case "by_duration":
+                found = log.offset_for_timestamp(max(now_ms - self.duration_ms, 0), isolation).offset
+                return None if found < 0 else found
+        raise NoOffsetForPartitionError(f"{topic_partition}: no committed offset, and auto.offset.reset is none")
+
+
 @dataclass(frozen=True)
 class ResetRange:
-    """What auto.offset.reset may be."""
+    """The values of auto.offset.reset."""
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, str) and OffsetReset.parse(value) is not None
@@ -32,7 +77,7 @@ class ResetRange:
 
 @dataclass(frozen=True)
 class AssignorRange:
-    """The assignors that there are; the first of them that is named counts."""
+    """The names of assignors, short or as Kafka's classes; the first of a list counts."""
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, tuple) and bool(value) and all(_assignor(name) in ASSIGNORS for name in value)
@@ -42,78 +87,78 @@ class AssignorRange:
 
 
 def _assignor(name: str) -> str:
-    """The short name of an assignor, which Kafka's clients name by their classes."""
+    """The short name of an assignor that may be given as a Java class."""
     found = re.fullmatch(r"(?:class )?(?:[\w.]+\.)?(\w+)Assignor", name)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", found[1]).lower().replace("round-robin", "roundrobin") if found else name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConsumerConfig:
-    """A field is a config of the same name with dots for underscores. What concerns the network has no effect."""
+    """Each field is the config of that name with dots for underscores. Configs of the network have no effect."""
 
     group_id: str | None = config(
         STRING, None,
-        doc="The group that shares the partitions of its topics, and whose offsets are committed.",
+        doc="The group whose members share the partitions of their topics, and whose offsets are committed.",
     )  # fmt: skip
     auto_offset_reset: str = config(
         STRING, "earliest", ResetRange(),
         doc="Where to begin without a committed offset, or with one that the log does not have. Kafka's default is "
-        "latest; here nobody else writes to the directory meanwhile, so that from the latest on there is nothing.",
+        "latest; here nobody else writes to the directory, so a consumer would find nothing after the latest.",
     )  # fmt: skip
     isolation_level: str = config(
         STRING, "read_uncommitted", OneOf(("read_uncommitted", "read_committed")),
-        doc="Whether records of open and of aborted transactions are read.",
+        doc="Whether records of open and aborted transactions are read.",
     )  # fmt: skip
     enable_auto_commit: bool = config(
         BOOLEAN, True,
-        doc="Whether the offsets of what was handed out are committed now and then, and at the end.",
+        doc="Whether the offsets of what was handed out are committed periodically, and at the end.",
     )  # fmt: skip
-    auto_commit_interval_ms: int = config(INT, 5000, Between(0), doc="How often offsets are committed.")
+    auto_commit_interval_ms: int = config(INT, 5000, Between(0), doc="How often offsets are committed automatically.")
     consumer_timeout_ms: int = config(
         LONG, 0, Between(-1),
-        doc="How long a loop over the consumer waits for another record before it ends; -1: for ever. Not of Kafka "
-        "but of kafka-python, where it is for ever by default.",
+        doc="How long a loop over the consumer waits for another record before it ends; -1: for ever. A config of "
+        "kafka-python, where the default is for ever.",
     )  # fmt: skip
     max_poll_records: int = config(INT, 500, Between(1), doc="How many records a poll returns at most.")
     max_poll_interval_ms: int = config(
         INT, 300_000, Between(1),
-        doc="A member of a group that has not polled for so long loses its partitions.",
+        doc="A member of a group that has not polled for this long loses its partitions.",
     )  # fmt: skip
     max_partition_fetch_bytes: int = config(
         INT, 1048576, Between(0),
-        doc="How many bytes of a partition are read at a time; the first batch comes whole.",
+        doc="How many bytes of a partition are read at a time; the first batch is always read whole.",
     )  # fmt: skip
-    fetch_max_bytes: int = config(INT, 52428800, Between(0), doc="How many bytes an answer has at most. No effect.")
-    fetch_min_bytes: int = config(INT, 1, Between(0), doc="How many bytes are worth an answer. No effect.")
+    fetch_max_bytes: int = config(INT, 52428800, Between(0), doc="The most bytes of an answer. No effect.")
+    fetch_min_bytes: int = config(INT, 1, Between(0), doc="The least bytes of an answer. No effect.")
     fetch_max_wait_ms: int = config(INT, 500, Between(0), doc="How long to wait for fetch.min.bytes. No effect.")
     check_crcs: bool = config(BOOLEAN, True, doc="Whether the checksums of batches are checked.")
     partition_assignment_strategy: tuple[str, ...] = config(
         LIST, ("range", "cooperative-sticky"), AssignorRange(),
-        doc="How the members of a group share partitions; the first counts.",
+        doc="How the members of a group share partitions; the first one counts.",
     )  # fmt: skip
-    group_instance_id: str | None = config(STRING, None, doc="A name of the member that outlives it. No effect.")
+    group_instance_id: str | None = config(STRING, None, doc="A name of the member that survives restarts. No effect.")
     session_timeout_ms: int = config(INT, 45_000, Between(1), doc="How long a heartbeat may be missing. No effect.")
     heartbeat_interval_ms: int = config(INT, 3000, Between(1), doc="How often heartbeats are sent. No effect.")
-    allow_auto_create_topics: bool = config(BOOLEAN, True, doc="No effect: topics are not created by reading them.")
+    allow_auto_create_topics: bool = config(BOOLEAN, True, doc="No effect: reading does not create topics.")
     exclude_internal_topics: bool = config(
         BOOLEAN, True,
-        doc="Whether a pattern leaves Kafka's own topics out.",
+        doc="Whether a pattern skips Kafka's internal topics.",
     )  # fmt: skip
-    client_id: str = config(STRING, "", doc="A name of the client. No effect.")
+    client_id: str = config(STRING, "", doc="The name of the client. No effect.")
 
     def __post_init__(self) -> None:
         if self.group_id == "":
-            raise ConfigError("group.id is '', expected a name or none")
+            raise ConfigError("group.id is '', expected a name, or no group.id")
 
     @classmethod
     def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:
-        """The defaults, over them `configs` by Kafka's names, over them `named` with underscores for dots."""
+        """The defaults, overridden by `configs` (Kafka's names), then by `named` (underscores for dots)."""
         return cls(**parse_client("consumer config", CONSUMER_CONFIGS, configs, named))
 
     @property
     def reset(self) -> OffsetReset:
         reset = OffsetReset.parse(self.auto_offset_reset)
-        assert reset is not None, "a config that was checked"
+        assert reset is not None, "the config was checked"
         return reset
 
     @property

@@ -1,4 +1,4 @@
-"""Which partitions a consumer reads: those that it was given by hand, or its share of what its topics have."""
+"""Which partitions a consumer is to read: those assigned by hand, all of its topics, or its share in a group."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ from octavo.storage.log_manager import LogManager
 
 _INTERNAL = (CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state", CLUSTER_METADATA_TOPIC)
 
-# Gives partitions back: commits what was read of them, if that is to be.
+# Called with partitions before they are given back.
 Revoke = Callable[[Set[TopicPartition]], None]
 
 
 class Membership(Protocol):
-    """What a consumer has to read; it may commit offsets of it while it `is_alive`."""
+    """The right to read partitions, and to commit their offsets while it `is_alive`."""
 
     @property
     def is_alive(self) -> bool: ...
 
     @property
     def token(self) -> object:
-        """Another one means that all was lost, and perhaps read by others, since the last time."""
+        """Changes when all partitions were lost, and perhaps read by others, since the last time."""
 
     def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
-        """What is to be read now, with new topics, partitions and members; what goes is given to `revoke` first."""
+        """The partitions to read now; `revoke` is called first with those that are taken away."""
 
     def leave(self) -> None:
-        """Want nothing any more."""
+        """Give up all partitions."""
 
-    def forsake(self) -> None:
-        """The consumer is gone without having left. Takes no lock."""
+    def leave_later(self) -> None:
+        """Leave without taking a lock: the consumer was forgotten, not closed."""
 
 
 class Assigned:
-    """Partitions that were named by hand."""
+    """Partitions that were assigned by hand."""
 
     is_alive = True
     token = None
 
-    def __init__(self, names: Iterable[TopicPartition]) -> None:
-        self._names = frozenset(names)
+    def __init__(self, partitions: Iterable[TopicPartition]) -> None:
+        self._partitions = frozenset(partitions)
 
     def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
-        return self._names
+        return self._partitions
 
     def leave(self) -> None:
         """Nothing to leave."""
 
-    def forsake(self) -> None:
+    def leave_later(self) -> None:
         """Nothing to leave."""
 
 
 class Subscription(NamedTuple):
-    """Topics by name, or those that a pattern matches as a whole."""
+    """Topics by name, or those whose whole name a pattern matches."""
 
     topics: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
     exclude_internal_topics: bool = True
 
-    def partitions(self, logs: LogManager) -> dict[str, tuple[int, ...]]:
-        """The topics that there are, with the partitions that these directories hold: perhaps not all of them."""
+    def partitions(self, log_manager: LogManager) -> dict[str, tuple[int, ...]]:
+        """The topics that exist, with the partitions that these log directories hold: perhaps not all of them."""
         found: dict[str, list[int]] = {}
-        for topic, number in list(logs.logs):
+        for topic, number in list(log_manager.logs):
             if topic in found or self._wants(topic):
                 found.setdefault(topic, []).append(number)
         return {topic: tuple(sorted(numbers)) for topic, numbers in found.items()}
@@ -86,31 +86,35 @@ class AllPartitions:
     is_alive = True
     token = None
 
-    def __init__(self, logs: LogManager, subscription: Subscription) -> None:
-        self._logs = logs
+    def __init__(self, log_manager: LogManager, subscription: Subscription) -> None:
+        self._log_manager = log_manager
         self._subscription = subscription
-        self._names: frozenset[TopicPartition] = frozenset()
+        self._partitions: frozenset[TopicPartition] = frozenset()
 
     def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
-        there = self._subscription.partitions(self._logs)
-        names = frozenset(TopicPartition(topic, number) for topic, numbers in there.items() for number in numbers)
-        if names != self._names:
-            revoke(self._names - names)
-            self._names = names
-        return names
+        existing = self._subscription.partitions(self._log_manager)
+        partitions = frozenset(
+            TopicPartition(topic, number) for topic, numbers in existing.items() for number in numbers
+        )
+        if partitions != self._partitions:
+            revoke(self._partitions - partitions)
+            self._partitions = partitions
+        return partitions
 
     def leave(self) -> None:
         """Nothing to leave."""
 
-    def forsake(self) -> None:
+    def leave_later(self) -> None:
         """Nothing to leave."""
 
 
 class GroupShare:
-    """A member's share in a group."""
+    """The share of a member in its group."""
 
-    def __init__(self, logs: LogManager, group: Group, config: ConsumerConfig, subscription: Subscription) -> None:
-        self._logs = logs
+    def __init__(
+        self, log_manager: LogManager, group: Group, config: ConsumerConfig, subscription: Subscription
+    ) -> None:
+        self._log_manager = log_manager
         self._group = group
         self._config = config
         self._subscription = subscription
@@ -130,8 +134,8 @@ class GroupShare:
             member = self._group.new_member(self._config.assignor, self._config.max_poll_interval_ms, now_ms)
             self._member = member
         self._group.heartbeat(member, now_ms)
-        there = self._subscription.partitions(self._logs)
-        self._group.subscribe(member, frozenset(there), there)
+        existing = self._subscription.partitions(self._log_manager)
+        self._group.subscribe(member, frozenset(existing), existing)
         revoked = self._group.revoked(member)
         if revoked:
             revoke(revoked)
@@ -143,6 +147,6 @@ class GroupShare:
             self._group.leave(self._member)
             self._member = None
 
-    def forsake(self) -> None:
+    def leave_later(self) -> None:
         if self._member is not None:
-            self._group.forsaken.append(self._member)
+            self._group.leave_later(self._member)

@@ -1,11 +1,11 @@
-"""A partition that a consumer reads: where it is, and what it has fetched ahead."""
+"""A partition that a consumer reads: its position, and what was fetched ahead."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from octavo.client.consumer.offset_reset import OffsetReset
-from octavo.coordinator.fetch import FetchedRecords, FetchForm, fetch
+from octavo.client.consumer.config import OffsetReset
+from octavo.coordinator.fetch import FetchedRecords, FetchOptions, fetch
 from octavo.errors import OffsetOutOfRangeError
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord
@@ -14,88 +14,96 @@ from octavo.system.clock import Clock
 
 
 class PartitionState:
-    """`position` is the next offset to hand out; None while there is none to begin with (by_duration may have to wait).
+    """`position` is the next offset to hand out, None until there is one: by_duration may have to wait for a record.
 
-    `seeks` counts how often it was set from outside, by which a loop sees that what it holds is no longer wanted.
-    What was taken counts only once `advance` says so: until then the next `take` begins with the same records.
+    `seeks` counts how often the position was set from outside, which tells a loop that its records are outdated.
+    Records that were taken count only after `advance`: until then the next `take` begins with the same ones.
     """
 
     __slots__ = (
         "_ahead",
         "_clock",
-        "_form",
+        "_options",
         "_position",
         "_reset",
         "is_paused",
         "log",
-        "name",
         "seeks",
+        "topic_partition",
     )
 
     def __init__(
-        self, name: TopicPartition, log: PartitionLog, form: FetchForm, reset: OffsetReset, clock: Clock
+        self,
+        topic_partition: TopicPartition,
+        log: PartitionLog,
+        options: FetchOptions,
+        reset: OffsetReset,
+        clock: Clock,
     ) -> None:
-        self.name = name
+        self.topic_partition = topic_partition
         self.log = log
         self.is_paused = False
         self.seeks = 0
-        self._form = form
+        self._options = options
         self._reset = reset
         self._clock = clock
         self._position: int | None = None
-        self._ahead: tuple[FetchedRecords, int] | None = None  # and where what is left of the chunk begins
+        self._ahead: tuple[FetchedRecords, int] | None = None  # and the position where the rest of them begins
 
     @property
     def position(self) -> int | None:
         return self._position
 
     def seek(self, offset: int) -> None:
-        """Read on from another offset; what was fetched ahead is dropped."""
+        """Continue at another offset; what was fetched ahead is dropped."""
         self.seeks += 1
         self._position, self._ahead = offset, None
 
     def advance(self, offset: int | None) -> None:
-        """What comes before the offset was handed out."""
+        """Note that everything before the offset was handed out."""
         self._position = offset
 
     def find_position(self) -> int | None:
         """Begin where auto.offset.reset says, unless there is a position already."""
         if self._position is None:
-            self._position = self._reset.offset(self.name, self.log, self._form.isolation, self._clock.time_ms())
+            self._position = self._reset.offset(
+                self.topic_partition, self.log, self._options.isolation, self._clock.time_ms()
+            )
         return self._position
 
     def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
-        """The next records, at most so many, and the position behind them; `advance` moves there.
+        """The next records, at most `limit`, and the position after them; `advance` moves there.
 
-        What comes before damage is handed out; the error is raised by the call that begins with it.
+        Records before damage are returned first; the next call raises the error.
         """
         while (position := self.find_position()) is not None:
-            ahead, self._ahead = self._ahead, None  # kept only if it goes on: a generator that has raised does not
-            chunk = ahead[0] if ahead is not None and ahead[1] == position else self._fetch(position)
-            if chunk is None:
+            # Kept below only if there is more: a generator that raised is over.
+            ahead, self._ahead = self._ahead, None
+            fetched = ahead[0] if ahead is not None and ahead[1] == position else self._fetch(position)
+            if fetched is None:
                 break
             records: list[ConsumerRecord] = []
             try:
-                records.extend(islice(chunk.records, limit))
+                records.extend(islice(fetched.records, limit))
             except Exception:
                 if not records:
                     raise
                 return records, records[-1].offset + 1
             if len(records) == limit:
-                self._ahead = chunk, records[-1].offset + 1
+                self._ahead = fetched, records[-1].offset + 1
                 return records, records[-1].offset + 1
             if records:
-                return records, chunk.next_position
-            self._position = chunk.next_position
+                return records, fetched.next_position
+            self._position = fetched.next_position
         return [], -1
 
     def _fetch(self, position: int) -> FetchedRecords | None:
-        """What follows the position, or the one that auto.offset.reset puts in its place."""
+        """Fetch from the position on, or from the one that auto.offset.reset puts in its place."""
         try:
-            return fetch(self.name, self.log, position, self._form)
+            return fetch(self.topic_partition, self.log, position, self._options)
         except OffsetOutOfRangeError:
             if self._reset.kind == "none":
                 raise
             self._position = None
             reset = self.find_position()
-            return None if reset is None else fetch(self.name, self.log, reset, self._form)
+            return None if reset is None else fetch(self.topic_partition, self.log, reset, self._options)

@@ -1,10 +1,11 @@
-"""Records into batches, batches into logs: when a batch is full, has waited long enough, or is asked for.
+"""The open and closed batches of a producer's topics, and when they go into the logs.
 
 A full batch is appended by the thread that found it full; one that has waited for linger.ms, by the scheduler.
 """
 
 from __future__ import annotations
 
+import random
 import threading
 from functools import partial
 
@@ -12,9 +13,10 @@ from octavo import kernels
 from octavo.client.producer.batch import BatchLimits, ProducerBatch
 from octavo.client.producer.encode import upper_bound
 from octavo.client.producer.parts import ProducerParts
-from octavo.client.producer.queue import NO_BATCH, PartitionQueue
+from octavo.client.producer.queue import NO_BATCH, PartitionQueue, TopicQueues
 from octavo.client.producer.sender import Sender
-from octavo.errors import KafkaStorageError, RecordTooLargeError
+from octavo.errors import KafkaStorageError, RecordTooLargeError, UnknownTopicOrPartitionError
+from octavo.format.names import check_writable
 from octavo.kernels.layout import Refused
 from octavo.system.forks import FORKED
 from octavo.system.signals import Signal
@@ -24,7 +26,10 @@ Sent = tuple[int, bytes | None, bytes | None, bytes]
 
 
 class Accumulator:
-    """Thread-safe. Locks of two queues are never held at once, and none while callbacks run."""
+    """Thread-safe. Locks of two queues are never held at once, and none while callbacks run.
+
+    `topics` are those that records were sent to so far.
+    """
 
     def __init__(self, parts: ProducerParts, sender: Sender) -> None:
         self._parts = parts
@@ -33,14 +38,40 @@ class Accumulator:
         self._sender = sender
         self._max_bytes = parts.config.max_record_bytes
         self._completed = Signal()
+        self.topics: dict[str, TopicQueues] = {}
+        self._topics_lock = threading.Lock()
+        self._chooser = random.Random()
         self._lingering: dict[PartitionQueue, None] = {}
         self._timer_lock = threading.Lock()
         self._is_timer_set = False
         self.is_closed = False
         self._is_disowned = False
 
-    def append(self, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
-        """Add a record for which the open batch had no room, in a new batch; append what is closed."""
+    def queues(self, topic: str) -> TopicQueues:
+        """The queues of a topic; UnknownTopicOrPartitionError if there is no such topic."""
+        with self._topics_lock:
+            queues = self.topics.get(topic)
+            if queues is None:
+                check_writable(topic, self._config.client_id)
+                queues = TopicQueues(topic, self._parts.log_manager, self._config.batch_size, self._chooser)
+                self.topics[topic] = queues
+            return queues
+
+    def append(self, queues: TopicQueues, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
+        """Add a record for which the open batch had no room, in a new batch; append what is closed.
+
+        If the topic was deleted, and perhaps made again, what still waits for the old one fails.
+        """
+        while not queue.is_current:
+            gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
+            for old in queues:
+                self.abandon(old, gone)
+            with self._topics_lock:
+                if self.topics.get(queue.topic) is queues:
+                    del self.topics[queue.topic]
+            queues = self.queues(queue.topic)
+            queue = queues.queue(queue.partition)
+        queues.refresh()
         with queue.lock:
             while True:
                 batch = queue.open
@@ -60,7 +91,7 @@ class Accumulator:
         return batch, place
 
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
-        """Append the queue's closed batches, and arrange for a retry of what could not be."""
+        """Append the queue's closed batches, and schedule a retry of those that could not be appended."""
         with queue.lock:
             self._sender.drain(queue, now=now)
             if queue.closed and not queue.is_retry_due:
@@ -70,7 +101,7 @@ class Accumulator:
         queue.run_callbacks()
 
     def push(self, queue: PartitionQueue) -> None:
-        """Close the open batch and append all there is."""
+        """Close the open batch and append everything that waits."""
         if self._is_disowned:
             self.abandon(queue, KafkaStorageError(FORKED))
             return
@@ -85,6 +116,14 @@ class Accumulator:
             self._completed.wait(lambda: not queue.closed, self._config.retry_backoff_ms / 1000)
             self.drain(queue, now=True)
 
+    def flush_all(self) -> None:
+        for queue in self._all_queues():
+            self.flush(queue)
+
+    def abandon_all(self, error: Exception) -> None:
+        for queue in self._all_queues():
+            self.abandon(queue, error)
+
     def abandon(self, queue: PartitionQueue, error: Exception) -> None:
         """Fail what is not in the log yet."""
         with queue.lock:
@@ -97,9 +136,14 @@ class Accumulator:
         queue.run_callbacks()
 
     def disown(self) -> None:
-        """In a forked child: there is no timer any more, and no thread that holds a lock."""
+        """In a forked child: the timer is gone, and so is any thread of the parent that held a lock."""
         self.is_closed = self._is_disowned = True
-        self._timer_lock = threading.Lock()
+        self._timer_lock, self._topics_lock = threading.Lock(), threading.Lock()
+        for queues in self.topics.values():
+            queues.disown()
+
+    def _all_queues(self) -> list[PartitionQueue]:
+        return [queue for queues in list(self.topics.values()) for queue in queues]
 
     def _new_batch(self, queue: PartitionQueue, record: Sent) -> ProducerBatch:
         _, key, value, headers = record
@@ -126,7 +170,7 @@ class Accumulator:
                 self._is_timer_set = True  # after an interrupt there is a timer too many, never one too few
 
     def _linger(self) -> None:
-        """Append the batches that have waited long enough, and come again for the others."""
+        """Append the batches that have waited for linger.ms, and set the timer for the next one."""
         with self._timer_lock:
             self._is_timer_set = False
         now_ms, linger_ms = self._environment.clock.monotonic_ms(), self._config.linger_ms

@@ -1,4 +1,4 @@
-"""Arrow data as a producer takes it: record batches of moderate size, their columns, their rows in another order."""
+"""Arrow data for producers: record batches of moderate size, their columns, readers of Arrow and Parquet files."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from octavo.errors import EncodingError
 from octavo.format.arrow import cast_column, from_arrow, milliseconds
 from octavo.kernels.columns import RecordColumns
 
-# What a record has of its own; a scan gives more, which the log decides.
+# The columns that are written; the others of a scan are known and ignored, because the log decides them.
 TAKEN = ("timestamp", "key", "value", "headers")
 KNOWN = ("topic", "partition", "offset", "timestampType", *TAKEN)
-# So many rows at a time: their columns and what is encoded of them stay small.
+# How many rows are taken at a time, so that their columns and encoded batches stay small.
 ROWS_AT_ONCE = 1 << 16
 
 NO_PARTITION = -1
 
 
 def record_batches(data: Any) -> Iterator[pa.RecordBatch]:
-    """Tables, record batches, readers, iterables of record batches, and whatever exports an Arrow stream."""
+    """The record batches of a table, a reader, an iterable of them, or of whatever exports an Arrow stream."""
     for batch in _batches(data):
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             yield batch.slice(start, ROWS_AT_ONCE)
@@ -41,11 +41,11 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
             yield from _batches(item)
     else:
         expected = "expected a table, record batches or a reader of them"
-        raise EncodingError(f"{type(data).__name__} is no Arrow data, {expected}")
+        raise EncodingError(f"{type(data).__name__} is not Arrow data, {expected}")
 
 
 def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColumns:
-    """The columns to encode; a timestamp that is missing, null or -1 is now. Errors count rows from the first one."""
+    """The columns to encode; a timestamp that is missing, null or -1 becomes now. Errors count from `first_row`."""
     unknown = set(batch.schema.names) - set(KNOWN)
     if unknown:
         raise EncodingError(f"column {min(unknown)!r} is not one of a record: {', '.join(KNOWN)}")
@@ -68,7 +68,7 @@ def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColu
 
 
 def named_partitions(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
-    """The partition that each row names, -1 where it names none; None without such a column."""
+    """The partition that each row names, -1 if it names none; None without such a column."""
     if "partition" not in batch.schema.names:
         return None
     column = pc.fill_null(cast_column("partition", batch.column("partition"), pa.int32()), NO_PARTITION)
@@ -76,14 +76,14 @@ def named_partitions(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
 
 
 def without_partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same, but that no row names a partition."""
+    """The same record batches without the column partition."""
     for batch in batches:
         names = batch.schema.names
         yield batch.drop_columns(["partition"]) if "partition" in names else batch
 
 
 def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The record batches of an IPC stream, or of a file, which is read as a whole if it comes through a pipe."""
+    """The record batches of an Arrow stream or file; what comes through a pipe is read as a whole."""
     data = pa.BufferReader(source.read()) if not source.seekable() else source
     with _reading("Arrow data"):
         try:
@@ -97,22 +97,22 @@ def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 
 def read_parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The record batches of a Parquet file, which is read as a whole if it comes through a pipe."""
+    """The record batches of a Parquet file; what comes through a pipe is read as a whole."""
     from pyarrow import parquet
 
-    with _reading("Parquet file"):
+    with _reading("a Parquet file"):
         yield from parquet.ParquetFile(source if source.seekable() else pa.BufferReader(source.read())).iter_batches()
 
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Say of bytes that pyarrow cannot read what they should be; an error of the system has a number and stays one."""
+    """Say what bytes should be that pyarrow cannot read; errors of the operating system, with an errno, pass."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise EncodingError(f"no {what}, or a damaged one: {error}") from None
+        raise EncodingError(f"not {what}, or damaged: {error}") from None
 
 
 def in_order(batch: pa.RecordBatch, order: NDArray[np.int32]) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""A producer's batch: open, then closed, then done, with all that waits for it."""
+"""A producer's batch: open, then closed, then done, with the callbacks that wait for it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _log = logging.getLogger(__name__)
 
 Callback = Callable[[], None]
 
-# How long a wait for a batch lasts before it is hurried on once more.
+# How long to wait for a batch before it is pushed into the log once more.
 _HURRY_SECONDS = 0.1
-# What a done batch has instead of its bytes: nothing can be added to it.
+# Takes the place of a done batch's bytes: nothing can be added to it.
 _CLOSED = bytearray(layout.BATCH_OVERHEAD)
 kernels.close_batch(_CLOSED)
 
 
 class BatchLimits(NamedTuple):
-    """How far a batch may grow: `write_limit` bytes by an estimate that the codec's `ratio` gives, 0 without codec."""
+    """A batch may grow to `write_limit` bytes, as estimated by the codec's compression `ratio` (0 without a codec)."""
 
     write_limit: int
     ratio: float
 
 
 class EncodedBatch(NamedTuple):
-    """A closed batch as it goes into the log, with producer, sequence and CRC; `header` before the log changed it."""
+    """The bytes of a closed batch, with producer, sequence and CRC; `header` is a copy: an append changes it."""
 
     view: memoryview
     header: bytes
@@ -42,7 +42,7 @@ class EncodedBatch(NamedTuple):
         return cls(view, bytes(view[: layout.BATCH_OVERHEAD]))
 
     def restore(self) -> memoryview:
-        """The bytes as they were before an append that failed."""
+        """Undo what a failed append changed, and return the bytes."""
         self.view[: layout.BATCH_OVERHEAD] = self.header
         return self.view
 
@@ -50,11 +50,11 @@ class EncodedBatch(NamedTuple):
 class ProducerBatch:
     """Records of one partition on their way into the log.
 
-    `data` is the open batch that `kernels.append_record` fills. Whoever closes it reads the fields; only the holder of
-    the partition's lock closes it, completes it or splits it. `push` hurries it into the log.
+    `data` is the open batch that `kernels.append_record` fills. Only the holder of the partition's lock closes,
+    completes or splits it. `push` appends it to the log without waiting for linger.ms.
 
-    An interrupt may come between any two steps: `is_done` and `parts` are set when all that they stand for is there,
-    and a callback is taken out just before it is called.
+    An interrupt may come between any two steps: `is_done` and `parts` are set after everything that they imply, and a
+    callback is removed just before it is called.
     """
 
     __slots__ = (
@@ -96,14 +96,14 @@ class ProducerBatch:
         self.data = bytearray(self.write_limit)
         self.encoded: EncodedBatch | None = None
         self.base_sequence = layout.NO_SEQUENCE
-        self.was_handed_over = False  # to the log, which changes the header of what it is given
+        self.was_handed_over = False  # to the log, which changes the header
         self.attempts = 0
-        self.retry_ms = 0  # not before that time again
+        self.retry_ms = 0  # do not try again before that time
         self.is_done = False
         self.error: Exception | None = None
         self.base_offset = -1
         self.log_append_time = layout.NO_TIMESTAMP
-        self.parts: list[tuple[int, ProducerBatch]] | None = None  # after a split, with the place of each one's first
+        self.parts: list[tuple[int, ProducerBatch]] | None = None  # with the place of their first record
         self.callbacks: list[Callback] = []
         self.completed = completed
 
@@ -118,7 +118,7 @@ class ProducerBatch:
 
     @property
     def estimated_size(self) -> int:
-        """What the batch will have in the log, by the codec's ratio; a rounding error away from what decides."""
+        """The estimated size in the log, by the codec's ratio; the kernel's own estimate may differ by rounding."""
         records = self.filled - layout.BATCH_OVERHEAD
         return layout.BATCH_OVERHEAD + (int(records * self.ratio * 1.05) if self.ratio else records)
 
@@ -128,39 +128,38 @@ class ProducerBatch:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is to be done with it any more: it is done, or its parts stand for it."""
+        """Whether it is finished: done, or replaced by its parts."""
         return self.is_done or self.parts is not None
 
     def close(self) -> None:
         kernels.close_batch(self.data)
 
     def complete(self, base_offset: int, log_append_time: int) -> None:
-        """The batch is in the log; `run_callbacks` is to be called once no lock is held."""
+        """Note that the batch is in the log; call `run_callbacks` once no lock is held."""
         self.base_offset, self.log_append_time = base_offset, log_append_time
         self._finish()
 
     def fail(self, error: Exception) -> None:
-        """The batch will not be in the log; `run_callbacks` is to be called once no lock is held."""
+        """Note that the batch will not be in the log; call `run_callbacks` once no lock is held."""
         self.error = error
         self._finish()
 
     def split_into(self, parts: list[tuple[int, ProducerBatch]]) -> None:
-        """The parts stand for the batch from now on."""
+        """Let the parts take the place of the batch."""
         self.parts = parts
         self.data, self.encoded = _CLOSED, None
         self.completed.notify()
 
     def when_done(self, callback: Callback) -> None:
-        """Call once the batch is done: on the thread that completes it, or now."""
+        """Run a callback once the batch is done, on the thread that completes it; at once if it is done already."""
         self.callbacks.append(callback)
         if self.is_settled:
             self.run_callbacks()
 
     def run_callbacks(self) -> None:
-        """Call what waits for the batch, each once; after a split each when all parts are done.
+        """Run each callback once; after a split, when all parts are done: which of them it waits for is not known.
 
-        Which part a callback waits for is not known. One that fails is logged and keeps none of the others from
-        running.
+        A callback that raises is logged, and the others still run.
         """
         while self.callbacks:
             try:
@@ -176,7 +175,7 @@ class ProducerBatch:
                 _log.exception("a callback of a sent record failed")
 
     def wait(self, timeout: float | None) -> None:
-        """Until it is done, or split; TimeoutError after `timeout` seconds."""
+        """Wait until the batch is done or split; TimeoutError after `timeout` seconds."""
         end = None if timeout is None else time.monotonic() + timeout
         while not self.is_settled:
             self.push()

@@ -17,20 +17,19 @@ from octavo.format.compression.codec import codec_named
 
 MAX_INT = 2**31 - 1
 MAX_IN_FLIGHT = 5  # requests of an idempotent producer
-_ALL = ("all", "-1")  # what acks is for all replicas
+_ALL = ("all", "-1")  # values of acks for all replicas
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProducerConfig:
-    """A field is a config of the same name with dots for underscores.
+    """Each field is the config of that name with dots for underscores.
 
-    There is no network between producer and log: what concerns it alone is accepted and has no effect, and its row
-    says so.
+    There is no network between producer and log: configs of the network are accepted, have no effect, and say so.
     """
 
     batch_size: int = config(
         INT, 16384, Between(0),
-        doc="How many bytes a batch may have before it is closed; a record that is larger has a batch of its own.",
+        doc="The size at which a batch is closed; a larger record gets a batch of its own.",
     )  # fmt: skip
     linger_ms: int = config(
         LONG, 5, Between(0),
@@ -38,12 +37,12 @@ class ProducerConfig:
     )  # fmt: skip
     max_request_size: int = config(
         INT, 1048576, Between(0),
-        doc="The largest record, by the size that it could have alone in a batch without compression.",
+        doc="The largest record, by the size that it could have uncompressed and alone in a batch.",
     )  # fmt: skip
     buffer_memory: int = config(
         LONG, 33554432, Between(0),
-        doc="No record may be larger. Full batches are appended at once, so that memory holds one open batch a "
-        "partition and never has to be waited for.",
+        doc="No record may be larger. Full batches are appended at once, so memory holds only one open batch per "
+        "partition, and nothing ever waits for memory.",
     )  # fmt: skip
     compression_type: str = config(
         STRING, "none", OneOf(tuple(row.name for row in CODECS.values())),
@@ -54,15 +53,15 @@ class ProducerConfig:
     compression_zstd_level: int = config(INT, 3, Between(-131072, 22), doc="The level of zstd.")
     partitioner_ignore_keys: bool = config(
         BOOLEAN, False,
-        doc="Whether records with keys, too, go where records without keys go.",
+        doc="Whether records with a key are spread like those without one.",
     )  # fmt: skip
     partitioner_adaptive_partitioning_enable: bool = config(
         BOOLEAN, True,
-        doc="Whether faster brokers get more records. There is none: all partitions are as fast.",
+        doc="Whether faster brokers get more records. No effect: all partitions are equally fast.",
     )  # fmt: skip
     partitioner_availability_timeout_ms: int = config(
         LONG, 0, Between(0),
-        doc="After how long a partition that takes nothing is avoided. No effect.",
+        doc="How long a partition may take nothing before it is avoided. No effect.",
     )  # fmt: skip
     enable_idempotence: bool = config(
         BOOLEAN, True,
@@ -71,11 +70,11 @@ class ProducerConfig:
     )  # fmt: skip
     acks: str = config(
         STRING, "all", OneOf(("all", "-1", "0", "1")),
-        doc="Whose acknowledgement counts. There is one replica: all values mean that it has the batch.",
+        doc="Which replicas must have a batch. There is only one, so all values mean the same.",
     )  # fmt: skip
     retries: int = config(
         INT, MAX_INT, Between(0, MAX_INT),
-        doc="How often a batch is appended again after an error that may pass.",
+        doc="How often an append is tried again after an error that may be temporary.",
     )  # fmt: skip
     retry_backoff_ms: int = config(LONG, 100, Between(0), doc="How long to wait before the first retry.")
     retry_backoff_max_ms: int = config(LONG, 1000, Between(0), doc="How long to wait at most before a retry.")
@@ -87,19 +86,19 @@ class ProducerConfig:
     request_timeout_ms: int = config(INT, 30_000, Between(0), doc="How long an answer may take. No effect.")
     max_in_flight_requests_per_connection: int = config(
         INT, 5, Between(1),
-        doc="How many unanswered requests there may be. No effect: a partition has at most one batch under way.",
+        doc="How many unanswered requests there may be. No effect: each partition appends one batch at a time.",
     )  # fmt: skip
     max_block_ms: int = config(LONG, 60_000, Between(0), doc="How long send() may wait for memory. No effect.")
     transactional_id: str | None = config(
         STRING, None,
-        doc="The name under which transactions are fenced: of two producers with one name only the later may go on.",
+        doc="The name of a transactional producer; a second producer of the same name fences the first.",
     )  # fmt: skip
     transaction_timeout_ms: int = config(
         INT, 60_000, Between(1),
-        doc="After how long an open transaction is aborted.",
+        doc="How long a transaction may be open before it is aborted.",
     )  # fmt: skip
     client_id: str = config(
-        STRING, "", doc="A name of the client. As with brokers, __admin_client alone may write to internal topics."
+        STRING, "", doc="The name of the client. As with brokers, only __admin_client may write to internal topics."
     )
 
     def __post_init__(self) -> None:
@@ -118,10 +117,10 @@ class ProducerConfig:
 
     @classmethod
     def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:
-        """The defaults, over them `configs` by Kafka's names, over them `named` with underscores for dots.
+        """The defaults, overridden by `configs` (Kafka's names), then by `named` (underscores for dots).
 
-        What is not given gives way to what is: acks or retries that an idempotent producer cannot have turn idempotence
-        off (too many requests in flight do not, as in Kafka), and a long linger.ms raises delivery.timeout.ms.
+        Defaults adapt to what is given: acks or retries that an idempotent producer cannot have turn idempotence off
+        (too many requests in flight do not, as in Kafka), and a long linger.ms raises delivery.timeout.ms.
         """
         values = parse_client("producer config", PRODUCER_CONFIGS, configs, named)
         chosen = {key.attribute: key.default for key in PRODUCER_CONFIGS.values()} | values
@@ -138,7 +137,7 @@ class ProducerConfig:
 
     @property
     def level(self) -> int | None:
-        """The level of the codec, None where it has none."""
+        """The level of the codec, None if it has none."""
         match self.codec:
             case Codec.GZIP:
                 return self.compression_gzip_level

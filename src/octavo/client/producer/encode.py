@@ -1,4 +1,4 @@
-"""A closed batch into the bytes that the log takes: codec, producer, sequence, CRC."""
+"""Turns a closed batch into the bytes that a log takes: compressed, with producer, sequence and CRC."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Headers = Mapping[str, bytes | str | None] | Iterable[Header]
 
 
 def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: Origin) -> EncodedBatch:
-    """The bytes of a closed batch. Without a codec they are the batch's own buffer."""
+    """The bytes of a closed batch; without a codec they are the batch's own buffer."""
     size, data = batch.filled, batch.data
     (*_, last_offset_delta, base_timestamp, max_timestamp, _, _, _, count) = layout.BATCH_HEADER.unpack_from(data)
     if codec is not Codec.NONE:
@@ -46,7 +46,7 @@ def as_bytes(content: object, what: str) -> bytes | None:
 
 
 def encode_headers(headers: Headers) -> bytes:
-    """A record's headers after their count, as they stand in a v2 record."""
+    """The count of a record's headers and the headers, as in a v2 record."""
     pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
     parts = [encode_varint(len(pairs))]
     for pair in pairs:
@@ -64,7 +64,7 @@ def encode_headers(headers: Headers) -> bytes:
 
 
 def upper_bound(key: bytes | None, value: bytes | None, headers: bytes) -> int:
-    """The most bytes that a record can have alone in a batch."""
+    """The most bytes that a batch with only this record can have."""
     sizes = sum(len(part) for content in (key, value) for part in _sized(content))
     return layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + sizes + len(headers)
 

@@ -1,4 +1,4 @@
-"""What `send()` returns: a light promise of the record's place in the log."""
+"""What `Producer.send` returns: a future of the record's offset in the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is; its timestamp is the log's where that has LogAppendTime."""
+    """Where a record is; with LogAppendTime the timestamp is the log's."""
 
     topic: str
     partition: int
@@ -21,7 +21,7 @@ class RecordMetadata(NamedTuple):
 
 
 class RecordFuture:
-    """A record that was sent. Its batch knows what became of it; asking waits, and hurries the batch on."""
+    """A record that was sent. Asking for its result appends its batch at once, and waits for that."""
 
     __slots__ = ("_batch", "_place", "_timestamp")
 
@@ -31,11 +31,11 @@ class RecordFuture:
         self._timestamp = timestamp
 
     def done(self) -> bool:
-        """Whether it is known what became of the record."""
-        return self._home()[0].is_done
+        """Whether the record is in the log, or has failed."""
+        return self._batch_and_place()[0].is_done
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Where the record is, or the error why it is nowhere; TimeoutError after `timeout` seconds.
+        """Where the record is; raises the error if it could not be appended, TimeoutError after `timeout` seconds.
 
         A batch that is still open is appended at once, without waiting for linger.ms.
         """
@@ -47,9 +47,9 @@ class RecordFuture:
     def exception(self, timeout: float | None = None) -> Exception | None:
         """Why the record is not in the log, None if it is; waits as `result` does."""
         while True:
-            batch, _ = self._home()
+            batch, _ = self._batch_and_place()
             batch.wait(timeout)
-            if batch.parts is None:  # else it was split meanwhile
+            if batch.parts is None:  # else the batch was split meanwhile
                 return batch.error
 
     @property
@@ -71,7 +71,7 @@ class RecordFuture:
         return self.result().timestamp
 
     def add_callback(self, called: Callable[[RecordMetadata], object]) -> Self:
-        """Call with the metadata once the record is in the log, on the thread that appended it, or now if it is."""
+        """Call with the metadata once the record is in the log, on the thread that appends it, or at once."""
         return self._when_done(lambda future: called(future._metadata()), on_error=False)
 
     def add_errback(self, called: Callable[[Exception], object]) -> Self:
@@ -80,14 +80,14 @@ class RecordFuture:
 
     def _when_done(self, called: Callable[[RecordFuture], object], *, on_error: bool) -> Self:
         def run() -> None:
-            if (self._home()[0].error is not None) == on_error:
+            if (self._batch_and_place()[0].error is not None) == on_error:
                 called(self)
 
-        self._home()[0].when_done(run)
+        self._batch_and_place()[0].when_done(run)
         return self
 
-    def _home(self) -> tuple[ProducerBatch, int]:
-        """The batch that the record is in now, and its place there: a batch may have been split."""
+    def _batch_and_place(self) -> tuple[ProducerBatch, int]:
+        """The batch that holds the record, and its place in it: the original batch may have been split."""
         batch, place = self._batch, self._place
         while batch.parts is not None:
             first, batch = batch.parts[bisect_right(batch.parts, place, key=itemgetter(0)) - 1]
@@ -95,17 +95,17 @@ class RecordFuture:
         return batch, place
 
     def _metadata(self) -> RecordMetadata:
-        batch, place = self._home()
+        batch, place = self._batch_and_place()
         timestamp = self._timestamp if batch.log_append_time < 0 else batch.log_append_time
         return RecordMetadata(batch.topic, batch.partition, batch.base_offset + place, timestamp)
 
     def _error(self) -> Exception:
-        error = self._home()[0].error
-        assert error is not None, "an error that is not there"
+        error = self._batch_and_place()[0].error
+        assert error is not None, "the batch has not failed"
         return error
 
     def __repr__(self) -> str:
-        batch, place = self._home()
+        batch, place = self._batch_and_place()
         state = "waiting" if not batch.is_done else f"offset {batch.base_offset + place}"
         state = f"failed: {batch.error}" if batch.error is not None else state
         return f"<RecordFuture {batch.topic}-{batch.partition}, {state}>"

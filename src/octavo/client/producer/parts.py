@@ -14,6 +14,7 @@ from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec
 from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from octavo.storage.environment import Environment
+from octavo.storage.log_manager import LogManager
 
 if TYPE_CHECKING:
     from octavo.client.producer.transaction import ProducerTransaction
@@ -88,10 +89,14 @@ class ProducerParts:
     """Shared by the accumulator, the sender and the table sender; `transaction` is None for one without any."""
 
     config: ProducerConfig
-    environment: Environment
+    log_manager: LogManager
     identity: ProducerIdentity
     transaction: ProducerTransaction | None = None
     ratios: CompressionRatios = field(default_factory=CompressionRatios)
+
+    @property
+    def environment(self) -> Environment:
+        return self.log_manager.environment
 
     def ratio(self, topic: str) -> float:
         """How well the codec is expected to compress a topic's batches; 0 without a codec."""
@@ -106,7 +111,7 @@ class ProducerParts:
             self.transaction.enlist(queue.topic, queue.partition)
         if self.identity.is_idempotent and queue.uncertain == self.identity.current:
             if self.transaction is not None:
-                raise IllegalStateError(f"{queue.name}: an append was interrupted; abort the transaction")
+                raise IllegalStateError(f"{queue.topic_partition}: an append was interrupted; abort the transaction")
             self.lose_track()
         producer_id, epoch = self.identity.current
         sequence = queue.sequence_for(producer_id, epoch) if self.identity.is_idempotent else NO_SEQUENCE

@@ -1,9 +1,8 @@
-"""`Producer`: records into the topics of a `LogDir`, batched, idempotent, in transactions if asked for."""
+"""`Producer`: sends records to the topics of a `LogDir`, in batches, idempotently, in transactions if asked for."""
 
 from __future__ import annotations
 
 import logging
-import random
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,10 +25,9 @@ from octavo.errors import (
     KafkaError,
     ProducerFencedError,
     TransactionAbortedError,
-    UnknownTopicOrPartitionError,
 )
 from octavo.format.entry_layout import INT64_MAX
-from octavo.format.names import TopicPartition, check_writable
+from octavo.format.names import TopicPartition
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
@@ -42,30 +40,29 @@ _log = logging.getLogger(__name__)
 class Producer:
     """Sends records; `LogDir.producer` makes one. Thread-safe: records of one thread keep their order in a partition.
 
-    To be closed, or used with `with`: closing appends what waits.
+    Close it, or use it with `with`: closing appends what still waits.
     """
 
     def __init__(
         self,
-        logs: LogManager,
+        log_manager: LogManager,
         config: ProducerConfig,
         identity: ProducerIdentity,
         transaction: ProducerTransaction | None,
     ) -> None:
         self.config = config
-        self._logs = logs
-        self._time_ms = logs.environment.clock.time_ms
+        self._log_manager = log_manager
+        self._time_ms = log_manager.environment.clock.time_ms
         self._max_bytes = config.max_record_bytes
         self._ignores_keys = config.partitioner_ignore_keys
-        self._chooser = random.Random()
-        self._topics: dict[str, TopicQueues] = {}
         self._lock = threading.Lock()
         self._identity, self._transaction = identity, transaction
-        parts = ProducerParts(config, logs.environment, identity, transaction)
-        # Why nothing may be sent; with transactions it is one of them that must be begun.
+        parts = ProducerParts(config, log_manager, identity, transaction)
+        # Why nothing may be sent now; a transactional producer has to begin a transaction first.
         self._refusal: str | None = None if transaction is None else NO_TRANSACTION
         self.is_closed = False
         self._accumulator = Accumulator(parts, Sender(parts))
+        self._topics = self._accumulator.topics
         self._tables = TableSender(parts, self._accumulator)
 
     def __enter__(self) -> Self:
@@ -83,10 +80,11 @@ class Producer:
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> RecordFuture:
-        """Give a record to the batch of its partition; text is written as UTF-8. Headers are pairs, or a mapping.
+        """Add a record to the batch of its partition. Text is written as UTF-8; headers are pairs, or a mapping.
 
-        Without a partition the key decides, without a key it is any. Without a timestamp (milliseconds) it is now.
-        Returns at once with a future; raises for a record that no batch can take and for an unknown topic.
+        Without a partition the key decides; without a key, records stick to one randomly chosen partition for about
+        one batch. The timestamp is in milliseconds, now by default. Returns a future at once; raises for an unknown
+        topic and for a record that is too large.
         """
         content = value if type(value) is bytes else as_bytes(value, "value")
         name = key if type(key) is bytes else as_bytes(key, "key")
@@ -98,7 +96,7 @@ class Producer:
             expected = "0 or more" if timestamp < 0 else f"at most {INT64_MAX}"
             raise InvalidTimestampError(f"timestamp {timestamp}, expected {expected}")
         encoded_headers = encode_headers(headers) if headers else NO_HEADERS
-        queues = self._topics.get(topic) or self._queues(topic)
+        queues = self._topics.get(topic) or self._accumulator.queues(topic)
         if partition is not None:
             queue = queues.queue(partition)
         elif name is not None and not self._ignores_keys:
@@ -116,34 +114,32 @@ class Producer:
         return RecordFuture(batch, place, timestamp)
 
     def send_table(self, topic: str, data: Any) -> list[AppendedRecords]:
-        """Append Arrow data: a table, record batches, a reader of them; by columns, many times as fast as `send`.
+        """Append Arrow data (a table, record batches, a reader of them) by columns, many times as fast as `send`.
 
-        Columns are timestamp, key, value and headers, each of which may be missing, and partition; what else a scan
-        gives (topic, offset, timestampType) is the log's to decide. It is in the log when the call returns, behind
-        what was sent before; an error is raised, and what was appended up to then stays.
+        The columns are timestamp, key, value, headers and partition, each of which may be missing; the others of a scan
+        (topic, offset, timestampType) are ignored, the log decides them. When the call returns the rows are in the log,
+        after what was sent before. If it raises, what was appended up to then stays.
         """
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
-        return list(self._tables.append(self._queues(topic), data))
+        return list(self._tables.append(self._accumulator.queues(topic), data))
 
     def partitions_for(self, topic: str) -> list[int]:
         """The numbers of a topic's partitions."""
-        queues = self._queues(topic)
+        queues = self._accumulator.queues(topic)
         queues.refresh()
         return list(range(queues.count))
 
     def flush(self) -> None:
-        """Wait until every record that was sent is in its log, or its future knows why not."""
+        """Wait until every record that was sent is in its log, or its future has an error."""
         if self._refusal == _FORKED:
             raise IllegalStateError(_FORKED)
-        for queues in list(self._topics.values()):
-            for queue in queues:
-                self._accumulator.flush(queue)
+        self._accumulator.flush_all()
 
     def close(self) -> None:
-        """Append what waits, abort a transaction that is open; nothing can be sent after that.
+        """Append what waits, or abort the open transaction; nothing can be sent after that.
 
-        A close that was interrupted can be called again.
+        If a close is interrupted it can be called again.
         """
         if self._refusal == _FORKED:
             return
@@ -159,21 +155,19 @@ class Producer:
             self.is_closed = True
 
     def disown(self) -> None:
-        """In a forked child: refuse every use. Futures say so, too."""
+        """In a forked child: refuse every use; futures raise, too."""
         self._refusal = _FORKED
-        self._lock = threading.Lock()  # a thread of the parent's may have held it, and those of the queues
+        self._lock = threading.Lock()  # a thread of the parent may have held it
         self._accumulator.disown()
-        for queues in self._topics.values():
-            queues.disown()
 
     def init_transactions(self) -> None:
-        """What Kafka's producer wants before its first transaction; here making the producer has done it."""
+        """Does nothing: making the producer did it. Kafka's producer wants this call before its first transaction."""
         self._open_session()
 
     def begin_transaction(self) -> None:
-        """Begin a transaction: what is sent until its end is committed as a whole, or not at all.
+        """Begin a transaction: what is sent until it ends is committed as a whole, or not at all.
 
-        If the end of the one before was decided but not completed (TransactionIncompleteError), that is done first.
+        A transaction before it that was decided but not completed (TransactionIncompleteError) is completed first.
         """
         with self._lock:
             transaction = self._open_session()
@@ -183,10 +177,10 @@ class Producer:
             self._refusal = None
 
     def commit_transaction(self) -> None:
-        """Append what waits, then commit: readers of committed records see all of the transaction.
+        """Append what waits, then commit: readers of committed records see the whole transaction.
 
         If a record could not be appended its error is raised, and only `abort_transaction` can follow.
-        TransactionIncompleteError says that the transaction is committed for good, but not in all partitions yet.
+        TransactionIncompleteError means that the commit is final, but not all partitions have their marker yet.
         """
         transaction = self._open_session()
         self.flush()
@@ -200,16 +194,14 @@ class Producer:
             self._refusal = NO_TRANSACTION
 
     def abort_transaction(self) -> None:
-        """Drop what waits and mark what was appended: readers of committed records see nothing of it."""
+        """Drop what waits and abort what was appended: readers of committed records see nothing of it."""
         transaction = self._open_session()
         with self._lock:
             self._refusal = ENDING if transaction.is_open else NO_TRANSACTION
         self._abort(transaction, NO_TRANSACTION)
 
     def _abort(self, transaction: ProducerTransaction, refusal: str) -> None:
-        for queues in list(self._topics.values()):
-            for queue in queues:
-                self._accumulator.abandon(queue, TransactionAbortedError("its transaction was aborted"))
+        self._accumulator.abandon_all(TransactionAbortedError("its transaction was aborted"))
         try:
             transaction.abort()
         except Exception:
@@ -233,58 +225,39 @@ class Producer:
             raise
 
     def _abort_after_error(self) -> None:
-        """Abort where the reason for it is what the user is to see."""
-        with suppress(ProducerFencedError):  # then it is aborted already
+        """Abort, but let the user see the error that is the reason for it."""
+        with suppress(ProducerFencedError):  # whoever fenced the producer has aborted it already
             try:
                 self.abort_transaction()
             except KafkaError as error:
-                _log.warning("a transaction was not aborted after an error: %s", error)
+                _log.warning("a transaction could not be aborted after an error: %s", error)
 
     def send_offsets_to_transaction(
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
     ) -> None:
-        """Commit a group's offsets (the next to read) with the transaction: they count once it is committed."""
+        """Commit a group's offsets (the next ones to read) with the transaction: they count once it is committed."""
         given = {
-            TopicPartition(*name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-            for name, offset in offsets.items()
+            TopicPartition(*partition): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+            for partition, offset in offsets.items()
         }
-        topic_ids = {name.topic: self._logs.log(*name).topic_id for name in given}
+        topic_ids = {partition.topic: self._log_manager.log(*partition).topic_id for partition in given}
         self._open_session().commit_offsets(group, given, topic_ids)
 
     def _open_session(self) -> ProducerTransaction:
         if self._transaction is None:
-            raise IllegalStateError("the producer has no transactions, expected a transactional.id")
+            raise IllegalStateError("the producer has no transactions: make it with a transactional.id")
         if self._refusal in (_CLOSED, _FORKED):
             raise IllegalStateError(self._refusal)
         return self._transaction
-
-    def _queues(self, topic: str) -> TopicQueues:
-        with self._lock:
-            queues = self._topics.get(topic)
-            if queues is None:
-                check_writable(topic, self.config.client_id)
-                queues = TopicQueues(topic, self._logs, self.config.batch_size, self._chooser)
-                self._topics[topic] = queues
-            return queues
 
     def _append(self, queues: TopicQueues, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
         """Begin another batch with the record."""
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
-        if queue.is_current:
-            queues.refresh()
-            return self._accumulator.append(queue, record)
-        gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
-        for old in queues:
-            self._accumulator.abandon(old, gone)
-        with self._lock:
-            if self._topics.get(queue.topic) is queues:
-                del self._topics[queue.topic]
-        again = self._queues(queue.topic)
-        return self._append(again, again.queue(queue.partition), record)
+        return self._accumulator.append(queues, queue, record)
 
     def _send_sticky(self, queues: TopicQueues, record: Sent) -> RecordFuture:
-        """A record whose partition nothing decides, to the one that such records stick to."""
+        """Add a record whose partition nothing decides to the sticky partition."""
         with queues.lock:
             queue = queues.queues[queues.sticky.current]
             batch = queue.open

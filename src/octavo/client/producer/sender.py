@@ -1,4 +1,4 @@
-"""Appending a producer's closed batches to their logs: what is tried again, what is split, what fails."""
+"""Appends a producer's closed batches to their logs: decides what is tried again, what is split, what fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, Refused
 
 
 class Sender:
-    """Takes the closed batches of a queue, in order. Its methods want the queue's lock held."""
+    """Appends the closed batches of a queue, in order. The queue's lock is held when its methods are called."""
 
     def __init__(self, parts: ProducerParts) -> None:
         self._parts = parts
@@ -40,10 +40,10 @@ class Sender:
         self._transaction = parts.transaction
 
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
-        """Append what is closed, up to a batch that must wait for its retry (`now`: it need not).
+        """Append what is closed, up to a batch that must wait for its retry (with `now` none has to).
 
-        An interrupt leaves a batch where it is: it is tried again with its sequence, and where the log has it already
-        it answers with its offsets. Callbacks are the queue's to call once the lock is given back.
+        An interrupt leaves a batch where it is: it is tried again with its sequence, and a log that has it already
+        answers with its offsets. The queue runs the callbacks, once its lock is free.
         """
         while queue.closed:
             batch = queue.closed[0]
@@ -52,16 +52,16 @@ class Sender:
                     break
                 try:
                     self._append(queue, batch)
-                except Exception as error:  # whatever it is, who waits for the batch must hear of it
+                except Exception as error:  # whatever it is, those who wait for the batch must get it
                     self._fail(batch, error)
                 if not batch.is_settled:
                     break
             queue.finish(batch)
 
     def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
-        """Append a batch, which is done then, or split, or waits for a retry."""
+        """Append a batch; after that it is done, or split, or waits for a retry."""
         if not queue.is_current:
-            self._fail(batch, UnknownTopicOrPartitionError(f"there is no partition {queue.name} any more"))
+            self._fail(batch, UnknownTopicOrPartitionError(f"partition {queue.topic_partition} was deleted"))
             return
         count = batch.count
         if batch.encoded is None:
@@ -80,7 +80,7 @@ class Sender:
             self._begin_epoch(queue, batch, error)
         except InvalidProducerEpochError as error:
             self._fail(batch, ProducerFencedError(str(error)) if self._transaction else error)
-        except KafkaStorageError as error:  # the log may have the batch or not: it is tried again with its sequence
+        except KafkaStorageError as error:  # the log may have the batch: it is tried again with its sequence
             self._retry(queue, batch, error)
         except AppendRejected as error:
             self._refuse(batch, error)
@@ -99,7 +99,7 @@ class Sender:
         return encoded
 
     def _split(self, batch: ProducerBatch) -> None:
-        """Make smaller batches of one that is too large for the topic."""
+        """Split a batch that is too large for the topic."""
         assert batch.encoded is not None
         ratio = (len(batch.encoded.view) - BATCH_OVERHEAD) / (batch.filled - BATCH_OVERHEAD)
         if self._codec is not Codec.NONE:
@@ -108,7 +108,7 @@ class Sender:
         batch.split_into(_split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic)))
 
     def _begin_epoch(self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError) -> None:
-        """The log has forgotten batches (it was truncated, say): go on in a new epoch, where nothing is expected."""
+        """Go on in a new epoch, which may begin with any batch: the log has lost some, perhaps by a truncation."""
         if self._transaction is not None or batch.attempts:
             self._fail(batch, error)
             return
@@ -120,7 +120,7 @@ class Sender:
         self._append(queue, batch)
 
     def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> None:
-        """Let the batch wait; give up where no retry can help."""
+        """Let the batch wait; give up if no retry can help."""
         now_ms, config = self._clock.monotonic_ms(), self._config
         batch.attempts += 1
         expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
@@ -130,28 +130,28 @@ class Sender:
             return
         self._parts.lose_track()
         if expired:
-            waited = f"no append within delivery.timeout.ms, {config.delivery_timeout_ms}"
+            waited = f"could not be appended within delivery.timeout.ms, {config.delivery_timeout_ms}"
             where = f"{batch.topic}-{batch.partition}"
             self._fail(batch, DeliveryTimeoutError(f"{where}: {waited}; the last error: {error}"))
         else:
             self._fail(batch, error)
 
     def _refuse(self, batch: ProducerBatch, error: AppendRejected) -> None:
-        """Refuse a batch; the log does not say which partition it is."""
+        """Fail a batch that the log refused, and name the partition, which the log does not know."""
         error.add_note(f"{batch.topic}-{batch.partition}")
         self._fail(batch, error)
 
     def _fail(self, batch: ProducerBatch, error: Exception) -> None:
-        """Fail a batch; its transaction hears of it first, so that it cannot be committed without it."""
+        """Fail a batch; the transaction is told first, so that it cannot be committed without the batch."""
         if self._transaction is not None:
             self._transaction.fail(error)
         batch.fail(error)
 
 
 def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tuple[int, ProducerBatch]]:
-    """The records of a batch in smaller ones, each with the place that its first record had.
+    """The records of a batch in smaller batches, each with the place that its first record had.
 
-    They are as large as new batches may be; those of a batch that is no larger, half as large as it was.
+    They are at most batch.size large; if the batch was no larger itself, half as large as it was.
     """
     size = batch.filled
     limit = batch_size if size > batch_size else size // 2
@@ -178,7 +178,7 @@ def _append(batch: ProducerBatch, timestamp: int, key: bytes | None, value: byte
 
 
 def _records(batch: ProducerBatch, size: int) -> list[tuple[int, bytes | None, bytes | None, bytes]]:
-    """Timestamps, keys, values and encoded headers of the batch's records, which are not compressed yet."""
+    """Timestamp, key, value and encoded headers of each record of the batch, which is not compressed yet."""
     fields = layout.BATCH_HEADER.unpack_from(batch.data)
     header = BatchHeader(
         base_offset=0,

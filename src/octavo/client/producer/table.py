@@ -109,7 +109,7 @@ class TableSender:
         try:
             result = queue.log.append_as_leader(view, leader_epoch=queue.log.leader_epoch, trusted=True)
         except KafkaError as error:
-            error.add_note(str(queue.name))
+            error.add_note(str(queue.topic_partition))
             if self._parts.transaction is not None:
                 self._parts.transaction.fail(error)
             if isinstance(error, AppendRejected):

@@ -1,4 +1,4 @@
-"""A producer's side of transactions: what is open, which partitions it has, what became of it."""
+"""The producer's side of transactions: whether one is open, which partitions it has, how it ended."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncom
 from octavo.format.batches.batch import Origin
 from octavo.format.names import TopicPartition
 
-NO_TRANSACTION = "no transaction is open, expected a call of begin_transaction() before"
-ENDING = "the end of the transaction was interrupted, expected commit_transaction() or abort_transaction() once more"
+NO_TRANSACTION = "no transaction is open: call begin_transaction() first"
+ENDING = "the end of the transaction was interrupted: call commit_transaction() or abort_transaction() again"
 _ONLY_ABORT = "the transaction can only be aborted"
 
 
 class ProducerTransaction:
-    """The transaction that a producer has open, if any. The producer's lock guards begin, commit and abort."""
+    """The open transaction of a producer, if any. The producer's lock guards begin, commit and abort."""
 
     def __init__(
         self, coordinator: TransactionCoordinator, session: Session, offsets: OffsetStore, identity: ProducerIdentity
@@ -34,26 +34,26 @@ class ProducerTransaction:
     def check_ended(self) -> None:
         """Refuse to begin another transaction before the end of the one that is open."""
         if self.is_open and not self._coordinator.is_ended(self._session):
-            raise IllegalStateError("a transaction is open already, expected its end before another begins")
+            raise IllegalStateError("a transaction is open already: end it before another begins")
 
     def begin(self) -> None:
-        """Begin a transaction; what is left of one before, whose end failed or was interrupted, is completed first."""
+        """Begin a transaction; one before it whose end failed or was interrupted is completed first."""
         self._coordinator.begin(self._session)
         self._reset()
         self.is_open = True
 
     def enlist(self, topic: str, partition: int) -> None:
         """Make a partition part of the transaction before the first batch goes there."""
-        name = TopicPartition(topic, partition)
-        if name in self._partitions:
+        topic_partition = TopicPartition(topic, partition)
+        if topic_partition in self._partitions:
             return
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        self._coordinator.add_partition(self._session, name)
-        self._partitions.add(name)
+        self._coordinator.add_partition(self._session, topic_partition)
+        self._partitions.add(topic_partition)
 
     def fail(self, error: Exception) -> None:
-        """A batch did not get into the log: only an abort can follow."""
+        """Note that a batch did not get into the log: only an abort can follow."""
         self._error = self._error or error
 
     def commit_offsets(
@@ -62,7 +62,7 @@ class ProducerTransaction:
         """Write a group's offsets as part of the transaction."""
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        self.enlist(*self._offsets.place(group))
+        self.enlist(*self._offsets.partition_of(group))
         producer_id, epoch = self._identity.current
         origin = Origin(producer_id=producer_id, producer_epoch=epoch, base_sequence=0, is_transactional=True)
         self._offsets.append(group, offsets, topic_ids, origin)
@@ -77,7 +77,7 @@ class ProducerTransaction:
         try:
             self._coordinator.end(self._session, commit=True)
         except (TransactionIncompleteError, IllegalStateError):
-            self._reset()  # it is decided
+            self._reset()  # the decision is in the log
             raise
         self._reset()
 

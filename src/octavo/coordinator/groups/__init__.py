@@ -1,1 +1,1 @@
-"""Consumer groups: who is a member, who reads what, what was committed."""
+"""Consumer groups: their members, who reads which partition, and the offsets that they committed."""

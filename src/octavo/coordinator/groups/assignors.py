@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from octavo.format.names import TopicPartition
 
-# Members to their topics, topics to the partitions that are there, in order, members to what they have now.
+# The topics of each member, the partitions of each topic in order, the partitions of each member.
 Subscriptions = Mapping[str, frozenset[str]]
 Partitions = Mapping[str, Sequence[int]]
 Assignment = dict[str, list[TopicPartition]]
@@ -16,7 +16,7 @@ Assignor = Callable[[Subscriptions, Partitions, Mapping[str, list[TopicPartition
 def range_assignor(
     subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """Topic by topic, each member a range; the first members get one more where it does not come out even."""
+    """Topic by topic, a range of partitions for each member; if that is uneven the first ones get one more."""
     assigned: Assignment = {member: [] for member in subscriptions}
     for topic, numbers in sorted(partitions.items()):
         members = sorted(member for member, topics in subscriptions.items() if topic in topics)
@@ -31,15 +31,15 @@ def range_assignor(
 def roundrobin_assignor(
     subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """All partitions in order, dealt out in turn; who does not want one is passed over."""
+    """All partitions in order, dealt out in turn to the members that want them."""
     assigned: Assignment = {member: [] for member in subscriptions}
     members, turn = sorted(subscriptions), 0
-    for name in _all_partitions(partitions):
-        if not any(name.topic in topics for topics in subscriptions.values()):
+    for partition in _all_partitions(partitions):
+        if not any(partition.topic in topics for topics in subscriptions.values()):
             continue
-        while name.topic not in subscriptions[members[turn % len(members)]]:
+        while partition.topic not in subscriptions[members[turn % len(members)]]:
             turn += 1
-        assigned[members[turn % len(members)]].append(name)
+        assigned[members[turn % len(members)]].append(partition)
         turn += 1
     return assigned
 
@@ -47,36 +47,39 @@ def roundrobin_assignor(
 def sticky_assignor(
     subscriptions: Subscriptions, partitions: Partitions, current: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """As even as may be, moving as little as may be: members keep what they have, up to their share.
+    """As evenly as possible, with as few moves as possible: members keep what they have, up to their share.
 
     A partition without an owner goes to the member with the fewest that wants it; then partitions move from members
     with two more than another that wants them.
     """
-    there = set(_all_partitions(partitions))
     assigned: Assignment = {member: [] for member in sorted(subscriptions)}
-    free = set(there)
+    free = set(_all_partitions(partitions))
     for member in assigned:
-        kept = [name for name in current.get(member, ()) if name in free and name.topic in subscriptions[member]]
+        kept = [
+            partition
+            for partition in current.get(member, ())
+            if partition in free and partition.topic in subscriptions[member]
+        ]
         assigned[member] = kept
         free -= set(kept)
-    for name in sorted(free):
-        takers = [member for member in assigned if name.topic in subscriptions[member]]
+    for partition in sorted(free):
+        takers = [member for member in assigned if partition.topic in subscriptions[member]]
         if takers:
-            assigned[min(takers, key=lambda member: (len(assigned[member]), member))].append(name)
+            assigned[min(takers, key=lambda member: (len(assigned[member]), member))].append(partition)
     while (move := _uneven(assigned, subscriptions)) is not None:
-        name, giver, taker = move
-        assigned[giver].remove(name)
-        assigned[taker].append(name)
-    return {member: sorted(names) for member, names in assigned.items()}
+        partition, giver, taker = move
+        assigned[giver].remove(partition)
+        assigned[taker].append(partition)
+    return {member: sorted(given) for member, given in assigned.items()}
 
 
 def _uneven(assigned: Assignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:
-    """A partition whose move would even things out."""
+    """A partition whose move would make the assignment more even, with its giver and taker."""
     for giver in sorted(assigned, key=lambda member: -len(assigned[member])):
         for taker in sorted(assigned, key=lambda member: len(assigned[member])):
             if len(assigned[giver]) - len(assigned[taker]) < 2:
                 break
-            wanted = [name for name in assigned[giver] if name.topic in subscriptions[taker]]
+            wanted = [partition for partition in assigned[giver] if partition.topic in subscriptions[taker]]
             if wanted:
                 return max(wanted), giver, taker
     return None

@@ -1,7 +1,8 @@
-"""The groups of consumers in this process: who is a member, and who has which partition.
+"""Consumer groups: who is a member, and who has which partition.
 
-As with Kafka's cooperative protocol a partition changes hands in two steps: its owner gives it back when it polls next
-and finds that it is to go to another member; only then does that one get it. So no two members ever read it at once.
+As in Kafka's cooperative protocol a partition changes hands in two steps: at its next poll the owner finds that the
+partition is to go to another member and gives it back; only then does the other one get it. So no two members ever
+read it at once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from octavo.format.names import TopicPartition
 
 @dataclass
 class Member:
-    """A consumer in a group: what it wants, what it is to have, what it has."""
+    """A member of a group: the topics it wants, the partitions it is to have (`target`), those it has (`owned`)."""
 
     member_id: str
     assignor: str
@@ -30,9 +31,10 @@ class Member:
 
 
 class Group:
-    """The members of one group. `generation` changes with each new sharing-out; thread-safe.
+    """The members of one group, and their partitions. `generation` counts the assignments. Thread-safe.
 
-    What an interrupt left undone of a change is made up for at the next poll of a member.
+    A poll of a member is `heartbeat`, `subscribe`, then `revoked` and `release`, then `acquire`. A change that an
+    interrupt left half done is completed by the next poll of any member.
     """
 
     def __init__(self) -> None:
@@ -40,9 +42,9 @@ class Group:
         self._members: dict[str, Member] = {}
         self._partitions: Partitions = {}
         self._numbers = itertools.count(1)
-        self._is_changed = False  # since partitions were shared out
+        self._is_changed = False  # since the last assignment
         self.generation = 0
-        self.forsaken: deque[Member] = deque()  # their consumers were forgotten: they leave when another one polls
+        self._leaving_later: deque[Member] = deque()
 
     @property
     def members(self) -> list[str]:
@@ -50,37 +52,42 @@ class Group:
             return list(self._members)
 
     def new_member(self, assignor: str, max_poll_interval_ms: int, now_ms: int) -> Member:
-        """A member to be, which joins with its first heartbeat."""
-        # Ids sort as members joined: that is the order in which assignors serve them.
+        """A new member (a JoinGroup request); it joins with its first heartbeat."""
+        # Ids sort in the order in which members joined, in which assignors serve them.
         return Member(f"consumer-{next(self._numbers):06d}", assignor, max_poll_interval_ms, now_ms)
 
     def leave(self, member: Member) -> None:
+        """Remove a member (a LeaveGroup request); the others share its partitions."""
         with self._lock:
             if member.member_id in self._members:
                 self._is_changed = True
                 del self._members[member.member_id]
                 member.owned.clear()
-                self._share_out()
+                self._assign()
+
+    def leave_later(self, member: Member) -> None:
+        """Remove a member at the next poll of another one. Takes no lock: a finalizer may call it anywhere."""
+        self._leaving_later.append(member)
 
     def subscribe(self, member: Member, topics: frozenset[str], partitions: Partitions) -> None:
-        """Note what a member wants, and which partitions these topics have now."""
+        """Note which topics a member wants, and which partitions these have now; assign again if that changed."""
         with self._lock:
             known = {**self._partitions, **partitions}
             if topics != member.topics or known != self._partitions:
                 self._is_changed = True
                 member.topics, self._partitions = topics, known
             if self._is_changed:
-                self._share_out()
+                self._assign()
 
     def heartbeat(self, member: Member, now_ms: int) -> None:
-        """A member polls: it is alive. Those that are not any more, or were forgotten, lose their partitions."""
+        """Note that a member polls. Members that have not polled for max.poll.interval.ms are evicted."""
         with self._lock:
             member.last_poll_ms = now_ms
             if not member.is_evicted:
                 self._members.setdefault(member.member_id, member)
-            while self.forsaken:
-                self.leave(self.forsaken[0])
-                self.forsaken.popleft()
+            while self._leaving_later:
+                self.leave(self._leaving_later[0])
+                self._leaving_later.popleft()
             late = [
                 other
                 for other in self._members.values()
@@ -91,39 +98,40 @@ class Group:
                 self.leave(other)
 
     def revoked(self, member: Member) -> set[TopicPartition]:
-        """What a member has to give back."""
+        """The partitions that a member has to give back."""
         with self._lock:
             return member.owned - member.target
 
-    def release(self, member: Member, names: set[TopicPartition]) -> None:
-        """A member has given partitions back."""
+    def release(self, member: Member, partitions: set[TopicPartition]) -> None:
+        """Note that a member has given partitions back."""
         with self._lock:
-            member.owned -= names
+            member.owned -= partitions
 
     def acquire(self, member: Member) -> frozenset[TopicPartition]:
-        """Give a member what it is to have and nobody has; returns all that it has."""
+        """Give a member the partitions of its target that nobody else has; returns all that it has (SyncGroup)."""
         with self._lock:
-            taken = {name for other in self._members.values() if other is not member for name in other.owned}
+            taken = {partition for other in self._members.values() if other is not member for partition in other.owned}
             member.owned |= member.target - taken
             return frozenset(member.owned)
 
-    def _share_out(self) -> None:
+    def _assign(self) -> None:
+        """Let the assignor choose the target of each member."""
         self.generation += 1
         if not self._members:
             self._is_changed = False
             return
         assignor = ASSIGNORS[next(iter(self._members.values())).assignor]
-        subscriptions = {name: member.topics for name, member in self._members.items()}
+        subscriptions = {member_id: member.topics for member_id, member in self._members.items()}
         wanted = frozenset[str]().union(*subscriptions.values())
         partitions = {topic: numbers for topic, numbers in self._partitions.items() if topic in wanted}
-        current = {name: sorted(member.owned) for name, member in self._members.items()}
-        for name, names in assignor(subscriptions, partitions, current).items():
-            self._members[name].target = frozenset(names)
+        current = {member_id: sorted(member.owned) for member_id, member in self._members.items()}
+        for member_id, assigned in assignor(subscriptions, partitions, current).items():
+            self._members[member_id].target = frozenset(assigned)
         self._is_changed = False
 
 
 class Groups:
-    """All groups of a log directory's consumers. Thread-safe."""
+    """The groups of the log directories, by name. Thread-safe."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}

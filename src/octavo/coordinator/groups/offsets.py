@@ -1,4 +1,4 @@
-"""The committed offsets of groups: records of `__consumer_offsets`, written and read back."""
+"""The committed offsets of groups, as records of `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from octavo.coordinator.fetch import FetchForm, fetch_all
+from octavo.coordinator.fetch import FetchOptions, fetch_all
 from octavo.coordinator.internal_topics import InternalTopic
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch import Origin, build_batch
@@ -29,21 +29,21 @@ _NO_TOPIC_ID = bytes(16)
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A committed offset: the next one to read, and a note of the consumer's."""
+    """A committed offset: the next one to read, with the consumer's own note."""
 
     offset: int
     metadata: str = ""
     leader_epoch: int = NO_LEADER_EPOCH
 
 
-# By group and partition.
+# A group and a partition that it reads.
 GroupOffset = tuple[str, TopicPartition]
 
 
 class OffsetStore:
-    """Commits go to the log first, then to memory. A partition of the topic is read when first asked for. Thread-safe.
+    """Writes commits to the log first, then to memory; reads a partition of the topic when it is first needed.
 
-    Offsets that a transaction commits count once it is committed.
+    Offsets that a transaction commits count once it is committed. Thread-safe.
     """
 
     def __init__(self, topic: InternalTopic, clock: Clock, codec: Codec = Codec.NONE) -> None:
@@ -52,19 +52,20 @@ class OffsetStore:
         self._codec = codec
         self._lock = threading.RLock()
         self._loaded: dict[TopicPartition, dict[GroupOffset, OffsetAndMetadata]] = {}
-        self._behind: set[TopicPartition] = set()  # commits to these failed or were interrupted: they are read again
+        self._outdated: set[TopicPartition] = set()  # to be read again: memory may lack what the log has
 
     def commit(
         self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[str, bytes | None]
     ) -> None:
-        """Write a group's offsets, as one batch."""
+        """Write a group's offsets, as one batch (an OffsetCommit request)."""
         if offsets:
             with self._lock:
-                known = self._load(self.place(group))
-                self._behind.add(self.place(group))  # until memory has what the log may have from now on
-                place = self.append(group, offsets, topic_ids, Origin(base_sequence=0))
-                known.update({(group, name): offset for name, offset in offsets.items()})
-                self._behind.discard(place)
+                place = self.partition_of(group)
+                known = self._load(place)
+                self._outdated.add(place)  # should the append fail, the log may have the offsets or not
+                self.append(group, offsets, topic_ids, Origin(base_sequence=0))
+                known.update({(group, partition): offset for partition, offset in offsets.items()})
+                self._outdated.discard(place)
 
     def append(
         self,
@@ -72,79 +73,77 @@ class OffsetStore:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         topic_ids: Mapping[str, bytes | None],
         origin: Origin,
-    ) -> TopicPartition:
-        """Write offsets to the log alone, as part of a transaction, say; returns the partition that they are in."""
-        place = self.place(group)
-        log, now_ms = self._topic.log(place), self._clock.time_ms()
+    ) -> None:
+        """Write offsets to the log but not to memory: those of a transaction (a TxnOffsetCommit request)."""
+        log, now_ms = self._topic.log(self.partition_of(group)), self._clock.time_ms()
         records = [
-            Record(number, now_ms, _key(group, name), _value(offset, now_ms, topic_ids.get(name.topic)))
-            for number, (name, offset) in enumerate(offsets.items())
+            Record(number, now_ms, _key(group, partition), _value(offset, now_ms, topic_ids.get(partition.topic)))
+            for number, (partition, offset) in enumerate(offsets.items())
         ]
         batch = bytearray(build_batch(records, codec=self._codec, origin=origin))
         log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
-        return place
 
-    def place(self, group: str) -> TopicPartition:
-        """The partition of the topic that holds a group's offsets; the topic is made if need be."""
+    def partition_of(self, group: str) -> TopicPartition:
+        """The partition of `__consumer_offsets` that holds a group's offsets; the topic is created if need be."""
         self._topic.create()
         place = self._topic.partition_of(group)
-        assert place is not None, "a topic that was made"
+        assert place is not None, "the topic was created"
         return place
 
     def committed(
-        self, group: str, names: Iterable[TopicPartition] | None = None
+        self, group: str, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a group has committed, of these partitions or of all."""
+        """The offsets that a group has committed, for these partitions or for all (an OffsetFetch request)."""
         with self._lock:
             place = self._topic.partition_of(group)
             if place is None:
                 return {}
             known = self._load(place)
-            wanted = [name for of, name in known if of == group] if names is None else names
-            return {name: known[group, name] for name in wanted if (group, name) in known}
+            if partitions is None:
+                partitions = [partition for owner, partition in known if owner == group]
+            return {partition: known[group, partition] for partition in partitions if (group, partition) in known}
 
     def _load(self, place: TopicPartition) -> dict[GroupOffset, OffsetAndMetadata]:
-        if place not in self._loaded or place in self._behind:
+        if place not in self._loaded or place in self._outdated:
             found: dict[GroupOffset, OffsetAndMetadata] = {}
             for record in _committed_records(place, self._topic.log(place)):
                 if record.key is not None:
                     _read(record.key, record.value, found)
             self._loaded[place] = found
-            self._behind.discard(place)
+            self._outdated.discard(place)
         return self._loaded[place]
 
-    def forget(self, names: Iterable[TopicPartition]) -> None:
-        """Read these partitions of the topic anew when they are next asked for: transactions in them have ended."""
+    def transaction_ended(self, partition: TopicPartition) -> None:
+        """Read a partition again when it is next needed: a transaction has ended in it. Others are ignored."""
         with self._lock:
-            for name in names:
-                self._loaded.pop(name, None)
+            self._loaded.pop(partition, None)
 
 
 def _committed_records(place: TopicPartition, log: PartitionLog) -> Iterator[ConsumerRecord]:
-    """What is committed, and behind the first open transaction what belongs to none."""
+    """The committed records and, after the first open transaction, those outside of transactions."""
     stable = log.last_stable_offset
-    yield from fetch_all(place, log, FetchForm(Isolation.READ_COMMITTED))
-    yield from fetch_all(place, log, FetchForm(skips_transactions=True), stable)
+    yield from fetch_all(place, log, FetchOptions(Isolation.READ_COMMITTED))
+    yield from fetch_all(place, log, FetchOptions(skips_transactions=True), stable)
 
 
 def _read(key: bytes, value: bytes | None, found: dict[GroupOffset, OffsetAndMetadata]) -> None:
     try:
         record = decode_consumer_offsets_record(key, value)
     except CorruptionError:
-        return  # a kind of record that is not known, as Kafka passes over it
+        return  # an unknown kind of record: Kafka skips it, too
     kind, fields = record.key
     if kind.id not in (_LEGACY_OFFSET_COMMIT, OFFSET_COMMIT.id):
         return
-    name = fields["group"], TopicPartition(fields["topic"], fields["partition"])
+    group_offset = fields["group"], TopicPartition(fields["topic"], fields["partition"])
     if record.value is None:
-        found.pop(name, None)
+        found.pop(group_offset, None)
     else:
         row = record.value.data
-        found[name] = OffsetAndMetadata(row["offset"], row["metadata"], row.get("leaderEpoch", NO_LEADER_EPOCH))
+        found[group_offset] = OffsetAndMetadata(row["offset"], row["metadata"], row.get("leaderEpoch", NO_LEADER_EPOCH))
 
 
-def _key(group: str, name: TopicPartition) -> bytes:
-    return encode_key(OFFSET_COMMIT, {"group": group, "topic": name.topic, "partition": name.partition})
+def _key(group: str, partition: TopicPartition) -> bytes:
+    return encode_key(OFFSET_COMMIT, {"group": group, "topic": partition.topic, "partition": partition.partition})
 
 
 def _value(offset: OffsetAndMetadata, now_ms: int, topic_id: bytes | None) -> bytes:

@@ -1,4 +1,4 @@
-"""The coordinator of transactions: who may write under a transactional id, and how its transactions end."""
+"""The transaction coordinator: who may write under a transactional id, and how its transactions end."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CHECK_INTERVAL_MS = 10_000
 _COMMITS = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)
 _log = logging.getLogger(__name__)
 
-# Told of a partition that a transaction's marker was written to.
-Completed = Callable[[frozenset[TopicPartition]], None]
+# Called with a partition after a transaction's marker was written to it.
+OnMarker = Callable[[TopicPartition], None]
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """A producer's hold on its transactional id: this object is it. `metadata` is what its last call gave it."""
+    """The right to use a transactional id, until another session begins. `metadata` is what its last call returned."""
 
     metadata: TransactionMetadata
 
@@ -35,43 +35,46 @@ class Session:
 
 
 class TransactionCoordinator:
-    """Thread-safe. The end of a transaction:
+    """Keeps the states of transactional ids, and ends transactions. Thread-safe. The end of a transaction:
 
-    1. Note in the log that it is to be committed, or aborted: that decides it. 2. Write a marker to each of its
-    partitions. 3. Note that it is complete. Whatever stops this after 1 (a crash, a failed disk, an interrupt), 2 and 3
-    are done before anything else happens under the id; a partition that has its marker already may get another one,
-    which changes nothing. What is wrong with one id is logged and tried again later; it stops no other.
+    1. Write to the log that it is to be committed, or aborted: that decides it. 2. Write a marker to each of its
+    partitions. 3. Write that it is complete. If anything stops this after 1 (a crash, a failed disk, an interrupt), 2
+    and 3 are done before anything else happens under the id; a partition that has its marker already may get another
+    one, which changes nothing. A failure under one id is logged and tried again later; it does not stop the others.
     """
 
-    def __init__(self, logs: LogManager, log: TransactionLog, ids: ProducerIds, completed: Completed) -> None:
-        self._logs = logs
-        self._clock = logs.environment.clock
+    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
+        self._log_manager = log_manager
+        self._clock = log_manager.environment.clock
         self._log = log
-        self._markers = Markers(logs)
+        self._markers = Markers(log_manager)
         self._ids = ids
-        self._completed = completed
+        self._on_marker = on_marker
         self._lock = threading.RLock()
         self._sessions: dict[str, Session] = {}
         self._known: dict[str, TransactionMetadata] = {}
         self._unread = set(log.partitions())
         self.settle()
-        logs.environment.scheduler.schedule(
+        log_manager.environment.scheduler.schedule(
             "abort-late-transactions", self.settle, delay_ms=CHECK_INTERVAL_MS, period_ms=CHECK_INTERVAL_MS
         )
 
     def begin_session(self, transactional_id: str, timeout_ms: int) -> Session:
-        """Make a producer the only one that may use an id: one before it is fenced, its open transaction aborted."""
-        longest_ms = self._logs.broker_config.transaction_max_timeout_ms
+        """Begin the only session that may use an id (an InitProducerId request).
+
+        The session before it is fenced, its open transaction aborted.
+        """
+        longest_ms = self._log_manager.broker_config.transaction_max_timeout_ms
         if timeout_ms > longest_ms:
             expected = f"expected at most transaction.max.timeout.ms, {longest_ms}"
             raise ConfigError(f"transaction.timeout.ms is {timeout_ms}, {expected}")
         with self._lock:
-            place = self._log.place(transactional_id)
-            if place is not None and place in self._unread:
-                self._read(place, self._markers.open_producers())
+            partition = self._log.partition_of(transactional_id)
+            if partition is not None and partition in self._unread:
+                self._read(partition, self._markers.open_producers())
             known = self._known.get(transactional_id)
             if known is None:
-                self._log.create()  # with it the directory, where ids are noted
+                self._log.create()  # which makes the directory, where ids are stored
                 started = TransactionMetadata(transactional_id, self._ids.allocate(), 0, timeout_ms)
             else:
                 known = self._caught_up(self._settled(known))
@@ -79,42 +82,42 @@ class TransactionCoordinator:
                 if known.status is TransactionStatus.ONGOING:
                     known = self._end(known, TransactionStatus.PREPARE_ABORT)
                 started = TransactionMetadata(transactional_id, *self._bumped(known), timeout_ms)
-            session = Session(self._note(started))
+            session = Session(self._write(started))
             self._sessions[transactional_id] = session
             return session
 
     def begin(self, session: Session) -> None:
-        """Let a new transaction begin: what is left of the one before, which an error interrupted, is ended first."""
+        """Make ready for a new transaction: one that an error left unfinished is ended first."""
         with self._lock:
-            known = self._settled(self._held(session))
+            known = self._settled(self._checked(session))
             if known.status is TransactionStatus.ONGOING:
                 known = self._end(known, TransactionStatus.PREPARE_ABORT)
             session.metadata = known
 
     def is_ended(self, session: Session) -> bool:
-        """Whether the transaction that the session was in is decided, though its producer was not told so."""
+        """Whether the session's transaction is decided, though its producer was not told."""
         with self._lock:
-            known = self._held(session)
+            known = self._checked(session)
             return known.is_prepared or _identity(known) != _identity(session.metadata)
 
-    def add_partition(self, session: Session, name: TopicPartition) -> None:
-        """Make a partition part of the transaction, and begin it with the first."""
+    def add_partition(self, session: Session, topic_partition: TopicPartition) -> None:
+        """Make a partition part of the transaction, which begins with the first (an AddPartitionsToTxn request)."""
         with self._lock:
-            known = self._settled(self._held(session))
+            known = self._settled(self._checked(session))
             if _identity(known) != _identity(session.metadata):
                 raise IllegalStateError(f"transactional id {known.transactional_id}: {_ended(known)}")
             if known.status is not TransactionStatus.ONGOING:
                 start_ms = self._clock.time_ms()
                 known = replace(known, status=TransactionStatus.ONGOING, start_ms=start_ms, partitions=frozenset())
-            session.metadata = self._note(replace(known, partitions=known.partitions | {name}))
+            session.metadata = self._write(replace(known, partitions=known.partitions | {topic_partition}))
 
     def end(self, session: Session, *, commit: bool) -> None:
-        """Commit or abort. Without partitions nothing happens; one that is decided already is completed.
+        """Commit or abort (an EndTxn request). Nothing happens without partitions; a decided transaction is completed.
 
-        TransactionIncompleteError where it is decided but could not be completed.
+        TransactionIncompleteError means that it is decided but could not be completed.
         """
         with self._lock:
-            known = self._held(session)
+            known = self._checked(session)
             if known.status is TransactionStatus.ONGOING:
                 wanted = TransactionStatus.PREPARE_COMMIT if commit else TransactionStatus.PREPARE_ABORT
                 known = self._end(known, wanted)
@@ -125,17 +128,17 @@ class TransactionCoordinator:
                 raise IllegalStateError(f"transactional id {known.transactional_id}: {_ended(known)}")
 
     def settle(self) -> None:
-        """Complete what is decided, abort what has been open for longer than its timeout, which fences its producer.
+        """Complete decided transactions; abort those open for longer than their timeout, and fence their sessions.
 
-        Raises nothing: what cannot be done now is logged, and tried again the next time.
+        Raises nothing: what fails is logged, and tried again the next time.
         """
         with self._lock:
-            hanging = self._markers.open_producers() if self._unread else set()
-            for place in sorted(self._unread):
+            open_producers = self._markers.open_producers() if self._unread else set()
+            for partition in sorted(self._unread):
                 try:
-                    self._read(place, hanging)
+                    self._read(partition, open_producers)
                 except Exception as error:
-                    _log.error("%s cannot be read, its transactional ids cannot be used: %s", place, error)
+                    _log.error("%s cannot be read, its transactional ids cannot be used: %s", partition, error)
             now_ms = self._clock.time_ms()
             for known in list(self._known.values()):
                 is_late = known.status is TransactionStatus.ONGOING and now_ms - known.start_ms > known.timeout_ms
@@ -146,10 +149,14 @@ class TransactionCoordinator:
                     elif known.is_prepared:
                         self._known[known.transactional_id] = self._adopted(self._settled(known))
                 except Exception as error:
-                    _log.error("the transaction of %s is left for later: %s", known.transactional_id, error)
+                    _log.error(
+                        "the transaction of %s cannot be ended now, and is tried again later: %s",
+                        known.transactional_id,
+                        error,
+                    )
 
-    def _held(self, session: Session) -> TransactionMetadata:
-        """What is known of a session's id; refused where another producer, or the transaction's timeout, fenced it."""
+    def _checked(self, session: Session) -> TransactionMetadata:
+        """The state of a session's id; ProducerFencedError if another session or a timeout fenced it."""
         known = self._known[session.transactional_id]
         if self._sessions.get(session.transactional_id) is not session:
             found = f"producer id {session.metadata.producer_id}, epoch {session.metadata.epoch}"
@@ -157,63 +164,63 @@ class TransactionCoordinator:
             raise ProducerFencedError(f"transactional id {known.transactional_id}: {found}, {expected}")
         return known
 
-    def _read(self, place: TopicPartition, hanging: set[int]) -> None:
-        """Take over a partition of the transaction log; `hanging` producers have a transaction open in some log."""
-        found = self._log.load(place)
+    def _read(self, partition: TopicPartition, open_producers: set[int]) -> None:
+        """Load a partition of the transaction log; `open_producers` have a transaction open in some other log."""
+        found = self._log.load(partition)
         for transactional_id, known in found.items():
             is_over = known.status is not TransactionStatus.ONGOING and not known.is_prepared
-            if is_over and known.producer_id in hanging:
+            if is_over and known.producer_id in open_producers:
                 found[transactional_id] = self._adopted(known)
         self._known.update(found)
-        self._unread.discard(place)
+        self._unread.discard(partition)
 
     def _adopted(self, known: TransactionMetadata) -> TransactionMetadata:
-        """A transaction that data's partitions have open is open, though the log says that there is none.
+        """The id with a transaction that partitions have open, though the transaction log says that there is none.
 
-        After a power loss the end of the log may be gone, theirs not.
+        A power loss may take the end of the transaction log but not theirs.
         """
         caught_up = self._caught_up(known)
         is_open = caught_up.status is TransactionStatus.ONGOING
         return replace(caught_up, start_ms=self._clock.time_ms()) if is_open else known
 
     def _caught_up(self, known: TransactionMetadata) -> TransactionMetadata:
-        """An id with the latest epoch that a partition has seen, and all partitions that have its transaction open."""
+        """The id with the latest epoch that a partition has seen, and all partitions that have its transaction open."""
         epoch, open_in = known.epoch, set(known.partitions)
-        for name, entry in self._markers.entries(known.producer_id):
+        for topic_partition, entry in self._markers.entries(known.producer_id):
             epoch = max(epoch, entry.epoch)
             if entry.current_txn_first_offset is not None:
-                open_in.add(name)
+                open_in.add(topic_partition)
         status = TransactionStatus.ONGOING if open_in else known.status
         return replace(known, status=status, epoch=epoch, partitions=frozenset(open_in))
 
     def _end(self, known: TransactionMetadata, status: TransactionStatus) -> TransactionMetadata:
         epoch = min(known.epoch + 1, MAX_EPOCH)
-        return self._settled(self._note(replace(known, status=status, epoch=epoch, version=2)))
+        return self._settled(self._write(replace(known, status=status, epoch=epoch, version=2)))
 
     def _settled(self, known: TransactionMetadata) -> TransactionMetadata:
-        """Steps 2 and 3 for a transaction that is decided."""
+        """Do steps 2 and 3, if the transaction is decided."""
         if not known.is_prepared:
             return known
         try:
             self._write_markers(known)
-            return self._note(self._completion(known))
+            return self._write(self._completion(known))
         except Exception as error:
             decision = "committed" if known.status in _COMMITS else "aborted"
             told = f"its transaction is decided and will be {decision}, but that cannot be completed now: {error}"
             raise TransactionIncompleteError(f"transactional id {known.transactional_id}: {told}") from error
 
     def _write_markers(self, prepared: TransactionMetadata) -> None:
-        """A marker to each partition that has none yet; one that fails keeps none of the others from getting theirs."""
+        """Write a marker to each partition that has none yet; if one fails the others still get theirs."""
         coordinator_epoch = self._log.coordinator_epoch(prepared.transactional_id)
         failure: Exception | None = None
-        for name in sorted(prepared.partitions):
+        for topic_partition in sorted(prepared.partitions):
             try:
-                self._markers.write(prepared, name, coordinator_epoch)
-                self._completed(frozenset({name}))
+                self._markers.write(prepared, topic_partition, coordinator_epoch)
+                self._on_marker(topic_partition)
             except Exception as error:
                 failure = failure or error
             else:
-                prepared = replace(prepared, partitions=prepared.partitions - {name})
+                prepared = replace(prepared, partitions=prepared.partitions - {topic_partition})
                 self._known[prepared.transactional_id] = prepared
         if failure is not None:
             raise failure
@@ -232,7 +239,7 @@ class TransactionCoordinator:
             return known.producer_id, known.epoch + 1
         return self._ids.allocate(), 0
 
-    def _note(self, metadata: TransactionMetadata) -> TransactionMetadata:
+    def _write(self, metadata: TransactionMetadata) -> TransactionMetadata:
         self._log.append(metadata)
         self._known[metadata.transactional_id] = metadata
         return metadata

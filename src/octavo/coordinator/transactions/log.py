@@ -1,10 +1,10 @@
-"""What is known of transactional ids: records of `__transaction_state`, written and read back."""
+"""The states of transactional ids, as records of `__transaction_state`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from octavo.coordinator.fetch import FetchForm, fetch_all
+from octavo.coordinator.fetch import FetchOptions, fetch_all
 from octavo.coordinator.internal_topics import InternalTopic
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch import Origin, build_batch
@@ -21,17 +21,17 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-# A broker whose feature transaction.version is 0 can go on from nothing later; one where it is 2 reads this too.
+# A broker with transaction.version 0 cannot read later versions; one with 2 reads this one, too.
 VALUE_VERSION = 0
 _NO_PRODUCER_ID = -1
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionMetadata:
-    """A transactional id: who may use it, and how far its transaction is.
+    """A transactional id: who may use it, and the state of its transaction.
 
-    From PREPARE_COMMIT or PREPARE_ABORT on the epoch is that of the markers, which the next transaction has too: in
-    `version` 2, which ours are of, one more than that of the batches. A broker may have left one of an earlier version.
+    From PREPARE_COMMIT or PREPARE_ABORT on the epoch is that of the markers and of the next transaction. In `version`
+    2, which this library writes, it is one more than that of the batches; a broker may have left an earlier version.
     """
 
     transactional_id: str
@@ -41,7 +41,7 @@ class TransactionMetadata:
     status: TransactionStatus = TransactionStatus.EMPTY
     partitions: frozenset[TopicPartition] = frozenset()
     start_ms: int = -1
-    next_producer_id: int = _NO_PRODUCER_ID  # what a broker chose where epochs have come to their end
+    next_producer_id: int = _NO_PRODUCER_ID  # chosen by a broker when the epochs ran out
     version: int = 2
 
     @property
@@ -50,28 +50,28 @@ class TransactionMetadata:
 
 
 class TransactionLog:
-    """Writes and reads the records. Not thread-safe: the coordinator's lock guards it."""
+    """Writes and reads the states. Not thread-safe: the coordinator's lock guards it."""
 
     def __init__(self, topic: InternalTopic, clock: Clock) -> None:
         self._topic = topic
         self._clock = clock
 
     def partitions(self) -> list[TopicPartition]:
-        """The partitions of the log that are there."""
-        return [name for name, _ in self._topic.logs()]
+        """The partitions of the topic that are in these log directories."""
+        return self._topic.partitions()
 
-    def place(self, transactional_id: str) -> TopicPartition | None:
-        """The partition that holds an id; None while there is no log."""
+    def partition_of(self, transactional_id: str) -> TopicPartition | None:
+        """The partition that holds an id; None while there is no topic."""
         return self._topic.partition_of(transactional_id)
 
-    def load(self, place: TopicPartition) -> dict[str, TransactionMetadata]:
+    def load(self, partition: TopicPartition) -> dict[str, TransactionMetadata]:
         """The last state of each id that a partition holds."""
         found: dict[str, TransactionMetadata] = {}
-        for record in fetch_all(place, self._topic.log(place), FetchForm()):
+        for record in fetch_all(partition, self._topic.log(partition), FetchOptions()):
             try:
                 decoded = decode_transaction_state_record(record.key or b"", record.value)
             except CorruptionError:
-                continue  # a kind of record that is not known, as Kafka passes over it
+                continue  # an unknown kind of record: Kafka skips it, too
             transactional_id = decoded.key.data["transactionalId"]
             if decoded.value is None:
                 found.pop(transactional_id, None)
@@ -81,20 +81,20 @@ class TransactionLog:
         return found
 
     def coordinator_epoch(self, transactional_id: str) -> int:
-        """What markers carry: the epoch of the leader of the id's partition."""
-        place = self._topic.partition_of(transactional_id)
-        return 0 if place is None else self._topic.log(place).leader_epoch
+        """The epoch that markers carry: that of the leader of the id's partition."""
+        partition = self._topic.partition_of(transactional_id)
+        return 0 if partition is None else self._topic.log(partition).leader_epoch
 
     def create(self) -> None:
-        """Make the log, unless it is there."""
+        """Create the topic, unless it exists."""
         self._topic.create()
 
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
         self.create()
-        place = self._topic.partition_of(metadata.transactional_id)
-        assert place is not None, "a topic that was made"
-        log, now_ms = self._topic.log(place), self._clock.time_ms()
+        partition = self._topic.partition_of(metadata.transactional_id)
+        assert partition is not None, "the topic was created"
+        log, now_ms = self._topic.log(partition), self._clock.time_ms()
         key = encode_key(TRANSACTION_LOG, {"transactionalId": metadata.transactional_id})
         value = encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata, now_ms))
         batch = bytearray(build_batch([Record(0, now_ms, key, value)], origin=Origin(base_sequence=0)))
@@ -108,7 +108,7 @@ def _metadata(transactional_id: str, row: Row, before: TransactionMetadata | Non
         for number in entry["partitionIds"]
     )
     known = TransactionMetadata(transactional_id, row["producerId"], row["producerEpoch"], row["transactionTimeoutMs"])
-    # The records do not say the version. By the rules of 1 a log takes the markers of both, so it stands for unknown.
+    # Records do not say their version. Under the rules of 1 a log takes the markers of both, so unknown ones get 1.
     return replace(
         known,
         version=2 if before is not None and before.epoch < known.epoch else 1,

@@ -1,4 +1,4 @@
-"""The markers that end a transaction in its partitions, and what these know of the producer that wrote to them."""
+"""Writes the markers that end a transaction in its partitions, and asks logs what they know about a producer."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ _log = logging.getLogger(__name__)
 
 
 class Markers:
-    """Thread-safe as the logs are."""
+    """The partitions of transactions. Thread-safe, as the logs are."""
 
-    def __init__(self, logs: LogManager) -> None:
-        self._logs = logs
-        self._clock = logs.environment.clock
+    def __init__(self, log_manager: LogManager) -> None:
+        self._log_manager = log_manager
+        self._clock = log_manager.environment.clock
 
-    def write(self, prepared: TransactionMetadata, name: TopicPartition, coordinator_epoch: int) -> None:
-        """End a decided transaction in a partition, after a power loss too, which takes the ends of logs unevenly.
+    def write(self, prepared: TransactionMetadata, topic_partition: TopicPartition, coordinator_epoch: int) -> None:
+        """End a decided transaction in a partition (what a broker does for WriteTxnMarkers).
 
-        Where it took more of `__transaction_state`, the partition has moved on to a later epoch: as for Kafka's
-        coordinator, the transaction is over there. Where it took more of the partition, that may be left with records
-        of an earlier transaction without their marker: a COMMIT would make them seen, whatever became of them.
+        A power loss takes the ends of logs unevenly. If it took more of `__transaction_state`, the partition has moved
+        on to a later epoch: as for Kafka's coordinator, the transaction is over there. If it took more of the
+        partition, records of an earlier transaction may have lost their marker: a COMMIT would show them, even if that
+        transaction was aborted.
         """
-        log = self._log(name)
+        log = self._log(topic_partition)
         if log is None:
             return
-        is_commit = prepared.status is TransactionStatus.PREPARE_COMMIT and not _is_behind(log, prepared)
+        is_commit = prepared.status is TransactionStatus.PREPARE_COMMIT and not _has_older_transaction(log, prepared)
         kind = ControlType.COMMIT if is_commit else ControlType.ABORT
         batch = build_marker_batch(
             EndTransactionMarker(kind, coordinator_epoch),
@@ -57,40 +58,40 @@ class Markers:
                 transaction_version=prepared.version,
             )
         except (InvalidProducerEpochError, TransactionCoordinatorFencedError) as error:
-            told = "transactional id %s: %s has moved on since, its old transaction is over there: %s"
-            _log.warning(told, prepared.transactional_id, name, error)
+            told = "transactional id %s: %s has moved on, its old transaction is over there: %s"
+            _log.warning(told, prepared.transactional_id, topic_partition, error)
 
     def entries(self, producer_id: int) -> Iterator[tuple[TopicPartition, ProducerStateEntry]]:
-        """The partitions that know a producer, and what they know of it."""
-        for name, log in list(self._logs.logs.items()):
+        """The partitions that know a producer, each with the producer's state there."""
+        for topic_partition, log in list(self._log_manager.logs.items()):
             with log.lock:
                 entry = log.producers.table.get(producer_id)
             if entry is not None:
-                yield name, entry
+                yield topic_partition, entry
 
     def open_producers(self) -> set[int]:
         """The ids of the producers that have a transaction open in some partition."""
         found: set[int] = set()
-        for log in list(self._logs.logs.values()):
+        for log in list(self._log_manager.logs.values()):
             with log.lock:
                 found.update(producer_id for _, producer_id in log.producers.table.ongoing())
         return found
 
-    def _log(self, name: TopicPartition) -> PartitionLog | None:
-        """A partition's log; None for one that was deleted meanwhile, or is another broker's."""
-        log = self._logs.logs.get(name)
+    def _log(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """A partition's log; None if it was deleted meanwhile, or belongs to another broker."""
+        log = self._log_manager.logs.get(topic_partition)
         if log is None:
-            if any(name in root.partitions for root in self._logs.roots):
-                raise UnknownTopicOrPartitionError(f"{name} has a part of a transaction, but was not opened")
-            if offline := [str(path) for path in self._logs.offline]:
-                raise KafkaStorageError(f"{name} may be in {', '.join(offline)}, which is offline")
+            if any(topic_partition in root.partitions for root in self._log_manager.roots):
+                raise UnknownTopicOrPartitionError(f"{topic_partition} is part of a transaction, but was not opened")
+            if offline := [str(path) for path in self._log_manager.offline]:
+                raise KafkaStorageError(f"{topic_partition} may be in {', '.join(offline)}, which is offline")
         return log
 
 
-def _is_behind(log: PartitionLog, prepared: TransactionMetadata) -> bool:
-    """Whether the open records of the producer are of a transaction before this one, whose own are lost."""
+def _has_older_transaction(log: PartitionLog, prepared: TransactionMetadata) -> bool:
+    """Whether the producer's open records are of an earlier transaction, because those of this one are lost."""
     with log.lock:
         entry = log.producers.table.get(prepared.producer_id)
     if entry is None or entry.current_txn_first_offset is None:
         return False
-    return entry.epoch < prepared.epoch - 1  # batches have the epoch of their markers, or in version 2 the one before
+    return entry.epoch < prepared.epoch - 1  # batches have the epoch of their markers, in version 2 the one before

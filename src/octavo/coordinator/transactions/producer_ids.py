@@ -1,4 +1,4 @@
-"""Producers' ids: never given out twice, also not after a crash."""
+"""The ids of producers: none is given out twice, not even after a crash."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file
 from octavo.storage.log_manager import LogManager
 
-# Kafka's controllers count from 0. Ours begin where they never get to, so that a broker that takes the directory over
-# gives none of our ids to another producer, whose first batches would pass for duplicates.
+# Kafka's controllers count from 0. Ours begin where they never get to: a broker that takes over the directory and gave
+# one of our ids to another producer would take its first batches for duplicates.
 FIRST_PRODUCER_ID = 1 << 48
 BLOCK_SIZE = 1000
 _LAST_BLOCK = INT64_MAX - BLOCK_SIZE
@@ -25,17 +25,18 @@ MAX_EPOCH = 2**15 - 1
 class ProducerIds:
     """Gives out ids from blocks. Thread-safe.
 
-    1. Write where the next block begins, to every directory. 2. Give out the ids before it. A crash after 1 loses the
-    rest of a block, never repeats an id.
+    1. Write where the next block begins to every directory. 2. Give out the ids before it. A crash after 1 loses the
+    rest of a block but never repeats an id.
     """
 
-    def __init__(self, logs: LogManager) -> None:
-        self._logs = logs
+    def __init__(self, log_manager: LogManager) -> None:
+        self._log_manager = log_manager
         self._lock = threading.Lock()
         self._block = iter(range(0))
         self._block_end = 0
 
     def allocate(self) -> int:
+        """A new id (an InitProducerId request without a transactional id)."""
         with self._lock:
             producer_id = next(self._block, None)
             if producer_id is None:
@@ -44,7 +45,7 @@ class ProducerIds:
             return producer_id
 
     def _take_block(self) -> None:
-        roots = live(self._logs.roots)
+        roots = live(self._log_manager.roots)
         first = max([FIRST_PRODUCER_ID, self._block_end, *(_stored(root) for root in roots)])
         content = json.dumps({"version": _VERSION, "nextProducerId": first + BLOCK_SIZE}) + "\n"
         written = 0
@@ -53,7 +54,7 @@ class ProducerIds:
                 replace_file(root.files, root.path / PRODUCER_ID_STORE, content.encode())
                 written += 1
         if not written:
-            raise KafkaStorageError("all log directories are offline: no producer id can be noted")
+            raise KafkaStorageError("all log directories are offline: no producer id can be allocated")
         self._block_end = first + BLOCK_SIZE
         self._block = iter(range(first, self._block_end))
 

@@ -1,1 +1,1 @@
-"""Writing: rows to staged batches, and their commit."""
+"""The sink: tasks stage rows as finished batches, the driver commits them."""

@@ -1,4 +1,4 @@
-"""The options of the sink as values, which tasks get; `sink_parsing` makes them of what Spark hands over."""
+"""The options of the sink: a table from which docs are made, and the values that `parsing` checks and tasks get."""
 
 from __future__ import annotations
 
@@ -7,15 +7,63 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.format.batches.batch_run import BatchSettings
+from octavo.spark.query.options import Option
 from octavo.storage.staging.destinations import NewTopics
 
 if TYPE_CHECKING:
     from octavo.storage.publish import Publisher
 
+# Those of Spark's Kafka sink, and our own.
+SINK_OPTIONS = (
+    Option("path", "", "both", "the log directory: what `save()` or `start()` is given"),
+    Option("paths", "", "both", "several directories that belong together, as a JSON list", ours=True),
+    Option("topic", "", "both", "the topic of all rows; it overrides the column topic"),
+    Option("includeHeaders", "false", "both", "accepted, as in Spark's sink: a column headers is always written"),
+    Option(
+        "txnAppId",
+        "",
+        "both",
+        "names the writer, so that a batch is committed only once; a stream with it needs no checkpointLocation",
+        ours=True,
+    ),
+    Option(
+        "txnVersion",
+        "",
+        "batch",
+        "with txnAppId: a growing number; one committed before is skipped",
+        ours=True,
+    ),
+    Option(
+        "checkpointLocation",
+        "",
+        "stream",
+        "the query's checkpoint, as an option of the writer: its id there names the writer, unless txnAppId does",
+    ),
+    Option("autoCreateTopics", "true", "both", "create missing topics; false: refuse their rows", ours=True),
+    Option("partitions", "1", "both", "how many partitions a created topic gets", ours=True),
+    Option("topicConfig.*", "", "both", "configs of created topics: topicConfig.cleanup.policy", ours=True),
+    Option(
+        "lockTimeout", "60s", "both", "how long a commit waits for a directory that another writer holds", ours=True
+    ),
+    Option("kafka.batch.size", "16384", "both", "bytes of a batch before compression"),
+    Option(
+        "kafka.compression.type", "none", "both", "gzip, snappy, lz4 or zstd; the topic's compression.type overrides it"
+    ),
+    Option("kafka.compression.*.level", "", "both", "of gzip, lz4 and zstd"),
+    Option("kafka.partitioner.ignore.keys", "false", "both", "spread rows with a key like those without"),
+    Option(
+        "kafka.*",
+        "",
+        "both",
+        "other configs of a Kafka producer (bootstrap.servers too) are ignored: there is no broker. As in Spark's"
+        " sink, key.serializer and value.serializer are refused",
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """All options, checked. Picklable: tasks get them."""
+    """All options, checked. Picklable, because tasks get them."""
 
     roots: tuple[Path, ...]
     topic: str | None
@@ -29,6 +77,6 @@ class SinkOptions:
 
     @property
     def publisher(self) -> Publisher:
-        from octavo.storage.publish import Publisher  # which opens directories: no task needs it
+        from octavo.storage.publish import Publisher  # not needed in tasks
 
         return Publisher(roots=self.roots, lock_timeout_seconds=self.lock_timeout_seconds)

@@ -1,4 +1,4 @@
-"""The options of the sink: those of Spark's Kafka sink, a producer's configs, our own; checked before a task runs."""
+"""Checks the options of the sink before a task runs: those of Spark's Kafka sink, a producer's configs, our own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from octavo.format.batches.batch_run import BatchSettings
 from octavo.scanner.places.location import local_path
 from octavo.spark.query.source_options import paths_of
 from octavo.spark.query.values import boolean, count, integer, wait_ms
-from octavo.spark.sink.option_table import SINK_OPTIONS
-from octavo.spark.sink.options import SinkOptions
+from octavo.spark.sink.options import SINK_OPTIONS, SinkOptions
 from octavo.storage.staging.destinations import NewTopics
 
 _USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
@@ -24,14 +23,14 @@ _USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
 }
 _TOPIC_CONFIG = "topicconfig."
 _REFUSED = {"key.serializer": "keys", "value.serializer": "value"}
-# Spark's own, or of another part of the query.
+# Spark's own options, or those of another part of the query.
 _SPARKS = frozenset({"queryname", "outputmode"})
 
 _log = logging.getLogger("octavo.spark")
 
 
 def parse_options(given: Mapping[str, str]) -> SinkOptions:
-    """All options, or ConfigError with what is wrong."""
+    """The checked options; ConfigError says what is wrong."""
     options = CaseInsensitiveDict(given)
     _warn_of(options)
     for config, what in _REFUSED.items():

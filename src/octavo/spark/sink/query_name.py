@@ -1,4 +1,4 @@
-"""Who writes: the name under which a query's batches are committed once, whatever is run again."""
+"""The name of a writer, under which each batch is committed only once, even if it is run again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _METADATA = "metadata"
 def stream_name(options: SinkOptions) -> str:
     """The name of a streaming query: txnAppId, or the id that Spark keeps in the query's checkpoint.
 
-    A Python sink is told nothing but its options. The id is a new one when the checkpoint was deleted, and batches
-    count from 0 again; under a txnAppId they would be taken for those that were committed before.
+    Spark tells a Python sink nothing but its options. If the checkpoint is deleted, batches count from 0 again under a
+    new id; under the same txnAppId they would be taken for batches that were committed before.
     """
     if options.app_id is not None:
         return options.app_id
@@ -37,7 +37,7 @@ def stream_name(options: SinkOptions) -> str:
 
 
 def batch_name(options: SinkOptions) -> str:
-    """The name of a batch write: txnAppId, or one that nobody else has."""
+    """The name of a batch write: txnAppId, or a random one."""
     return options.app_id or uuid.uuid4().hex
 
 

@@ -1,4 +1,4 @@
-"""The columns of rows that are written: those of Spark's Kafka sink, refused in its words where they do not fit."""
+"""The columns that the sink writes, as in Spark's Kafka sink, with the errors of that one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[DataType, ...]] = {
 
 
 def check_columns(schema: StructType, topic: str | None) -> tuple[str, ...]:
-    """The columns that make records; others are passed over. With a topic of its own the sink needs no such column."""
+    """The columns that make up records; others are ignored. A column topic is not needed if the sink has a topic."""
     given = {field.name: field.dataType for field in schema.fields}
     if topic is None and "topic" not in given:
         raise ConfigError(

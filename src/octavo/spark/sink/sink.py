@@ -1,4 +1,4 @@
-"""The sink of `format("octavo")`: tasks stage finished batches, the driver's commit brings them in, all or none."""
+"""The sink of `format("octavo")`: tasks stage finished batches, the driver commits all of them or none."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("octavo.spark")
 
-# A writer is planned, used and committed with in three processes, each of which imports what it needs alone.
+# Planning, writing and committing run in three processes; each imports only what it needs.
 Messages = Sequence[WriterCommitMessage | None]
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-    """The writer of a batch query, which appends."""
+    """The writer of a batch query; it can only append."""
     if overwrite:
         raise ConfigError("Save mode Overwrite not allowed for Kafka, expected mode('append').")
     return OctavoBatchWriter(options, schema)
@@ -39,7 +39,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
 
 
 class OctavoBatchWriter(DataSourceArrowWriter):
-    """Appends the rows of a batch query. With txnAppId and txnVersion a version is written once."""
+    """Appends the rows of a batch query; with txnAppId and txnVersion, each version only once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.query_name import batch_name
@@ -60,7 +60,7 @@ class OctavoBatchWriter(DataSourceArrowWriter):
 
 
 class OctavoStreamWriter(DataSourceStreamArrowWriter):
-    """Appends the rows of micro-batches, each once. Spark makes one to plan a micro-batch and another to commit it."""
+    """Appends each micro-batch once. Spark makes one writer to plan a micro-batch and another to commit it."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.query_name import stream_name
@@ -89,12 +89,12 @@ def _checked(options: Mapping[str, str], schema: StructType) -> tuple[SinkOption
 
 
 def staged_parts(messages: Messages) -> list[StagedPart]:
-    """What the tasks staged, in the order of the tasks."""
+    """The staged files of all tasks, in the order of the tasks."""
     return [part for message in messages if isinstance(message, Staged) for part in message.parts]
 
 
 def commit(sink: SinkOptions, request: CommitRequest, on_step: OnStep | None = None) -> None:
-    """Bring a batch in; one without rows leaves no trace."""
+    """Commit a batch; one without rows leaves no trace."""
     if request.staged:
         request = replace(request, topic_configs=sink.new_topics.configs)
         is_new = sink.publisher.publish(request, on_step)

@@ -19,15 +19,15 @@ from octavo.storage.staging.stage import Stage, StagedPart
 from octavo.system.clock import SystemClock
 from octavo.system.filesystem import LocalFileSystem
 
-# Rows are gathered until each partition has a few batches of them, so that few batches are cut short.
+# Rows are gathered until each partition has enough for a few batches, so that few batches are cut short.
 _LEAST_GATHERED_BYTES = 1 << 20
 _MOST_GATHERED_BYTES = 32 << 20
-_BATCHES_A_PARTITION = 8
+_BATCHES_PER_PARTITION = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Staged(WriterCommitMessage):
-    """What a task sends to the driver."""
+    """What a task sends to the driver: the files that it staged."""
 
     parts: tuple[StagedPart, ...]
 
@@ -35,7 +35,7 @@ class Staged(WriterCommitMessage):
 def stage_rows(
     batches: Iterator[pa.RecordBatch], columns: tuple[str, ...], options: SinkOptions, writer: str
 ) -> Staged:
-    """Stage all rows of a task's attempt; an attempt that fails removes what it staged."""
+    """Stage all rows of one attempt at a task; an attempt that fails removes what it staged."""
     settle()
     filesystem, clock = LocalFileSystem(), SystemClock()
     stage = Stage(filesystem, writer, uuid.uuid4().hex)
@@ -63,7 +63,7 @@ def _gathered(
         if batch.num_rows:
             waiting.append(batch.select(columns))
             size += batch.nbytes
-        enough = max(_LEAST_GATHERED_BYTES, _BATCHES_A_PARTITION * batch_size * router.partition_count)
+        enough = max(_LEAST_GATHERED_BYTES, _BATCHES_PER_PARTITION * batch_size * router.partition_count)
         if size >= min(enough, _MOST_GATHERED_BYTES):
             yield _joined(waiting)
             waiting, size = [], 0

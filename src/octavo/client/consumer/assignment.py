@@ -1,0 +1,102 @@
+"""The partitions that a consumer reads at present, kept in step with its membership."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from typing import NamedTuple
+
+from octavo.client.consumer.commits import OffsetCommits
+from octavo.client.consumer.config import ConsumerConfig
+from octavo.client.consumer.membership import Membership
+from octavo.client.consumer.partition_state import PartitionState
+from octavo.coordinator.fetch import FetchOptions
+from octavo.errors import IllegalStateError
+from octavo.format.names import TopicPartition
+from octavo.storage.log_manager import LogManager
+
+Listener = Callable[[set[TopicPartition]], object]
+
+
+class Listeners(NamedTuple):
+    """Called with partitions that the consumer gets, and with those that it loses."""
+
+    on_assigned: Listener | None = None
+    on_revoked: Listener | None = None
+
+
+class Assignment:
+    """Begins to read partitions that are new, commits and gives back those that are revoked, calls the listeners.
+
+    `membership` is None while the consumer neither subscribes nor is assigned anything. Not thread-safe.
+    """
+
+    def __init__(self, log_manager: LogManager, config: ConsumerConfig, commits: OffsetCommits) -> None:
+        self._log_manager = log_manager
+        self._clock = log_manager.environment.clock
+        self._reset = config.reset
+        self._options = FetchOptions(config.isolation, config.max_partition_fetch_bytes, config.check_crcs)
+        self._commits = commits
+        self._listeners = Listeners()
+        self._token: object = None  # of the membership that `states` belong to
+        self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was told
+        self.membership: Membership | None = None
+        self.states: dict[TopicPartition, PartitionState] = {}
+
+    def replace(self, membership: Membership | None, listeners: Listeners | None = None) -> None:
+        """Commit and give back all partitions; from now on read those of another membership."""
+        failure: Exception | None = None
+        try:
+            self.commit_changed()
+        except Exception as error:  # even if the commit fails, the others get the partitions
+            failure = error
+        if self.membership is not None:
+            self.membership.leave()
+        self.membership = self._token = None
+        self.states.clear()
+        self._announced = frozenset()
+        if failure is not None:
+            raise failure
+        self.membership, self._listeners = membership, listeners or Listeners()
+
+    def refresh(self) -> None:
+        """Follow the membership, and commit if it is time."""
+        if self.membership is None:
+            raise IllegalStateError("the consumer reads nothing yet: call subscribe() or assign() first")
+        owned = self.membership.refresh(self._clock.monotonic_ms(), self._revoke)
+        if self._token is not self.membership.token:  # another member may have had them meanwhile
+            self.states.clear()
+            self._announced = frozenset()
+            self._token = self.membership.token
+        if not self.states.keys() == owned == self._announced:
+            self._take(owned)
+        if self._commits.is_due:
+            self.commit_changed()
+
+    def commit_changed(self) -> None:
+        self._commits.write_changed(self.states.values(), self.membership)
+
+    def _take(self, owned: frozenset[TopicPartition]) -> None:
+        """Read these partitions and no others, and tell the listener about those that are new."""
+        for topic_partition in self.states.keys() - owned:
+            del self.states[topic_partition]
+        new = owned - self.states.keys()
+        committed = self._commits.begin(new)
+        for topic_partition in sorted(new):
+            log = self._log_manager.log(*topic_partition)
+            state = PartitionState(topic_partition, log, self._options, self._reset, self._clock)
+            if topic_partition in committed:
+                state.seek(committed[topic_partition])
+            self.states[topic_partition] = state
+        unannounced = owned - self._announced
+        if self._listeners.on_assigned is not None and unannounced:
+            self._listeners.on_assigned(set(unannounced))
+        self._announced = owned
+
+    def _revoke(self, partitions: Set[TopicPartition]) -> None:
+        revoked = [state for topic_partition, state in self.states.items() if topic_partition in partitions]
+        self._commits.write_changed(revoked, self.membership)
+        if self._listeners.on_revoked is not None and partitions:
+            self._listeners.on_revoked(set(partitions))
+        for state in revoked:
+            self.states.pop(state.topic_partition, None)
+        self._announced -= partitions
