@@ -36,7 +36,11 @@ class _Ongoing:
 
 @dataclass(slots=True)
 class CleanedTransactions:
-    """Kafka's CleanedTransactionMetadata. Picklable, so that the cleaning can go on elsewhere."""
+    """Kafka's CleanedTransactionMetadata. Picklable, so that the cleaning can go on elsewhere.
+
+    This is not a replay, which learns from a marker that its transaction was aborted: a batch is judged before its
+    marker is read, so aborted transactions are known in advance, from the transaction indexes.
+    """
 
     retained: list[AbortedTxn] = field(default_factory=list)  # for the transaction index of the cleaned segment
     _coming: list[tuple[int, AbortedTxn]] = field(default_factory=list)  # a heap by first offset
