@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.cli.table import Column, print_table
+from octavo.cli.table import TableColumn, print_table
 from tests.cli.runs import Run, octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import entry, unpack
@@ -109,5 +109,5 @@ def test_the_table_fits_the_terminal(columns: int) -> None:
 def test_a_long_name_is_cut_in_the_middle(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    print_table([Column("topic"), Column("records", right=True)], [["a" * 20 + "b" * 20, "7"]])
+    print_table([TableColumn("topic"), TableColumn("records", right=True)], [["a" * 20 + "b" * 20, "7"]])
     assert capsys.readouterr().out == f"{'topic':<21}  records\n{'a' * 10}…{'b' * 10}        7\n"

@@ -18,7 +18,7 @@ from octavo.format.messages.schema import (
     STRING,
     Array,
     Field,
-    Message,
+    MessageSchema,
     Primitive,
     Struct,
     Type,
@@ -41,7 +41,7 @@ class Definition(NamedTuple):
     jar: str
     api_key: int | None
     kind: str
-    message: Message
+    message: MessageSchema
     java_class: str
 
 
@@ -71,12 +71,12 @@ def _without_comments(text: str) -> dict[str, Any]:
     return content
 
 
-def _message(content: dict[str, Any]) -> Message:
+def _message(content: dict[str, Any]) -> MessageSchema:
     structs: dict[str, Struct] = {}
     pending = {common["name"]: common["fields"] for common in content.get("commonStructs", [])}
     fields = _fields(content["fields"], structs, pending)
     versions, flexible = (Versions.parse(content[key]) for key in ("validVersions", "flexibleVersions"))
-    return Message(content["name"], versions, flexible, fields)
+    return MessageSchema(content["name"], versions, flexible, fields)
 
 
 def _fields(entries: list[dict[str, Any]], structs: dict[str, Struct], pending: dict[str, Any]) -> tuple[Field, ...]:

@@ -14,7 +14,7 @@ from octavo.errors import CorruptionError
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
 from octavo.format.messages.codec import decode, decode_prefix, encode
 from octavo.format.messages.json_form import json_text, json_value
-from octavo.format.messages.schema import Array, Field, Message, Struct, Type
+from octavo.format.messages.schema import Array, Field, MessageSchema, Struct, Type
 from tests.format.messages.random_rows import random_row
 from tests.format.messages.tables import COORDINATOR_TOPICS, MESSAGES
 from tests.interop.broker import KAFKA_VERSION
@@ -32,7 +32,7 @@ def kafka_definitions() -> tuple[Definition, ...]:
     return tuple(definitions(kafka_jars(KAFKA_VERSION)))
 
 
-def effective(fields: tuple[Field, ...], message: Message) -> list[Any]:
+def effective(fields: tuple[Field, ...], message: MessageSchema) -> list[Any]:
     """What the fields mean in each valid version: two spellings of one schema give the same."""
     return [
         (
@@ -54,7 +54,7 @@ def effective(fields: tuple[Field, ...], message: Message) -> list[Any]:
     ]
 
 
-def _type(kind: Type, message: Message) -> Any:
+def _type(kind: Type, message: MessageSchema) -> Any:
     if isinstance(kind, Array):
         return ["array", _type(kind.element, message)]
     return [kind.name, effective(kind.fields, message)] if isinstance(kind, Struct) else kind.name
@@ -166,5 +166,5 @@ def test_what_is_read_from_damaged_bytes_is_what_kafka_reads(jvm: ModuleType) ->
     assert 0.2 < outcomes["accepted"] / outcomes["all"] < 0.95
 
 
-def _ours(definition: Definition) -> Message:
+def _ours(definition: Definition) -> MessageSchema:
     return next((message for message in MESSAGES if message.name == definition.message.name), definition.message)

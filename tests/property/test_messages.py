@@ -18,7 +18,7 @@ from octavo.format.messages.schema import (
     PRIMITIVES,
     Array,
     Field,
-    Message,
+    MessageSchema,
     Primitive,
     Struct,
     Type,
@@ -59,13 +59,13 @@ def types(depth: int, tagged_from: int) -> st.SearchStrategy[Type]:
 
 
 @st.composite
-def messages(draw: st.DrawFn) -> Message:
+def messages(draw: st.DrawFn) -> MessageSchema:
     flexible_from = draw(st.integers(0, NEWEST + 1))
-    return Message("M", Versions(0, NEWEST), Versions(flexible_from, NEWEST), draw(fields(2, flexible_from)))
+    return MessageSchema("M", Versions(0, NEWEST), Versions(flexible_from, NEWEST), draw(fields(2, flexible_from)))
 
 
 @given(messages(), st.integers(0, NEWEST), SEEDS)
-def test_any_schema_comes_back(message: Message, version: int, seed: int) -> None:
+def test_any_schema_comes_back(message: MessageSchema, version: int, seed: int) -> None:
     row = random_row(Random(seed), message, version, unknown_tags=True)
     encoded = encode(message, version, row)
     decoded = decode(message, version, encoded)
@@ -90,18 +90,18 @@ def complete_value(kind: Type, value: object) -> object:
 
 @given(messages(), st.integers(0, NEWEST), SEEDS)
 @settings(max_examples=50)
-def test_damaged_messages_of_any_schema_are_read_or_refused(message: Message, version: int, seed: int) -> None:
+def test_damaged_messages_of_any_schema_are_read_or_refused(message: MessageSchema, version: int, seed: int) -> None:
     random = Random(seed)
     check_damaged(random, message, version, encode(message, version, random_row(random, message, version)))
 
 
 @given(messages(), st.integers(0, NEWEST), st.binary(max_size=64))
-def test_garbage_is_read_or_refused(message: Message, version: int, data: bytes) -> None:
+def test_garbage_is_read_or_refused(message: MessageSchema, version: int, data: bytes) -> None:
     read_or_refused(message, version, data)
 
 
 @pytest.mark.parametrize(("message", "version"), VERSIONED, ids=VERSIONED_IDS)
-def test_internal_topics_come_back(message: Message, version: int) -> None:
+def test_internal_topics_come_back(message: MessageSchema, version: int) -> None:
     random = Random(f"{message.name} {version}")
     for _ in range(20):
         row = random_row(random, message, version, unknown_tags=True)
@@ -112,13 +112,13 @@ def test_internal_topics_come_back(message: Message, version: int) -> None:
 
 
 @pytest.mark.parametrize(("message", "version"), VERSIONED, ids=VERSIONED_IDS)
-def test_damaged_internal_topics_are_read_or_refused(message: Message, version: int) -> None:
+def test_damaged_internal_topics_are_read_or_refused(message: MessageSchema, version: int) -> None:
     random = Random(f"{message.name} {version}")
     for _ in range(3):
         check_damaged(random, message, version, encode(message, version, random_row(random, message, version)))
 
 
-def check_damaged(random: Random, message: Message, version: int, encoded: bytes) -> None:
+def check_damaged(random: Random, message: MessageSchema, version: int, encoded: bytes) -> None:
     for size in range(len(encoded)):
         with pytest.raises(CorruptionError) as caught:
             decode(message, version, encoded[:size])
@@ -132,7 +132,7 @@ def check_damaged(random: Random, message: Message, version: int, encoded: bytes
         read_or_refused(message, version, bytes(damaged))
 
 
-def read_or_refused(message: Message, version: int, data: bytes) -> None:
+def read_or_refused(message: MessageSchema, version: int, data: bytes) -> None:
     """What is read can be written, and reads the same again."""
     try:
         row = decode(message, version, data)

@@ -11,7 +11,7 @@ from octavo.config.kinds import Given
 from octavo.format.batches.batch import Origin
 from octavo.format.names import StagedFile, TopicPartition
 from octavo.format.small_files import checkpoint
-from octavo.storage.directory.checkpoints import Checkpoints, Logs
+from octavo.storage.directory.checkpoints import Logs, OffsetCheckpoints
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS
@@ -163,14 +163,14 @@ def test_it_runs_on_threads_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
         "log.initial.task.delay.ms": 0,
         "replica.high.watermark.checkpoint.interval.ms": 1,
     }
-    write, is_written = Checkpoints.write_high_watermarks, threading.Event()
+    write, is_written = OffsetCheckpoints.write_high_watermarks, threading.Event()
 
-    def write_and_tell(checkpoints: Checkpoints, logs: Logs) -> None:
+    def write_and_tell(checkpoints: OffsetCheckpoints, logs: Logs) -> None:
         write(checkpoints, logs)
         if offsets(tmp_path, "replication") == {T0: 1}:
             is_written.set()
 
-    monkeypatch.setattr(Checkpoints, "write_high_watermarks", write_and_tell)
+    monkeypatch.setattr(OffsetCheckpoints, "write_high_watermarks", write_and_tell)
     with LogManager(tmp_path, configs=configs) as logs:
         logs.create_topic("t", 1)
         append(logs.log("t", 0))

@@ -16,7 +16,7 @@ _LEAST_TEXT = 24
 _INDENT = 4
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table. Of those with an `importance` the smallest go first where the room ends; 0 always stays."""
 
     name: str
@@ -24,7 +24,7 @@ class Column(NamedTuple):
     importance: int = 0
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under their columns' names. The first column is text, and is cut where all else is not enough."""
     cells = [[column.name for column in columns], *([plain(cell) for cell in row] for row in rows)]
     widths = [max(len(row[slot]) for row in cells) for slot in range(len(columns))]

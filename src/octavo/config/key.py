@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from octavo.config.kinds import INT, Given, Kind, Value, as_text
-from octavo.config.ranges import ANYTHING, Range
+from octavo.config.ranges import ANYTHING, ValueRange
 from octavo.errors import ConfigError
 
 
@@ -27,7 +27,7 @@ class Synonym:
 
     name: str
     unit: Unit = Unit.SAME
-    valid: Range | None = None  # where the broker's range is not the topic's
+    valid: ValueRange | None = None  # where the broker's range is not the topic's
     least: int | None = None  # anything lower means this to the topic
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class ConfigKey:
     name: str
     kind: Kind
     default: Value
-    valid: Range
+    valid: ValueRange
     doc: str
     synonyms: tuple[Synonym, ...] = ()
     internal: bool = False
@@ -97,7 +97,7 @@ class ConfigKey:
 def config(
     kind: Kind,
     default: Value,
-    valid: Range = ANYTHING,
+    valid: ValueRange = ANYTHING,
     *synonyms: str | Synonym,
     doc: str,
     internal: bool = False,

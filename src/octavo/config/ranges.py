@@ -9,7 +9,7 @@ from typing import Protocol
 from octavo.config.kinds import Value
 
 
-class Range(Protocol):
+class ValueRange(Protocol):
     """A set of values; its text completes "expected …", and is empty when there is nothing to say."""
 
     def __contains__(self, value: Value) -> bool: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from octavo.config.broker import BrokerTable
 from octavo.config.key import ConfigKey, Synonym, keys_of
@@ -68,6 +69,21 @@ def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dic
         if synonym.name in properties
     }
     return topic, broker
+
+
+def parse_client(
+    what: str, keys: Mapping[str, ConfigKey], configs: Mapping[str, Given] | None, named: Mapping[str, Given | None]
+) -> dict[str, Any]:
+    """A client's configs, by attribute: `configs` has Kafka's names, `named` the same with underscores and wins.
+
+    In `named`, None means not given. An unknown name raises ConfigError with the nearest known one.
+    """
+    given = dict(configs or {})
+    given |= {name.replace("_", "."): value for name, value in named.items() if value is not None}
+    for name in given:
+        if name not in keys:
+            raise unknown(what, name, keys, f"expected one of {', '.join(keys)}")
+    return {keys[name].attribute: keys[name].parse(value) for name, value in given.items()}
 
 
 def unknown(what: str, name: str, known: Iterable[str], listed: str = "`octavo config` lists them") -> ConfigError:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
-from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import last_offset, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import begin
@@ -175,16 +175,14 @@ def _follows(table: NDArray[np.void]) -> NDArray[np.bool_]:
     """Which batches can be appended together with the one before them."""
     found: NDArray[np.bool_] = table["attributes"] & (TRANSACTIONAL | CONTROL) == 0
     ends = table["position"] + table["size"]
-    last_offsets = table["base_offset"] + table["last_offset_delta"]
-    found[1:] &= (table["position"][1:] == ends[:-1]) & (table["base_offset"][1:] > last_offsets[:-1])
+    found[1:] &= (table["position"][1:] == ends[:-1]) & (table["base_offset"][1:] > last_offsets(table)[:-1])
     found[1:] &= table["magic"][1:] == table["magic"][:-1]  # a batch of an old format clears the leader epochs
     return found
 
 
 def _incoming(table: NDArray[np.void]) -> Incoming:
-    last = table[-1]
     return Incoming(
         int(table["size"].sum(dtype=np.int64)),
-        int(last["base_offset"]) + int(last["last_offset_delta"]),
+        last_offset(table[-1]),
         int(table["max_timestamp"].max()),
     )

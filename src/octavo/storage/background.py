@@ -11,7 +11,7 @@ from functools import partial
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.names import TopicPartition
-from octavo.storage.directory.checkpoints import Checkpoints, Logs
+from octavo.storage.directory.checkpoints import Logs, OffsetCheckpoints
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.environment import Environment
@@ -43,17 +43,17 @@ class Background:
             (
                 config.log_flush_offset_checkpoint_interval_ms,
                 "kafka-recovery-point-checkpoint",
-                Checkpoints.write_recovery_points,
+                OffsetCheckpoints.write_recovery_points,
             ),
             (
                 config.log_flush_start_offset_checkpoint_interval_ms,
                 "kafka-log-start-offset-checkpoint",
-                Checkpoints.write_log_start_offsets,
+                OffsetCheckpoints.write_log_start_offsets,
             ),
             (
                 config.replica_high_watermark_checkpoint_interval_ms,
                 "highwatermark-checkpoint",
-                Checkpoints.write_high_watermarks,
+                OffsetCheckpoints.write_high_watermarks,
             ),
         ):
             self.every(period_ms, name, partial(self._checkpoint, write))
@@ -103,7 +103,7 @@ class Background:
         """Forget the producers that were idle for long."""
         self._each("expiry of producers", PartitionLog.remove_expired_producers)
 
-    def _checkpoint(self, write: Callable[[Checkpoints, Logs], None]) -> None:
+    def _checkpoint(self, write: Callable[[OffsetCheckpoints, Logs], None]) -> None:
         for root in self._logs.live_roots:
             try:
                 with self._logs.lock, root.unless_offline():

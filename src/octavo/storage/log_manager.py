@@ -17,8 +17,7 @@ from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
 from octavo.storage.directory.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
-from octavo.storage.directory.losses import Loss, losses
-from octavo.storage.directory.open_logs import OpenLogs
+from octavo.storage.directory.open_logs import Loss, OpenLogs
 from octavo.storage.directory.partition_opener import OpenTerms, PartitionOpener, RecoveryProgress
 from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
 from octavo.storage.environment import Environment
@@ -142,8 +141,7 @@ class LogManager:
     @property
     def recovery(self) -> list[Loss]:
         """What recovery cut off the logs, or dropped of them, since they were opened; empty if nothing was lost."""
-        every_log = [*self.logs.values(), *self.unserved]
-        return [loss for log in every_log for loss in losses(log)]
+        return self._open.losses()
 
     @property
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:

@@ -14,7 +14,7 @@ from octavo.format.messages.schema import (
     UUID,
     Array,
     Field,
-    Message,
+    MessageSchema,
     Primitive,
     Row,
     Struct,
@@ -36,7 +36,7 @@ DOUBLES = [0.0, -0.0, 1.0, -1.5, 0.001, 0.00099, 1234567.0, 1e7, 12345678.9, 1e3
 UNKNOWN_TAG = 1000  # beyond any tag of a schema
 
 
-def random_row(random: Random, message: Message, version: int, *, unknown_tags: bool = False) -> Row:
+def random_row(random: Random, message: MessageSchema, version: int, *, unknown_tags: bool = False) -> Row:
     """A row that the version can hold: every field it has, nothing that it lacks."""
     return _row(random, message.fields, version, unknown_tags and version in message.flexible)
 

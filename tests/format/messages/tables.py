@@ -6,7 +6,7 @@ from octavo.format.messages.cluster_metadata import METADATA_TYPES
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES
 from octavo.format.messages.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES
-from octavo.format.messages.schema import Message
+from octavo.format.messages.schema import MessageSchema
 from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES
 
@@ -16,7 +16,7 @@ COORDINATOR_TOPICS = {
     "share": SHARE_GROUP_STATE_TYPES,
 }
 
-MESSAGES: list[Message] = [
+MESSAGES: list[MessageSchema] = [
     *(part for types in COORDINATOR_TOPICS.values() for kind in types.values() for part in (kind.key, kind.value)),
     *(kind.message for kind in METADATA_TYPES.values()),
     *KRAFT_CONTROL_MESSAGES.values(),

@@ -9,25 +9,25 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option, unpacked_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.cli.table import Column, print_table
+from octavo.cli.table import TableColumn, print_table
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, TopicCounts
 from octavo.kernels.layout import NO_TIMESTAMP
 
 COLUMNS = (
-    Column("topic"),
-    Column("partition", right=True),
-    Column("topicId", importance=1),
-    Column("segments", right=True, importance=8),
-    Column("batches", right=True, importance=5),
-    Column("records", right=True),
-    Column("bytes", right=True, importance=9),
-    Column("logStartOffset", right=True, importance=7),
-    Column("logEndOffset", right=True, importance=10),
-    Column("firstTimestamp", importance=2),
-    Column("maxTimestamp", importance=6),
-    Column("magics", importance=4),
-    Column("codecs", importance=3),
+    TableColumn("topic"),
+    TableColumn("partition", right=True),
+    TableColumn("topicId", importance=1),
+    TableColumn("segments", right=True, importance=8),
+    TableColumn("batches", right=True, importance=5),
+    TableColumn("records", right=True),
+    TableColumn("bytes", right=True, importance=9),
+    TableColumn("logStartOffset", right=True, importance=7),
+    TableColumn("logEndOffset", right=True, importance=10),
+    TableColumn("firstTimestamp", importance=2),
+    TableColumn("maxTimestamp", importance=6),
+    TableColumn("magics", importance=4),
+    TableColumn("codecs", importance=3),
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.options import KAFKA_VERSION, Options, usage
-from octavo.cli.dump_log.report import Findings, say
+from octavo.cli.dump_log.report import DumpFindings, say
 
 PURPOSE = "Dumps the files of a Kafka log directory as text, as kafka-dump-log does."
 
@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if not options.has("files"):
         return _fail_with_usage('Missing required argument "[files]"')
-    findings = Findings()
+    findings = DumpFindings()
     for argument in options.files:
         file = JavaFile.of(argument)
         print(f"Dumping {file}")
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _dump(file: JavaFile, options: Options, findings: Findings) -> None:
+def _dump(file: JavaFile, options: Options, findings: DumpFindings) -> None:
     match file.suffix:
         case ".log" | ".checkpoint":
             from octavo.cli.dump_log.log import dump_log

@@ -13,7 +13,7 @@ from octavo.kernels.integers import signed64
 
 if TYPE_CHECKING:
     from octavo.cli.dump_log.options import Options
-    from octavo.cli.dump_log.report import Findings
+    from octavo.cli.dump_log.report import DumpFindings
     from octavo.format.batches.batch_row import BatchRow
     from octavo.format.batches.chunk_walk import Chunk
     from octavo.format.legacy.message import Message
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class DeepDump:
     """Prints the records of batches in the order of the file; finds the offsets that do not follow one another."""
 
-    def __init__(self, path: str, options: Options, findings: Findings) -> None:
+    def __init__(self, path: str, options: Options, findings: DumpFindings) -> None:
         shown = payload_decoder(options) if options.print_data_log else None
         self._form = RecordFormat(not options.has("skip-record-metadata"), shown, shown is None or is_plain(options))
         self._path = path

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from octavo.cli.dump_log.batch_line import batch_end, batch_start
+from octavo.cli.dump_log.log_file import DumpedLog
 from octavo.cli.dump_log.options import MAX_INT, Options
 from octavo.cli.dump_log.single_batch import too_small
-from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
 from octavo.format.batches.batch_row import BatchRow
 from octavo.format.batches.chunk_walk import Chunk, walk_chunks
@@ -19,12 +19,12 @@ from octavo.kernels.layout import BATCH_ROW, Flaw, Stop
 if TYPE_CHECKING:
     from octavo.cli.dump_log.deep import DeepDump
     from octavo.cli.dump_log.java_file import JavaFile
-    from octavo.cli.dump_log.report import Findings
+    from octavo.cli.dump_log.report import DumpFindings
 
 _PIECES_AT_ONCE = 10_000  # of text, before they are written
 
 
-def dump_log(file: JavaFile, options: Options, findings: Findings) -> None:
+def dump_log(file: JavaFile, options: Options, findings: DumpFindings) -> None:
     """Print a file as far as it can be read. The order of these steps is the order of Kafka's failures."""
     deep = None
     if options.deep_iteration:
@@ -33,7 +33,7 @@ def dump_log(file: JavaFile, options: Options, findings: Findings) -> None:
         deep = DeepDump(file.absolute, options, findings)
     max_bytes = options.integer("max-bytes")
     print(_first_line(file))
-    with LogFile(file.path) as log:
+    with DumpedLog(file.path) as log:
         if max_bytes < 0:
             raise OctavoError(f"--max-bytes is {max_bytes}, expected 0 or more")
         dump = LogDump(log, deep)
@@ -57,7 +57,7 @@ def _first_line(file: JavaFile) -> str:
 class LogDump:
     """The dump of one file; `position` is the end of the last batch that was printed."""
 
-    def __init__(self, log: LogFile, deep: DeepDump | None) -> None:
+    def __init__(self, log: DumpedLog, deep: DeepDump | None) -> None:
         self.position = 0
         self._log = log
         self._deep = deep

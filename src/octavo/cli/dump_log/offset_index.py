@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.log_file import DumpedLog
 from octavo.cli.dump_log.options import Options
-from octavo.cli.dump_log.report import Findings
+from octavo.cli.dump_log.report import DumpFindings
 from octavo.cli.dump_log.single_batch import batch_at
-from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.indexes.index import SparseIndex
 from octavo.format.indexes.offset_index import OffsetIndex
@@ -18,10 +18,10 @@ from octavo.format.names import base_offset_of
 from octavo.system.regular_file import read_regular
 
 
-def dump_offset_index(file: JavaFile, options: Options, findings: Findings) -> None:
+def dump_offset_index(file: JavaFile, options: Options, findings: DumpFindings) -> None:
     base_offset = base_offset_of(file.name)
     log_path = file.sibling(".log")
-    with LogFile(log_path) as log:
+    with DumpedLog(log_path) as log:
         index = OffsetIndex.decode(read_regular(file.path), base_offset)
         if not len(index):
             print(f"{file} is empty.")
@@ -45,7 +45,7 @@ def entries_to_show(index: SparseIndex[Any]) -> int:
     return int(zeros[0]) + 1 if len(zeros) else len(index)
 
 
-def _dump_entries(index: OffsetIndex, log: LogFile, file: JavaFile, options: Options, findings: Findings) -> None:
+def _dump_entries(index: OffsetIndex, log: DumpedLog, file: JavaFile, options: Options, findings: DumpFindings) -> None:
     show, count = not options.has("verify-index-only"), entries_to_show(index)
     offsets, positions = index.offsets()[:count].tolist(), index.positions()[:count].tolist()
     max_message_size = options.integer("max-message-size")
@@ -57,7 +57,7 @@ def _dump_entries(index: OffsetIndex, log: LogFile, file: JavaFile, options: Opt
             print(f"offset: {offset} position: {position}")
 
 
-def _last_offset(log: LogFile, position: int, max_message_size: int) -> int:
+def _last_offset(log: DumpedLog, position: int, max_message_size: int) -> int:
     if not 0 <= position <= log.size:
         expected = f"expected a position inside the log of {log.size} bytes"
         raise CorruptionError(f"an index entry that points to position {position}, {expected}", path=log.path)

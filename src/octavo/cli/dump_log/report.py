@@ -8,8 +8,8 @@ from collections import defaultdict
 Pair = tuple[int, int]
 
 
-class Findings:
-    """Findings by the absolute path of their file; files in the order of their first finding."""
+class DumpFindings:
+    """DumpFindings by the absolute path of their file; files in the order of their first finding."""
 
     def __init__(self) -> None:
         self.index_mismatches: dict[str, dict[int, int]] = defaultdict(dict)  # index offset to log offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.cli.log_file import LogFile
+from octavo.cli.dump_log.log_file import DumpedLog
 from octavo.errors import CorruptRecordError
 from octavo.kernels import layout
 from octavo.kernels.integers import signed64
@@ -18,7 +18,7 @@ class SingleBatch(NamedTuple):
     last_offset: int
 
 
-def batch_at(log: LogFile, position: int, end: int) -> SingleBatch | None:
+def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
     """The batch that begins at a position; None when no whole one lies before `end`."""
     if position >= end - layout.HEADER_UP_TO_MAGIC:
         return None
@@ -38,7 +38,7 @@ def batch_at(log: LogFile, position: int, end: int) -> SingleBatch | None:
     return SingleBatch(position, layout.LOG_OVERHEAD + size, offset)
 
 
-def too_small(log: LogFile, position: int) -> CorruptRecordError:
+def too_small(log: DumpedLog, position: int) -> CorruptRecordError:
     """The error for the size here, which no batch has."""
     size = int.from_bytes(log.read_at(position + layout.SIZE_POSITION, 4), signed=True)
     found = "zeros, as in a preallocated file" if size == 0 else f"a batch of {size} bytes behind its size"

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from octavo.cli.dump_log.java_file import JavaFile
+from octavo.cli.dump_log.log_file import DumpedLog
 from octavo.cli.dump_log.offset_index import check_sanity, entries_to_show
 from octavo.cli.dump_log.options import Options
 from octavo.cli.dump_log.records import RecordReader
-from octavo.cli.dump_log.report import Findings
+from octavo.cli.dump_log.report import DumpFindings
 from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, too_small
-from octavo.cli.log_file import LogFile
 from octavo.errors import CorruptionError
 from octavo.format.batches.walker import walk, walk_chunks
-from octavo.format.indexes.index_search import last_slot_up_to
 from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import base_offset_of
 from octavo.kernels.layout import NO_TIMESTAMP, Stop
 from octavo.system.regular_file import read_regular
 
+# The last 8 KiB of an index are likely to be in memory, so Kafka searches them first.
+_WARM_BYTES = 8192
 
-def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> None:
+
+def dump_time_index(file: JavaFile, options: Options, findings: DumpFindings) -> None:
     base_offset = base_offset_of(file.name)
-    with LogFile(file.sibling(".log")) as log:
+    with DumpedLog(file.sibling(".log")) as log:
         offset_index = OffsetIndex.decode(read_regular(file.sibling(".index")), base_offset)
         time_index = TimeIndex.decode(read_regular(file.path), base_offset)
         if options.has("index-sanity-check"):
@@ -49,7 +54,7 @@ def dump_time_index(file: JavaFile, options: Options, findings: Findings) -> Non
             previous = timestamp
 
 
-def _max_timestamp(log: LogFile, batch: SingleBatch) -> int:
+def _max_timestamp(log: DumpedLog, batch: SingleBatch) -> int:
     """The largest timestamp of the batch's records; at least -1."""
     data = memoryview(log.read_at(batch.position, batch.size))
     try:
@@ -71,7 +76,7 @@ class BatchChain:
     for all places at which a batch begins; from any other place the batches are followed anew.
     """
 
-    def __init__(self, log: LogFile, starts: list[int]) -> None:
+    def __init__(self, log: DumpedLog, starts: list[int]) -> None:
         self._log = log
         self._starts = np.unique(np.array(starts, np.int64))
         self._broken_at: dict[int, int | None] = {}  # start to the place where the batches break off
@@ -103,3 +108,32 @@ class BatchChain:
             met += np.intersect1d(places, self._starts, assume_unique=True).tolist()
             stop, end = chunk.stop, start + chunk.stop_position
         self._broken_at |= dict.fromkeys([*met, end], end if stop is Stop.SIZE_TOO_SMALL else None)
+
+
+def last_slot_up_to(keys: NDArray[Any], target: int, entry_bytes: int) -> int:
+    """The slot of the largest key up to the target; -1 if the first key is larger, or there is none.
+
+    Kafka's search, step by step: over the zeros of a file that was never trimmed, or over damaged slots, it ends where
+    Kafka's does, and what Kafka's tool prints depends on that.
+    """
+    if not len(keys):
+        return -1
+    first_warm = max(0, len(keys) - 1 - _WARM_BYTES // entry_bytes)
+    if keys[first_warm] < target:
+        return _search(keys, target, first_warm, len(keys) - 1)
+    if keys[0] > target:
+        return -1
+    return _search(keys, target, 0, first_warm)
+
+
+def _search(keys: NDArray[Any], target: int, low: int, high: int) -> int:
+    while low < high:
+        middle = (low + high + 1) // 2
+        key = int(keys[middle])
+        if key == target:
+            return middle
+        if key > target:
+            high = middle - 1
+        else:
+            low = middle
+    return low

@@ -132,7 +132,7 @@ def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
     return MetadataRecord(kind, version, row)
 
 
-def _holds_structs(message: schema.Message, row: schema.Row) -> bool:
+def _holds_structs(message: schema.MessageSchema, row: schema.Row) -> bool:
     """Whether a struct was read inside the message: there alone Kafka's readers look whether they know a version."""
     return any(
         row[part.name]
@@ -159,7 +159,7 @@ def _version(content: bytes, what: str) -> int:
     return int.from_bytes(content[:VERSION_BYTES], signed=True)
 
 
-def _body(message: schema.Message, version: int, content: bytes, shown_version: int, what: str) -> schema.Row:
+def _body(message: schema.MessageSchema, version: int, content: bytes, shown_version: int, what: str) -> schema.Row:
     try:
         return decode_lenient(message, version, content, VERSION_BYTES)[0]
     except CorruptionError as error:

@@ -14,42 +14,42 @@ from octavo.kernels import layout
 from octavo.kernels.layout import Stop
 
 
-class Place(NamedTuple):
+class BatchPlacement(NamedTuple):
     """A whole batch in the file."""
 
     position: int
     size: int
 
 
-class Tail(NamedTuple):
+class FileTail(NamedTuple):
     """Where the batches of the file end, and why."""
 
     position: int
     stop: Stop
 
 
-def batch_with_byte(log: OpenLog, position: int) -> Place | Tail:
+def batch_with_byte(log: OpenLog, position: int) -> BatchPlacement | FileTail:
     """The batch that has this byte; the tail when it lies behind all batches."""
     return _first(log, lambda table, start: table["position"] + table["size"] > position - start)
 
 
-def batch_with_offset(log: OpenLog, offset: int) -> Place | Tail:
+def batch_with_offset(log: OpenLog, offset: int) -> BatchPlacement | FileTail:
     """The first batch that reaches to this offset; after compaction the record itself may be gone."""
     return _first(log, lambda table, _: last_offsets(table) >= offset)
 
 
-def _first(log: OpenLog, wanted: Callable[[NDArray[np.void], int], NDArray[np.bool_]]) -> Place | Tail:
+def _first(log: OpenLog, wanted: Callable[[NDArray[np.void], int], NDArray[np.bool_]]) -> BatchPlacement | FileTail:
     for chunk in log.walk(check_crc=False):
         found = np.flatnonzero(wanted(chunk.table, chunk.file_position))
         if len(found):
             row = chunk.table[found[0]]
-            return Place(chunk.file_position + int(row["position"]), int(row["size"]))
+            return BatchPlacement(chunk.file_position + int(row["position"]), int(row["size"]))
         if chunk.stop is not None:
-            return Tail(chunk.stop_position, chunk.stop)
+            return FileTail(chunk.stop_position, chunk.stop)
     raise AssertionError("a walk ends with a stop")
 
 
-def tail_text(log: OpenLog, tail: Tail) -> str:
+def tail_text(log: OpenLog, tail: FileTail) -> str:
     """Why the batches end there, in a sentence."""
     left = log.size - tail.position
     if tail.stop is Stop.END:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from octavo.cli.explain.locate import Place, Tail, batch_with_byte, batch_with_offset, tail_text
+from octavo.cli.explain.locate import BatchPlacement, FileTail, batch_with_byte, batch_with_offset, tail_text
 from octavo.cli.explain.open_log import OpenLog
 from octavo.cli.explain.overview import Overview
 from octavo.cli.explain.show import show_anatomy, show_overview
@@ -34,7 +34,7 @@ def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     if position >= log.size:
         raise OctavoError(f"{log.path}: position {position} lies behind the end of the file of {log.size} bytes")
     found = batch_with_byte(log, position)
-    return _tail_node(log, found) if isinstance(found, Tail) else _batch_node(log, found, most)
+    return _tail_node(log, found) if isinstance(found, FileTail) else _batch_node(log, found, most)
 
 
 def _at_offset(log: OpenLog, offset: int) -> Node:
@@ -42,17 +42,17 @@ def _at_offset(log: OpenLog, offset: int) -> Node:
     if segment is not None and offset < segment.base_offset:
         raise OctavoError(f"{log.path}: the segment begins with offset {segment.base_offset}, it cannot hold {offset}")
     found = batch_with_offset(log, offset)
-    if isinstance(found, Tail):
+    if isinstance(found, FileTail):
         reason = f"its batches end at position {found.position}: {tail_text(log, found)}"
         raise OctavoError(f"{log.path}: no batch reaches to offset {offset}; {reason}")
     return _without_other_records(_batch_node(log, found), offset)
 
 
-def _batch_node(log: OpenLog, place: Place, most: int | None = None) -> Node:
+def _batch_node(log: OpenLog, place: BatchPlacement, most: int | None = None) -> Node:
     return describe_batch(memoryview(log.read_at(place.position, place.size)), place.position, most=most)
 
 
-def _tail_node(log: OpenLog, tail: Tail) -> Node:
+def _tail_node(log: OpenLog, tail: FileTail) -> Node:
     node = describe_incomplete(memoryview(log.read_at(tail.position, layout.BATCH_OVERHEAD)), tail.position)
     text = tail_text(log, tail)
     is_damage = tail.stop is Stop.SIZE_TOO_SMALL and not log.ends_in_zeros(tail.position)

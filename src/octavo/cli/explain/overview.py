@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.cli.explain.locate import Tail, tail_text
+from octavo.cli.explain.locate import FileTail, tail_text
 from octavo.cli.explain.open_log import OpenLog
 from octavo.format.anatomy.meanings import attribute_flags, codec_text
 from octavo.format.batches.batch_summary import last_offsets
@@ -14,7 +14,7 @@ from octavo.kernels import layout
 from octavo.kernels.layout import Flaw, Stop
 
 
-class Summary(NamedTuple):
+class BatchOverview(NamedTuple):
     """One batch. A compressed v0/v1 message does not say how many it holds, nor the first of their offsets."""
 
     position: int
@@ -32,22 +32,22 @@ class Overview:
     """The batches of a file; once they are through, `tail` says where and why they ended."""
 
     def __init__(self, log: OpenLog) -> None:
-        self.tail = Tail(0, Stop.END)
+        self.tail = FileTail(0, Stop.END)
         self.has_problems = False
         self._log = log
 
-    def __iter__(self) -> Iterator[Summary]:
+    def __iter__(self) -> Iterator[BatchOverview]:
         for chunk in self._log.walk():
             yield from self._summaries(chunk)
             if chunk.stop is not None:
-                self.tail = Tail(chunk.stop_position, chunk.stop)
+                self.tail = FileTail(chunk.stop_position, chunk.stop)
         if self.tail.stop is Stop.SIZE_TOO_SMALL and not self._log.ends_in_zeros(self.tail.position):
             self.has_problems = True
 
     def tail_text(self) -> str:
         return tail_text(self._log, self.tail)
 
-    def _summaries(self, chunk: Chunk) -> Iterator[Summary]:
+    def _summaries(self, chunk: Chunk) -> Iterator[BatchOverview]:
         names = ("position", "base_offset", "count", "size", "magic", "attributes", "flaws")
         columns = [chunk.table[name].tolist() for name in names]
         for last_offset, position, base_offset, count, size, magic, attributes, flaws in zip(
@@ -58,7 +58,7 @@ class Overview:
             problems = [text for flaw, text in _PROBLEMS.items() if flaws & flaw]
             problems += [] if codec else [f"unknown codec {attributes & layout.CODEC_MASK}"]
             self.has_problems = self.has_problems or bool(problems)
-            yield Summary(
+            yield BatchOverview(
                 chunk.file_position + position,
                 None if wrapped else base_offset,
                 last_offset,

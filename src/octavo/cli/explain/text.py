@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from octavo.cli.explain.overview import Overview, Summary
+from octavo.cli.explain.overview import BatchOverview, Overview
 from octavo.cli.options import coloured
 from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, Value
@@ -24,7 +24,7 @@ def anatomy_lines(node: Node) -> Iterator[str]:
         yield from fitted(start, meaning, _wrong(problem), style=_red)
 
 
-def overview_lines(summaries: Iterator[Summary]) -> Iterator[str]:
+def overview_lines(summaries: Iterator[BatchOverview]) -> Iterator[str]:
     columns = "position", "base offset", "last offset", "records", "size", "magic", "codec", "flags"
     yield from fitted(_OVERVIEW.format(*columns), "")
     for batch in summaries:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from octavo.config import ConfigKey, Given, Value
-from octavo.config.client import parse_client
 from octavo.config.key import config, keys_of
 from octavo.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from octavo.config.ranges import Between, OneOf

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from octavo.config import ConfigKey, Given
-from octavo.config.client import parse_client
 from octavo.config.key import config, keys_of
 from octavo.config.kinds import BOOLEAN, INT, LONG, STRING
 from octavo.config.ranges import Between, OneOf
+from octavo.config.table import parse_client
 from octavo.errors import ConfigError
 from octavo.format.compression import CODECS, Codec
 from octavo.format.compression.codec import codec_named

@@ -9,7 +9,7 @@ from octavo.errors import CorruptionError
 from octavo.format.anatomy.control import control_nodes
 from octavo.format.anatomy.meanings import time_text
 from octavo.format.anatomy.node import Node
-from octavo.format.batches.record_parts import Part, record_parts
+from octavo.format.batches.record_parts import RecordPart, record_parts
 from octavo.format.sequence import record_sequence
 from octavo.kernels import layout
 from octavo.kernels.integers import signed64
@@ -58,7 +58,7 @@ def left_out(raw: bytes, position: int, what: str) -> Node:
 
 
 def _record_node(data: memoryview, start: int, position: int, number: int, fields: Mapping[str, int]) -> Node:
-    parts: list[Part] = []
+    parts: list[RecordPart] = []
     problem = ""
     try:
         parts.extend(record_parts(data, start, len(data)))
@@ -80,7 +80,7 @@ def _record_node(data: memoryview, start: int, position: int, number: int, field
     return Node(f"record {number}", position + start, raw, None, meaning, problem, nested, offset)
 
 
-def _part_node(part: Part, data: memoryview, position: int, fields: Mapping[str, int]) -> Node:
+def _part_node(part: RecordPart, data: memoryview, position: int, fields: Mapping[str, int]) -> Node:
     node = Node(part.name, position + part.start, bytes(data[part.start : part.end]), part.value)
     if part.name == "offsetDelta" and isinstance(part.value, int):
         return replace(node, meaning=f"varint: offset {signed64(fields['baseOffset'] + part.value)}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from octavo import kernels
 
 
-class Summary(NamedTuple):
+class BatchSummary(NamedTuple):
     """`layout.BATCH_SUMMARY` of a table."""
 
     flaws: int
@@ -38,5 +38,10 @@ def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
     return last
 
 
-def summarize(table: NDArray[np.void]) -> Summary:
-    return Summary._make(kernels.summarize_batches(table))
+def last_offset(batch: np.void) -> int:
+    """`last_offsets` of one row."""
+    return int(batch["base_offset"]) + int(batch["last_offset_delta"])
+
+
+def summarize(table: NDArray[np.void]) -> BatchSummary:
+    return BatchSummary._make(kernels.summarize_batches(table))

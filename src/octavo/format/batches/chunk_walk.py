@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from octavo.errors import CorruptionError
-    from octavo.format.batches.batch_summary import Summary
+    from octavo.format.batches.batch_summary import BatchSummary
 
 # A reused buffer decodes 3-21 % faster than a mapped file, and cannot fault when a broker truncates it. Half of this
 # size is slower with plain batches (more calls), twice of it with compressed ones (out of the CPU's cache).
@@ -55,7 +55,7 @@ class Chunk:
         return np.frombuffer(self.rows, layout.BATCH)
 
     @cached_property
-    def summary(self) -> Summary:
+    def summary(self) -> BatchSummary:
         """What holds for all batches of the table."""
         from octavo.format.batches.batch_summary import summarize
 

@@ -18,7 +18,7 @@ from octavo.format.compression import Scratch, beyond, unpack_limit, unpacker
 from octavo.format.legacy.message_set import wrapped_value
 from octavo.kernels import layout
 from octavo.kernels.columns import MAX_COLUMN_BYTES, RecordColumns
-from octavo.kernels.layout import Code, Column, Kind
+from octavo.kernels.layout import Code, Column, DecodeKind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -89,15 +89,15 @@ class Decoder:
             if self._filled_bytes and table[first]["size"] > TARGET_BYTES:
                 break  # columns with something in them already might not hold it
             kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self._filled_bytes)
-            if kind == Kind.PLAIN:
+            if kind == DecodeKind.PLAIN:
                 self._make_room(rows, size)
                 self._records(view, table[first:end])
-            elif kind == Kind.PACKED:
+            elif kind == DecodeKind.PACKED:
                 end = self._packed(view, table, first, end)
-            elif kind == Kind.MESSAGE:
+            elif kind == DecodeKind.MESSAGE:
                 self._make_room(rows, size)
                 end = first + self._messages(view, table[first:end], size)
-            elif kind == Kind.WRAPPER:
+            elif kind == DecodeKind.WRAPPER:
                 self._wrapper(view, table[first])
                 end = first + 1
             else:

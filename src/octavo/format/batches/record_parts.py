@@ -16,7 +16,7 @@ from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code
 
 
-class Part(NamedTuple):
+class RecordPart(NamedTuple):
     """One field in its place; a null key or value takes no bytes."""
 
     name: str
@@ -33,27 +33,27 @@ class Deltas(NamedTuple):
     log_append_time: int | None = None
 
 
-def record_parts(data: memoryview, start: int, end: int) -> Iterator[Part]:
+def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]:
     """The fields of the record at `start`, in Kafka's names; `end` is that of all records.
 
     A damaged record raises after the fields before the damage.
     """
     length, at = decode_varint(data[:end], start)
-    yield Part("length", start, at, length)
+    yield RecordPart("length", start, at, length)
     if not 1 <= length <= end - at:
         raise problem_of(Code.RECORD_BEYOND_END, start, length)
     body = data[: at + length]
-    yield Part("attributes", at, at + 1, int.from_bytes(body[at : at + 1], signed=True))
+    yield RecordPart("attributes", at, at + 1, int.from_bytes(body[at : at + 1], signed=True))
     delta, after = decode_varlong(body, at + 1)
-    yield Part("timestampDelta", at + 1, after, delta)
+    yield RecordPart("timestampDelta", at + 1, after, delta)
     delta, at = decode_varint(body, after)
-    yield Part("offsetDelta", after, at, delta)
+    yield RecordPart("offsetDelta", after, at, delta)
     for name, beyond in (("key", Code.KEY_BEYOND_RECORD), ("value", Code.VALUE_BEYOND_RECORD)):
         for part in _sized(body, at, name, beyond):
             yield part
             at = part.end
     count, after = decode_varint(body, at)
-    yield Part("headersCount", at, after, count)
+    yield RecordPart("headersCount", at, after, count)
     if not 0 <= count <= len(body) - after:
         raise problem_of(Code.NEGATIVE_HEADER_COUNT if count < 0 else Code.TOO_MANY_HEADERS, at, count)
     at = after
@@ -80,17 +80,17 @@ def read_records(data: memoryview, start: int, end: int, count: int, deltas: Del
         yield _record(parts, deltas)
 
 
-def _sized(body: memoryview, at: int, name: str, beyond: Code) -> Iterator[Part]:
+def _sized(body: memoryview, at: int, name: str, beyond: Code) -> Iterator[RecordPart]:
     """A length and as many bytes; any negative length is null."""
     length, start = decode_varint(body, at)
-    yield Part(f"{name}Length", at, start, length)
+    yield RecordPart(f"{name}Length", at, start, length)
     if length > len(body) - start:
         raise problem_of(beyond, at, length)
     end = start + max(length, 0)
-    yield Part(name, start, end, bytes(body[start:end]) if length >= 0 else None)
+    yield RecordPart(name, start, end, bytes(body[start:end]) if length >= 0 else None)
 
 
-def _record(parts: list[Part], deltas: Deltas) -> Record:
+def _record(parts: list[RecordPart], deltas: Deltas) -> Record:
     numbers = {part.name: part.value for part in parts if isinstance(part.value, int)}
     contents = {part.name: part.value for part in parts if not isinstance(part.value, int)}
     timestamp = signed64(deltas.base_timestamp + numbers["timestampDelta"])

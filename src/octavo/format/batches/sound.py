@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.format.batches.batch_summary import Summary, last_offsets, summarize
+from octavo.format.batches.batch_summary import BatchSummary, last_offsets, summarize
 from octavo.format.batches.walker import STOP_TEXTS, Chunk
 from octavo.format.entry_layout import INT32_MAX
 from octavo.kernels.layout import Flaw
@@ -40,7 +40,7 @@ def unreadable(table: NDArray[np.void]) -> NDArray[np.bool_]:
     return mask
 
 
-def are_readable(found: Summary) -> bool:
+def are_readable(found: BatchSummary) -> bool:
     """Whether `unreadable` is true of no batch of the table, as far as its summary tells: most tables' does."""
     return found.produced and not found.flaws & _UNREADABLE
 
@@ -64,7 +64,7 @@ class SoundPart(NamedTuple):
     """The batches of a chunk before the first broken one, and what breaks there; None where the chunk is whole."""
 
     table: NDArray[np.void]
-    found: Summary  # `end` is how many bytes they have: a chunk begins with a batch
+    found: BatchSummary  # `end` is how many bytes they have: a chunk begins with a batch
     problem: str | None
 
 
@@ -72,7 +72,7 @@ def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
     """What of a chunk belongs to the segment with this base offset.
 
     The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too. (Kafka does not
-    start on such a log. Offsets that go back within the segment stay: `decisions/0013-crashes.md`.)
+    start on such a log. Offsets that go back within the segment stay: `decisions/0010-crashes.md`.)
     """
     table, found = chunk.table, chunk.summary
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN

@@ -12,12 +12,12 @@ from octavo.errors import CorruptionError, EncodingError
 from octavo.format.messages.primitive_readers import Reader
 from octavo.format.messages.primitive_writers import Chunks, Writer
 from octavo.format.messages.reading import struct_reader
-from octavo.format.messages.schema import Encoding, Message, Row
+from octavo.format.messages.schema import Encoding, MessageSchema, Row
 from octavo.format.messages.writing import struct_writer
 from octavo.format.varint import Bytes
 
 
-def decode(message: Message, version: int, data: Bytes) -> Row:
+def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
     """The message that `data` holds from its first byte to its last."""
     row, end = decode_prefix(message, version, data)
     if end != len(data):
@@ -25,7 +25,7 @@ def decode(message: Message, version: int, data: Bytes) -> Row:
     return row
 
 
-def decode_prefix(message: Message, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
+def decode_prefix(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
     """The message that begins at `position`, and the position after it."""
     try:
         read = _reader(message, version)
@@ -34,7 +34,7 @@ def decode_prefix(message: Message, version: int, data: Bytes, position: int = 0
     return read(data, position)
 
 
-def decode_lenient(message: Message, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
+def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
     """The same as Kafka's own reader has it, for a tool that shows of damaged bytes what Kafka shows.
 
     Text that isn't UTF-8 has U+FFFD in it, every negative length is null, tags come in any order and their sizes are
@@ -47,7 +47,7 @@ def decode_lenient(message: Message, version: int, data: Bytes, position: int = 
     return read(data, position)
 
 
-def encode(message: Message, version: int, row: Row) -> bytes:
+def encode(message: MessageSchema, version: int, row: Row) -> bytes:
     """The bytes of a message; `decode` gives the row back, with the defaults of what it left out."""
     try:
         write = _writer(message, version)
@@ -63,16 +63,16 @@ class _UnknownVersionError(Exception):
 
 
 @cache
-def _reader(message: Message, version: int, lenient: bool = False) -> Reader:
+def _reader(message: MessageSchema, version: int, lenient: bool = False) -> Reader:
     return struct_reader(message.fields, _encoding(message, version, lenient), message.name)
 
 
 @cache
-def _writer(message: Message, version: int) -> Writer:
+def _writer(message: MessageSchema, version: int) -> Writer:
     return struct_writer(message.fields, _encoding(message, version), message.name)
 
 
-def _encoding(message: Message, version: int, lenient: bool = False) -> Encoding:
+def _encoding(message: MessageSchema, version: int, lenient: bool = False) -> Encoding:
     if version not in message.versions:
         raise _UnknownVersionError(f"{message.name} has no version {version}: {message.versions} are known")
     return Encoding(version, version in message.flexible, lenient)

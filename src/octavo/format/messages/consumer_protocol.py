@@ -8,7 +8,7 @@ from __future__ import annotations
 from octavo.format.messages.codec import decode_prefix
 from octavo.format.messages.notation import message
 from octavo.format.messages.records import VERSION_BYTES, Versioned, encode_versioned, read_version
-from octavo.format.messages.schema import Message, Row
+from octavo.format.messages.schema import MessageSchema, Row
 from octavo.format.varint import Bytes
 
 PROTOCOL_TYPE = "consumer"
@@ -52,6 +52,6 @@ def encode_assignment(version: int, row: Row) -> bytes:
     return encode_versioned(ASSIGNMENT, version, row)
 
 
-def _decode(schema: Message, data: Bytes) -> Versioned:
+def _decode(schema: MessageSchema, data: Bytes) -> Versioned:
     version = min(read_version(schema, data), schema.versions.highest)
     return Versioned(version, decode_prefix(schema, version, data, VERSION_BYTES)[0])

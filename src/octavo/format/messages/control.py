@@ -8,7 +8,7 @@ from __future__ import annotations
 from octavo.errors import CorruptionError
 from octavo.format.messages.codec import decode_prefix, encode
 from octavo.format.messages.notation import message
-from octavo.format.messages.schema import Message, Row
+from octavo.format.messages.schema import MessageSchema, Row
 from octavo.format.varint import Bytes
 
 WRITTEN_VERSION = 0
@@ -48,7 +48,7 @@ KRAFT_VOTERS = message("VotersRecord", "0", "0+", """
             maxSupportedVersion  int16
 """)  # fmt: skip
 
-KRAFT_CONTROL_MESSAGES: dict[int, Message] = {
+KRAFT_CONTROL_MESSAGES: dict[int, MessageSchema] = {
     2: LEADER_CHANGE,
     3: SNAPSHOT_HEADER,
     4: SNAPSHOT_FOOTER,

@@ -18,7 +18,7 @@ from typing import Any
 from octavo.errors import EncodingError
 from octavo.format.kafka_uuid import to_text
 from octavo.format.messages.defaults import default_test
-from octavo.format.messages.schema import BYTES, RECORDS, UUID, Array, Field, Message, Row, Struct, Type
+from octavo.format.messages.schema import BYTES, RECORDS, UUID, Array, Field, MessageSchema, Row, Struct, Type
 
 Converter = Callable[[Any], Any]
 
@@ -26,7 +26,7 @@ _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def json_value(message: Message, version: int, row: Row) -> dict[str, Any]:
+def json_value(message: MessageSchema, version: int, row: Row) -> dict[str, Any]:
     """A decoded message as a tree of JSON's own types."""
     if version not in message.versions:
         raise EncodingError(f"{message.name} has no version {version}: {message.versions} are known")
@@ -69,7 +69,7 @@ def java_double(value: float) -> str:
 
 
 @cache
-def _message_converter(message: Message, version: int) -> Converter:
+def _message_converter(message: MessageSchema, version: int) -> Converter:
     return _struct_converter(message.fields, version)
 
 

@@ -24,7 +24,7 @@ from octavo.format.messages.schema import (
     STRING,
     Array,
     Field,
-    Message,
+    MessageSchema,
     Primitive,
     Struct,
     Type,
@@ -34,9 +34,9 @@ from octavo.format.messages.schema import (
 Lines = list[tuple[int, list[str]]]
 
 
-def message(name: str, versions: str, flexible: str, fields: str = "") -> Message:
+def message(name: str, versions: str, flexible: str, fields: str = "") -> MessageSchema:
     """Declare a message: its valid versions, those in the flexible encoding, its fields."""
-    return Message(name, Versions.parse(versions), Versions.parse(flexible), parse_fields(fields))
+    return MessageSchema(name, Versions.parse(versions), Versions.parse(flexible), parse_fields(fields))
 
 
 def parse_fields(text: str) -> tuple[Field, ...]:

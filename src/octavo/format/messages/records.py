@@ -16,7 +16,7 @@ from octavo.errors import CorruptionError
 from octavo.format.messages.codec import decode_prefix, encode
 from octavo.format.messages.notation import message
 from octavo.format.messages.primitive_readers import truncated, uvarint
-from octavo.format.messages.schema import Message, Row
+from octavo.format.messages.schema import MessageSchema, Row
 from octavo.format.varint import Bytes, encode_uvarint
 
 FRAME_VERSION = 1
@@ -39,8 +39,8 @@ class RecordType(NamedTuple):
 
     id: int
     name: str
-    key: Message
-    value: Message
+    key: MessageSchema
+    value: MessageSchema
 
 
 class MetadataType(NamedTuple):
@@ -48,7 +48,7 @@ class MetadataType(NamedTuple):
 
     id: int
     name: str
-    message: Message
+    message: MessageSchema
 
 
 class Versioned(NamedTuple):
@@ -125,18 +125,18 @@ def encode_key(kind: RecordType, row: Row) -> bytes:
     return _PREFIX.pack(kind.id) + encode(kind.key, 0, row)
 
 
-def decode_versioned(schema: Message, data: Bytes) -> Versioned:
+def decode_versioned(schema: MessageSchema, data: Bytes) -> Versioned:
     """A message behind its int16 version: a coordinator's value."""
     version = read_version(schema, data)
     return Versioned(version, decode_prefix(schema, version, data, VERSION_BYTES)[0])
 
 
-def read_version(schema: Message, data: Bytes) -> int:
+def read_version(schema: MessageSchema, data: Bytes) -> int:
     """The int16 version in front of a message."""
     return _read_prefix(data, f"the version of {schema.name}")
 
 
-def encode_versioned(schema: Message, version: int, row: Row) -> bytes:
+def encode_versioned(schema: MessageSchema, version: int, row: Row) -> bytes:
     """The bytes of a message behind its int16 version."""
     encoded = encode(schema, version, row)
     return _PREFIX.pack(version) + encoded

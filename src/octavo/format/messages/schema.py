@@ -137,7 +137,7 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
-class Message:
+class MessageSchema:
     """A schema with its valid versions and those in the flexible encoding; compared by identity."""
 
     name: str

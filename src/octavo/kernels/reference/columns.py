@@ -22,7 +22,7 @@ class Row(NamedTuple):
     headers: Headers
 
 
-class Problem(Exception):
+class DecodeProblem(Exception):
     """Ends a decode with a code, the position of the problem and what was found there."""
 
     def __init__(self, code: Code, position: int, found: int = 0) -> None:

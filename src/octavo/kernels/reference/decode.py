@@ -12,9 +12,9 @@ from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code, Column, Outcome
 from octavo.kernels.reference.columns import (
+    DecodeProblem,
     HeaderRoom,
     Headers,
-    Problem,
     Row,
     append,
     capacity,
@@ -59,7 +59,7 @@ def decode_records(
             raise ValueError(f"batch {index}: its records do not lie inside a buffer of {len(view)} bytes")
         try:
             rows = _batch(view, start, end, batch, out, columns)
-        except Problem as problem:
+        except DecodeProblem as problem:
             code, position, found = problem.outcome
             return code, index, position, found
         except BrokenVarintError as broken:
@@ -72,24 +72,24 @@ def decode_records(
 def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColumns, columns: int) -> list[Row]:
     count, area = int(batch["count"]), end - at
     if count < 0:
-        raise Problem(Code.NEGATIVE_COUNT, at, count)
+        raise DecodeProblem(Code.NEGATIVE_COUNT, at, count)
     if count == 0:
         return []  # Kafka does not look at what follows
     if count * layout.MIN_RECORD_BYTES > area:
-        raise Problem(Code.TOO_MANY_RECORDS, at, count)
+        raise DecodeProblem(Code.TOO_MANY_RECORDS, at, count)
     if out.rows + count > capacity(out):
-        raise Problem(Code.FULL, at)
+        raise DecodeProblem(Code.FULL, at)
     # As the compiled twin: room for the whole area is asked for, so that no copy needs a check of its own.
     for column, asked in ((out.key, Column.KEY), (out.value, Column.VALUE)):
         if columns & asked and free_bytes(column, out.rows) < area:
-            raise Problem(Code.FULL, at)
+            raise DecodeProblem(Code.FULL, at)
     rows = []
     room = HeaderRoom(out) if columns & Column.HEADERS else None
     for _ in range(count):
         row, at = _record(view, at, end, batch, bool(columns & Column.STORED_TIMESTAMP), room)
         rows.append(row)
     if at != end:
-        raise Problem(Code.TRAILING_BYTES, at, end - at)
+        raise DecodeProblem(Code.TRAILING_BYTES, at, end - at)
     return rows
 
 
@@ -98,7 +98,7 @@ def _record(
 ) -> tuple[Row, int]:
     length, at = read_varint(view, start, end)
     if length < 1 or length > end - at:
-        raise Problem(Code.RECORD_BEYOND_END, start, length)
+        raise DecodeProblem(Code.RECORD_BEYOND_END, start, length)
     end = at + length
     at += 1  # attributes: written 0, never read
     delta_ms, at = read_varlong(view, at, end)
@@ -107,7 +107,7 @@ def _record(
     value, at = _field(view, at, end, Code.VALUE_BEYOND_RECORD)
     headers, at = _headers(view, at, end, room)
     if at != end:
-        raise Problem(Code.RECORD_LENGTH_MISMATCH, at, end - at)
+        raise DecodeProblem(Code.RECORD_LENGTH_MISMATCH, at, end - at)
     timestamp = signed64(int(batch["base_timestamp"]) + delta_ms)
     if batch["attributes"] & layout.LOG_APPEND_TIME and not stored:
         timestamp = int(batch["max_timestamp"])
@@ -117,27 +117,27 @@ def _record(
 def _field(view: memoryview, at: int, end: int, beyond: Code) -> tuple[memoryview | None, int]:
     length, start = read_varint(view, at, end)
     if length > end - start:
-        raise Problem(beyond, at, length)
+        raise DecodeProblem(beyond, at, length)
     return (None, start) if length < 0 else (view[start : start + length], start + length)
 
 
 def _headers(view: memoryview, at: int, end: int, room: HeaderRoom | None) -> tuple[Headers, int]:
     count, start = read_varint(view, at, end)
     if count < 0:
-        raise Problem(Code.NEGATIVE_HEADER_COUNT, at, count)
+        raise DecodeProblem(Code.NEGATIVE_HEADER_COUNT, at, count)
     if count > end - start:
-        raise Problem(Code.TOO_MANY_HEADERS, at, count)
+        raise DecodeProblem(Code.TOO_MANY_HEADERS, at, count)
     headers: Headers = []
     at = start
     for _ in range(count):
         length, _after = read_varint(view, at, end)
         if length < 0:
-            raise Problem(Code.NEGATIVE_HEADER_KEY, at, length)
+            raise DecodeProblem(Code.NEGATIVE_HEADER_KEY, at, length)
         name, at = _field(view, at, end, Code.HEADER_BEYOND_RECORD)
         value_at = at
         value, at = _field(view, at, end, Code.HEADER_BEYOND_RECORD)
         assert name is not None
         if room is not None and not room.take(name, value):
-            raise Problem(Code.FULL, value_at)
+            raise DecodeProblem(Code.FULL, value_at)
         headers.append((name, value))
     return headers, at

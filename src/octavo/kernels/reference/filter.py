@@ -14,7 +14,7 @@ from octavo.kernels.offset_table import FILTER_STATE, BatchVerdict, Fate, Filter
 from octavo.kernels.reference.columns import value_at
 from octavo.kernels.reference.decode import decode_records
 from octavo.kernels.reference.encode import encode_batches
-from octavo.kernels.reference.offset_map import Lookup
+from octavo.kernels.reference.offset_map import OffsetLookup
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -102,7 +102,7 @@ def filter_batches(
         or (starts is None) != (ends is None)
     ):
         raise ValueError("batches that do not lie inside their buffers, or a run without its state")
-    view, lookup = memoryview(data).cast("B"), Lookup(offset_table)
+    view, lookup = memoryview(data).cast("B"), OffsetLookup(offset_table)
     records = view if unpacked is None else memoryview(unpacked).cast("B")
     if starts is None or ends is None:
         starts, ends = table["position"] + layout.BATCH_OVERHEAD, table["position"] + table["size"]
@@ -138,7 +138,7 @@ def filter_batches(
     return Code.DONE, rows, 0, 0
 
 
-def _judge(lookup: Lookup, run: FilterRun, batch: np.void, columns: RecordColumns) -> _Judged:
+def _judge(lookup: OffsetLookup, run: FilterRun, batch: np.void, columns: RecordColumns) -> _Judged:
     horizon = int(batch["base_timestamp"]) if batch["attributes"] & layout.DELETE_HORIZON else None
     keeps_tombstones = horizon is None or run.state[FILTER_STATE.index("now_ms")] < horizon
     kept, has_tombstones, without_key = [], False, 0

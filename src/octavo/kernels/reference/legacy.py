@@ -9,7 +9,7 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code, Column, Outcome
-from octavo.kernels.reference.columns import Problem, Row, append, capacity, free_bytes, require_writable
+from octavo.kernels.reference.columns import DecodeProblem, Row, append, capacity, free_bytes, require_writable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -39,12 +39,12 @@ def decode_messages(
         entries = _entries(view, start, end)
         for column, asked in ((out.key, Column.KEY), (out.value, Column.VALUE)):
             if columns & asked and free_bytes(column, out.rows) < end - start:
-                raise Problem(Code.FULL, start)
+                raise DecodeProblem(Code.FULL, start)
         if out.rows + len(entries) > capacity(out):
-            raise Problem(Code.FULL, start)
+            raise DecodeProblem(Code.FULL, start)
         base_offset = _base_offset(view, entries[-1][0], wrapper_offset) if relative else 0
         rows = [_message(view, at, stop, base_offset, check_crc, timestamp) for at, stop in entries]
-    except Problem as problem:
+    except DecodeProblem as problem:
         code, position, found = problem.outcome
         return code, 0, position, found
     for row in rows:
@@ -58,13 +58,13 @@ def _entries(view: memoryview, at: int, end: int) -> list[tuple[int, int]]:
     while end - at >= layout.LOG_OVERHEAD:
         _, size = layout.ENTRY_PREFIX.unpack_from(view, at)
         if size < layout.MIN_MESSAGE_SIZE:
-            raise Problem(Code.MESSAGE_TOO_SMALL, at, size)
+            raise DecodeProblem(Code.MESSAGE_TOO_SMALL, at, size)
         if size > end - at - layout.LOG_OVERHEAD:
             break
         entries.append((at, at + layout.LOG_OVERHEAD + size))
         at = entries[-1][1]
     if not entries:
-        raise Problem(Code.EMPTY_MESSAGE_SET, start, end - start)
+        raise DecodeProblem(Code.EMPTY_MESSAGE_SET, start, end - start)
     return entries
 
 
@@ -74,19 +74,19 @@ def _base_offset(view: memoryview, last: int, wrapper_offset: int) -> int:
         return 0
     inner, _ = layout.ENTRY_PREFIX.unpack_from(view, last)
     if wrapper_offset < inner:
-        raise Problem(Code.OFFSET_BELOW_INNER, last, inner)
+        raise DecodeProblem(Code.OFFSET_BELOW_INNER, last, inner)
     return int(wrapper_offset - inner)
 
 
 def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: bool, overruling: int | None) -> Row:
     offset, _, crc, magic, attributes = layout.MESSAGE_V0.unpack_from(view, at)
     if attributes & layout.CODEC_MASK:
-        raise Problem(Code.NESTED_COMPRESSION, at, attributes & layout.CODEC_MASK)
+        raise DecodeProblem(Code.NESTED_COMPRESSION, at, attributes & layout.CODEC_MASK)
     if check_crc and crc != zlib.crc32(view[at + layout.MESSAGE_MAGIC_POSITION : end]):
-        raise Problem(Code.MESSAGE_CRC_MISMATCH, at, crc)
+        raise DecodeProblem(Code.MESSAGE_CRC_MISMATCH, at, crc)
     header = layout.MESSAGE_V0 if magic == 0 else layout.MESSAGE_V1
     if end - at < header.size + 8:
-        raise Problem(Code.FIELD_BEYOND_MESSAGE, at, end - at)
+        raise DecodeProblem(Code.FIELD_BEYOND_MESSAGE, at, end - at)
     timestamp = layout.NO_TIMESTAMP if magic == 0 else layout.MESSAGE_V1.unpack_from(view, at)[5]
     if overruling is not None and magic == 1:
         timestamp = overruling
@@ -98,5 +98,5 @@ def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: b
 def _field(view: memoryview, at: int, end: int) -> tuple[memoryview | None, int]:
     length = int.from_bytes(view[at : at + 4], signed=True)
     if length > end - at - 4:
-        raise Problem(Code.FIELD_BEYOND_MESSAGE, at, length)
+        raise DecodeProblem(Code.FIELD_BEYOND_MESSAGE, at, length)
     return (None, at + 4) if length < 0 else (view[at + 4 : at + 4 + length], at + 4 + length)

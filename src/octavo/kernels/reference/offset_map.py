@@ -25,7 +25,7 @@ _GROWTH = 4
 _EMPTY = bytes(_HASH_BYTES)
 
 
-class Lookup:
+class OffsetLookup:
     """One table, for as long as a kernel runs."""
 
     def __init__(self, table: OffsetTable) -> None:
@@ -139,7 +139,7 @@ def map_batches(
     Of batches that `skipped` (a byte each) marks, only the last offset is noted. `starts` and `ends` as in
     `decode_records`. Returns an `Outcome`; FULL: the table takes no more keys, and its latest offset is what it has.
     """
-    lookup = Lookup(offset_table)
+    lookup = OffsetLookup(offset_table)
     for row in range(min(len(table), len(skipped), len(table) if starts is None else len(starts))):
         batch = table[row]
         if not skipped[row]:
@@ -171,7 +171,7 @@ def map_columns(offset_table: OffsetTable, columns: RecordColumns, first_offset:
     Less than all: the table takes no more keys.
     """
     check_columns(columns, 0, columns.rows)
-    return _put_rows(Lookup(offset_table), columns, first_offset)
+    return _put_rows(OffsetLookup(offset_table), columns, first_offset)
 
 
 def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray[np.int64]) -> None:
@@ -179,7 +179,7 @@ def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray
     check_columns(columns, 0, columns.rows)
     if len(out) < columns.rows:
         raise ValueError(f"room for {len(out)} offsets, expected {columns.rows}")
-    lookup = Lookup(offset_table)
+    lookup = OffsetLookup(offset_table)
     for row in range(columns.rows):
         key = value_at(columns.key, row)
         out[row] = -1 if key is None else lookup.get(key)
@@ -187,10 +187,10 @@ def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray
 
 def settle_marks(offset_table: OffsetTable) -> None:
     """Leave the marks of superseded records alone: those of each key's last offset go. No key may be put after that."""
-    Lookup(offset_table).settle_marks()
+    OffsetLookup(offset_table).settle_marks()
 
 
-def _put_rows(lookup: Lookup, columns: RecordColumns, first_offset: int) -> int:
+def _put_rows(lookup: OffsetLookup, columns: RecordColumns, first_offset: int) -> int:
     for row in range(columns.rows):
         key, offset = value_at(columns.key, row), int(columns.offset[row])
         if key is not None and offset >= first_offset and not lookup.put(key, offset):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
-from octavo.kernels.layout import Flaw, Kind, Stop
+from octavo.kernels.layout import DecodeKind, Flaw, Stop
 from octavo.kernels.reference.hash import crc32c
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any,
 
 
 def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, int, int, int]:
-    """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
+    """The rows from `first` on that are of one kind: (kind, end row, most records they can hold, bytes after headers).
 
     A run ends with the row that brings it to `max_bytes`, and a row of more is a run of its own. Messages of a run lie
     behind one another, so that one call decodes them all.
@@ -92,13 +92,13 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
     kind, records, size, end = _kind(table[first]), 0, 0, first
     while end < len(table) and _kind(table[end]) == kind:
         row, before = table[end], table[end - 1]
-        area = int(row["size"]) if kind == Kind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
+        area = int(row["size"]) if kind == DecodeKind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
         if end > first and (size >= max_bytes or area > max_bytes):
             break
-        if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
+        if kind == DecodeKind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
         # A count is not believed beyond what its bytes can hold; the decode refuses it then.
-        records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
+        records += 1 if kind == DecodeKind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1
     return kind, end, records, size
@@ -106,6 +106,6 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
 
 def _kind(row: np.void) -> int:
     if row["flaws"] & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT):
-        return Kind.UNREADABLE
-    packed = Kind.PACKED if row["attributes"] & layout.CODEC_MASK else Kind.PLAIN
-    return packed + (Kind.MESSAGE if row["magic"] < 2 else Kind.PLAIN)
+        return DecodeKind.UNREADABLE
+    packed = DecodeKind.PACKED if row["attributes"] & layout.CODEC_MASK else DecodeKind.PLAIN
+    return packed + (DecodeKind.MESSAGE if row["magic"] < 2 else DecodeKind.PLAIN)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.errors import CorruptionError
+from octavo.format.batches.batch_summary import last_offset
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import CHUNK_BYTES, Chunk, walk, walk_chunks
@@ -75,14 +76,13 @@ def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
     if len(found.table) != 1 or broken(found.table)[0]:
         return None
     row = found.table[0]
-    last_offset = int(row["base_offset"]) + int(row["last_offset_delta"])
     first_offset = int(row["base_offset"])
     if row["magic"] < 2 and row["attributes"] & CODEC_MASK:  # a wrapper has the offset of its last message
         try:
             first_offset = int(Decoder(Column.OFFSET).decode_one(data, row).offset[0])
         except CorruptionError:
             return None
-    return FoundBatch(size, first_offset, last_offset)
+    return FoundBatch(size, first_offset, last_offset(row))
 
 
 def follow(location: Location) -> ReadableFile:

@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batches.batch_summary import Summary, last_offsets
+from octavo.format.batches.batch_summary import BatchSummary, last_offsets
 from octavo.format.record import TimestampType
 from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
 from octavo.scanner.reading.aborted import AbortedRanges
 
 
-def all_delivered(summary: Summary, start: int, end: int) -> bool:
+def all_delivered(summary: BatchSummary, start: int, end: int) -> bool:
     """Whether a consumer gets all records of the batches, as those of most chunks: `delivered` would keep them all.
 
     They have magic 2 and are of one timestamp type, the creation's; none belongs to a transaction or is a marker, none

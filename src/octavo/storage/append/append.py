@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.config import LogConfig
 from octavo.errors import AppendRejected, RecordBatchTooLargeError, UnexpectedAppendOffsetError
-from octavo.format.batches.batch_summary import Summary
+from octavo.format.batches.batch_summary import BatchSummary
 from octavo.format.batches.walker import walk
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.storage.append.append_info import AppendInfo, analyze
@@ -92,7 +92,7 @@ def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> Wr
     return WritableBatches(view[: found.end], info.table, first_offset, found.last_offset, max_timestamp)
 
 
-def _write(log: Log, batches: WritableBatches, found: Summary, request: AppendRequest) -> AppendResult:
+def _write(log: Log, batches: WritableBatches, found: BatchSummary, request: AppendRequest) -> AppendResult:
     """Steps 2 to 8."""
     data, table, first_offset, last_offset, *_ = batches
     if not request.origin.assigns_offsets:

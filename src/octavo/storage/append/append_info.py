@@ -18,7 +18,7 @@ from octavo.errors import (
     UnforeseenBatchError,
 )
 from octavo.format.batches.batch_row import BatchRow, batch_rows
-from octavo.format.batches.batch_summary import Summary, summarize
+from octavo.format.batches.batch_summary import BatchSummary, summarize
 from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw
@@ -38,7 +38,7 @@ class AppendInfo(NamedTuple):
     """Batches as they came in. If there is none, there is nothing to append, and the offsets are -1."""
 
     table: NDArray[np.void]  # the batches to append
-    found: Summary  # of these batches
+    found: BatchSummary  # of these batches
 
     @property
     def first_offset(self) -> int | None:
@@ -89,7 +89,7 @@ def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_b
         last_offset = batch.last_offset
 
 
-def clearly_sound(found: Summary, request: AppendRequest, max_message_bytes: int) -> bool:
+def clearly_sound(found: BatchSummary, request: AppendRequest, max_message_bytes: int) -> bool:
     """Whether `check_batches` accepts them all, judged for all batches at once. False may be wrong."""
     if found.flaws & _REFUSED or found.max_codec > _LARGEST_CODEC:
         return False

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.format.batches.batch_row import batch_rows
-from octavo.format.batches.batch_summary import Summary
+from octavo.format.batches.batch_summary import BatchSummary
 from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
@@ -35,7 +35,7 @@ def keeps_codec(table: NDArray[np.void], codec: Codec) -> bool:
     return bool(((codecs == int(codec)) | plain_control).all())
 
 
-def headers_suffice(found: Summary, assignment: Assignment) -> bool:
+def headers_suffice(found: BatchSummary, assignment: Assignment) -> bool:
     """Whether the headers, if they tell the truth, show that the topic accepts all records."""
     settings = assignment.settings
     if settings.is_compacted or found.attributes & layout.LOG_APPEND_TIME:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.control import ControlType, control_type_id
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes import txn_index
@@ -113,7 +114,7 @@ def transaction_events(data: Buffer, table: NDArray[np.void]) -> NDArray[np.void
     events = np.empty(len(rows), EVENT)
     if len(rows):
         found = table[rows]
-        events["last_offset"] = found["base_offset"] + found["last_offset_delta"]
+        events["last_offset"] = last_offsets(found)
         events["producer_id"], events["row"], events["type"] = found["producer_id"], rows, _DATA
         is_control = found["attributes"] & CONTROL != 0
         if is_control.any():

@@ -37,7 +37,7 @@ def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int
         return {}
 
 
-class Checkpoints:
+class OffsetCheckpoints:
     """The checkpoint files of one directory. The lines of partitions that are not open are kept."""
 
     def __init__(

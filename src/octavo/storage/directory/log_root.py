@@ -24,7 +24,7 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import clean_shutdown, meta_properties
 from octavo.format.small_files.meta_properties import MetaProperties
-from octavo.storage.directory.checkpoints import Checkpoints
+from octavo.storage.directory.checkpoints import OffsetCheckpoints
 from octavo.storage.files.small_file import replace_file
 from octavo.system.filesystem import FileSystem, LocalFileSystem, Lock, is_disk_failure
 from octavo.system.forks import FORKED
@@ -83,7 +83,7 @@ class LogRoot:
         self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
         self.leaves_some = False  # there are folders that were not opened
         self._unread: set[TopicPartition] = set()  # to be opened, but not readable
-        self.checkpoints = Checkpoints(filesystem, path, self.partitions, self._is_opened)
+        self.checkpoints = OffsetCheckpoints(filesystem, path, self.partitions, self._is_opened)
         self.on_offline: Callable[[], None] = lambda: None
         self._lock: Lock | None = None
         self._made: list[Path] = []  # what `lock` made: the directory, then its parents

@@ -6,14 +6,28 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError
-from octavo.format.names import TopicPartition
+from octavo.format.names import FileKind, PartitionFolder, SegmentFile, TopicPartition
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, make_missing
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.scheduler import Scheduler
+
+
+class Loss(NamedTuple):
+    """Bytes that a log had on the disk and does not have any more."""
+
+    topic_partition: TopicPartition
+    path: Path  # the segment's log file
+    position: int  # from there on; 0 for a whole segment
+    bytes: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.bytes} bytes cut at position {self.position}: {self.reason}"
 
 
 class OpenLogs:
@@ -122,6 +136,11 @@ class OpenLogs:
             if home.failure is not None and (log := self.logs.get(name)) is not None:
                 log.abandon(f"its directory is offline: {home.failure}")
 
+    def losses(self) -> list[Loss]:
+        """What recovery cut off the logs or dropped from them when they were opened, in the order of each log."""
+        logs = [*self.logs.values(), *(log for _, log in self.unserved)]
+        return [loss for log in logs for loss in _losses(log)]
+
     def close(self, scheduler: Scheduler) -> list[KafkaStorageError]:
         """Stop cleanly: each directory then holds what a broker leaves.
 
@@ -175,3 +194,18 @@ class OpenLogs:
             if self.is_closed:
                 raise KafkaStorageError(f"{self.roots[0].path}: it is closed")
             yield
+
+
+def _losses(log: PartitionLog) -> list[Loss]:
+    name = PartitionFolder.parse(log.folder.name).topic_partition
+    cut = [
+        Loss(name, _path(log, segment.base_offset), segment.size, segment.bytes_cut, str(segment.problem))
+        for segment in log.recovered
+        if segment.bytes_cut
+    ]
+    dropped = [Loss(name, _path(log, gone.base_offset), 0, gone.size, gone.reason) for gone in log.dropped]
+    return cut + dropped
+
+
+def _path(log: PartitionLog, base_offset: int) -> Path:
+    return log.folder / SegmentFile(base_offset, FileKind.LOG).name

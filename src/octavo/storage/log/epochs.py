@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.batches.batch_summary import Summary, summarize
+from octavo.format.batches.batch_summary import BatchSummary, summarize
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT
 from octavo.format.small_files import leader_epochs
 from octavo.format.small_files.leader_epochs import EpochEntry
@@ -61,7 +61,7 @@ class LeaderEpochs:
         with self._lock:
             self._write(_assigned(self._entries, epoch, start_offset))
 
-    def is_continued(self, batches: Summary) -> bool:
+    def is_continued(self, batches: BatchSummary) -> bool:
         """Whether all batches are of the latest epoch, as nearly always: then there is nothing to note."""
         epoch, entries = batches.max_epoch, self._entries
         is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch

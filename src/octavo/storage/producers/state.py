@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.batches.batch_summary import Summary
+from octavo.format.batches.batch_summary import BatchSummary, last_offset
 from octavo.format.batches.control import ControlType
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.small_files import producer_snapshot
@@ -86,7 +86,7 @@ class ProducerStateManager:
             for first_offset in started:
                 self.transactions.begin(current.producer_id, first_offset)
 
-    def replay(self, data: Buffer, table: NDArray[np.void], found: Summary | None = None) -> Replay:
+    def replay(self, data: Buffer, table: NDArray[np.void], found: BatchSummary | None = None) -> Replay:
         """Take in batches that are in the log already, one after the other; they are not checked again.
 
         `map_end_offset` moves to the end of the last one. The aborted transactions are those that the transaction
@@ -103,7 +103,7 @@ class ProducerStateManager:
         if rows and batches[-1]["magic"] < 2:
             batches = batches[batches["magic"] >= 2]  # Kafka does not move the end for older ones
         if len(batches):
-            self.map_end_offset = int(batches[-1]["base_offset"]) + int(batches[-1]["last_offset_delta"]) + 1
+            self.map_end_offset = last_offset(batches[-1]) + 1
         aborted = ended[_ABORTED][ended["type"] == ControlType.ABORT]
         return Replay(rows, [AbortedTxn(*fields) for fields in aborted.tolist()], damage)
 

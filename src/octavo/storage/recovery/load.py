@@ -234,7 +234,7 @@ class _Loader:
         """Cut batches at the log's end whose offsets are lower than those before them: the log's end would be wrong.
 
         No CRC covers the offset, so it may be torn in a batch that is otherwise sound. In the middle of a log such
-        batches stay (`decisions/0013-crashes.md`): what follows them is worth more.
+        batches stay (`decisions/0010-crashes.md`): what follows them is worth more.
         """
         cut = segment.files.log.truncate_to(recovered.rising_size)
         again = self._recover_segment(segment)

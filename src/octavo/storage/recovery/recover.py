@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batches.batch_summary import Summary, last_offsets, summarize
+from octavo.format.batches.batch_summary import BatchSummary, last_offsets, summarize
 from octavo.format.batches.sound import sound_part, up_to_marker
 from octavo.format.batches.walker import STOP_TEXTS
 from octavo.kernels.layout import Stop
@@ -112,7 +112,7 @@ class _Rising:
         self._largest = largest
         self.size = 0
 
-    def add(self, table: NDArray[np.void], found: Summary, position: int) -> None:
+    def add(self, table: NDArray[np.void], found: BatchSummary, position: int) -> None:
         """Take in the batches at a position."""
         if found.ascending and found.first_last_offset > self._largest:
             self._largest, self.size = found.last_offset, position + found.end

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from octavo.config import LogConfig
+from octavo.format.batches.batch_summary import last_offset
 from octavo.format.batches.recode import Recoder
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
@@ -95,8 +96,7 @@ class _Writer:
             end = max(end, first + 1)  # a batch larger than a segment gets one of its own
             rows = table[first:end].copy()
             rows["position"] -= start
-            last_offset = int(rows[-1]["base_offset"]) + int(rows[-1]["last_offset_delta"])
-            active.append(last_offset, memoryview(data)[start : int(ends[end - 1])], rows)
+            active.append(last_offset(rows[-1]), memoryview(data)[start : int(ends[end - 1])], rows)
             first = end
 
     def finish(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.walker import CHUNK_BYTES, Chunk, walk_chunks
 from octavo.format.batches.zeros import zeros_end
 from octavo.format.indexes.offset_index import OffsetPosition
@@ -208,8 +209,7 @@ def _values(table: NDArray[np.void], sought: Sought) -> NDArray[np.int64]:
     if sought is Sought.MAX_TIMESTAMP:
         timestamps: NDArray[np.int64] = table["max_timestamp"]
         return timestamps
-    last_offsets: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
-    return last_offsets
+    return last_offsets(table)
 
 
 def _header_alone(data: bytes, position: int, sought: Sought) -> tuple[BatchPlace, int]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from octavo import kernels
 from octavo.config import LogConfig
 from octavo.errors import OctavoError
+from octavo.format.batches.batch_summary import last_offset
 from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import TimestampOffset
@@ -195,8 +196,7 @@ class Segment:
         for chunk in self.files.log.chunks(self.last_index_entry().position, chunk_bytes=_TAIL_BYTES):
             tail = tail._replace(end_position=chunk.stop_position)
             if len(chunk.table):
-                last = chunk.table[-1]
-                tail = tail._replace(next_offset=int(last["base_offset"]) + int(last["last_offset_delta"]) + 1)
+                tail = tail._replace(next_offset=last_offset(chunk.table[-1]) + 1)
         return tail
 
     def truncate_to(self, offset: int) -> int:
@@ -254,8 +254,7 @@ class Segment:
             if len(chunk.table):
                 row = chunk.table[int(np.argmax(chunk.table["max_timestamp"]))]
                 if int(row["max_timestamp"]) > found.timestamp:
-                    last_offset = int(row["base_offset"]) + int(row["last_offset_delta"])
-                    found = TimestampOffset(int(row["max_timestamp"]), last_offset)
+                    found = TimestampOffset(int(row["max_timestamp"]), last_offset(row))
         return found
 
 

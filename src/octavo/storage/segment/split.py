@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError, OctavoError
+from octavo.format.batches.batch_summary import last_offset, last_offsets
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.walker import Chunk
 from octavo.format.entry_layout import INT32_MAX
@@ -42,7 +43,7 @@ def split(segment: Segment, folder: Path, config: LogConfig, environment: Enviro
                     made.append(_new_segment(base_offset, folder, config, environment))
                 end = _end_of_run(made[-1], table, first)
                 start, stop = int(table[first]["position"]), int(table[end - 1]["position"] + table[end - 1]["size"])
-                made[-1].append(_last_offset(table, end - 1), chunk.data[start:stop], table[first:end])
+                made[-1].append(last_offset(table[end - 1]), chunk.data[start:stop], table[first:end])
                 first = end
         for new in made:
             new.close_out()
@@ -64,8 +65,7 @@ def _new_segment(base_offset: int, folder: Path, config: LogConfig, environment:
 
 
 def _end_of_run(segment: Segment, table: NDArray[np.void], first: int) -> int:
-    last_offsets = table["base_offset"][first:] + table["last_offset_delta"][first:]
-    relative = last_offsets - segment.base_offset
+    relative = last_offsets(table[first:]) - segment.base_offset
     beyond = np.flatnonzero((relative < 0) | (relative > INT32_MAX))
     return first + int(beyond[0]) if len(beyond) else len(table)
 
@@ -76,7 +76,3 @@ def _base_offset(chunk: Chunk, row: int) -> int:
     if batch["magic"] < 2 and batch["attributes"] & CODEC_MASK:
         return int(Decoder(Column.OFFSET).decode_one(chunk.data, batch).offset[0])
     return int(batch["base_offset"])
-
-
-def _last_offset(table: NDArray[np.void], row: int) -> int:
-    return int(table[row]["base_offset"]) + int(table[row]["last_offset_delta"])

@@ -7,7 +7,7 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from octavo.format.indexes.index_search import last_slot_up_to
+from octavo.cli.dump_log.time_index import last_slot_up_to
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 5, 1024, 1025, 1026, 3000])

@@ -11,7 +11,7 @@ from octavo.kernels.layout import MAX_FILE_BYTES
 from octavo.system.regular_file import open_regular
 
 
-class LogFile:
+class DumpedLog:
     """Owns a file descriptor; changes nothing."""
 
     def __init__(self, path: str) -> None:
