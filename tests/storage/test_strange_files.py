@@ -82,7 +82,7 @@ def test_a_link_on_its_way_out_is_removed_and_what_it_leads_to_is_not(
     link, before, world = root / f"x-0.{'0' * 32}-delete", contents(outside), World()
     link.symlink_to(outside)
     with opened(root, world) as logs:
-        for folder in logs.roots[0].leaving:
+        for folder in logs.roots[0].deleted_folders:
             remove_folder(LocalFileSystem(), folder)
         assert logs.offline == {}
     assert not link.is_symlink()

@@ -1,5 +1,5 @@
-"""What a `LogDir` does by itself while it is open: flushes, checkpoints, expiry, sweeps; with upkeep also retention
-and the removal of deleted partitions.
+"""What a `LogManager` does by itself while it is open: flushes, checkpoints, expiry of producers; with upkeep also
+retention, sweeps and the removal of deleted partitions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Background:
-    """The periodic work, under the names that Kafka gives its own. A log or a directory that fails stops no other."""
+    """The periodic tasks, under Kafka's names. A log or directory that fails does not stop the others."""
 
     def __init__(
         self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig, commits: CommitLedger
@@ -35,7 +35,7 @@ class Background:
         self._config = broker_config
 
     def start(self) -> None:
-        """Schedule what takes nothing away; a period of 0 means once."""
+        """Schedule the tasks that delete nothing; a period of 0 means once."""
         config = self._config
         self.every(config.log_flush_scheduler_interval_ms, "kafka-log-flusher", self.flush)
         self.every(config.producer_id_expiration_check_interval_ms, "expire-producers", self.expire_producers)
@@ -59,16 +59,16 @@ class Background:
             self.every(period_ms, name, partial(self._checkpoint, write))
 
     def every(self, period_ms: int, name: str, run: Callable[[], None]) -> None:
-        """Run something again and again, first after log.initial.task.delay.ms."""
+        """Run something periodically, first after log.initial.task.delay.ms."""
         delay_ms = self._config.log_initial_task_delay_ms
         self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
 
     def start_upkeep(self, delay_ms: int) -> None:
-        """Schedule retention, and the removal of folders that deleted partitions left when they were closed."""
+        """Schedule retention, and the removal of the `-delete` folders that were there at the open."""
         self.every(self._config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
         self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         for root in self._logs.live_roots:
-            for folder in root.leaving:
+            for folder in root.deleted_folders:
                 remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))
                 self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
 
@@ -81,7 +81,7 @@ class Background:
                     sweep_dead(root.files, [root.path], now_ms, keep=keep)
 
     def retain(self) -> None:
-        """Drop what the limits condemn. Logs that are compacted are left to the cleaner, which does both in turn."""
+        """Drop segments beyond the limits. Compacted logs are left to the cleaner, which does both in turn."""
 
         def retain(log: PartitionLog) -> None:
             if "compact" not in log.config.cleanup_policy:
@@ -90,7 +90,7 @@ class Background:
         self._each("retention", retain)
 
     def flush(self) -> None:
-        """Flush the logs whose flush.ms is over."""
+        """Flush the logs whose flush.ms has passed."""
         now_ms = self._environment.clock.monotonic_ms()
 
         def flush(log: PartitionLog) -> None:
@@ -100,7 +100,7 @@ class Background:
         self._each("flush", flush)
 
     def expire_producers(self) -> None:
-        """Forget the producers that were idle for long."""
+        """Forget producers that were idle for long."""
         self._each("expiry of producers", PartitionLog.remove_expired_producers)
 
     def _checkpoint(self, write: Callable[[OffsetCheckpoints, Logs], None]) -> None:
@@ -123,6 +123,6 @@ class Background:
         try:
             work()
         except KafkaStorageError as error:
-            _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted meanwhile, or offline, which was said
+            _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted meanwhile, or offline
         except Exception:
             _log.exception("%s of %s failed", name, topic_partition)

@@ -1,4 +1,4 @@
-"""`LogManager`: log directories that a program owns, with the topics and partitions in them."""
+"""`LogManager`: the log directories that a program owns, with their topics and partitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
 from octavo.storage.directory.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
 from octavo.storage.directory.open_logs import Loss, OpenLogs
-from octavo.storage.directory.partition_opener import OpenTerms, PartitionOpener, RecoveryProgress
+from octavo.storage.directory.partition_opener import OpenOptions, PartitionOpener, RecoveryProgress
 from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
 from octavo.storage.environment import Environment
 from octavo.storage.log.retain import Verdict
@@ -34,21 +34,21 @@ _log = logging.getLogger(__name__)
 
 
 class LogManager:
-    """One or several log directories, locked, recovered and loaded. Thread-safe; to be closed, or used with `with`.
+    """One or several log directories, locked, recovered and loaded. Thread-safe; close it, or use it with `with`.
 
-    `configs` are a broker's, which give topics their defaults, over those in its metadata; `topic_configs` hold for a
-    topic as long as this object lives, over what is stored for it. `only` names the partitions to open, a topic
-    standing for all of its own: others are left as they are, so that a job on few of them does not wait for all;
-    topics can be created all the same.
-    A directory that is missing is made with the first topic, with `create` at once; `create=False` refuses it.
-    A commit of several partitions that a crash interrupted is brought to its end before anything else.
-    A partition that cannot be loaded is an error, or with `skip_unreadable` left as it is and listed.
+    `configs` are a broker's: they override those in its metadata, and give topics their defaults. `topic_configs`
+    override what is stored for a topic as long as this object lives. `only` names the partitions to open, or topics for
+    all of theirs: others are left as they are, so that a job on a few partitions need not wait for all. Topics can be
+    created nevertheless.
+    A missing directory is created with the first topic, or at once if `create`; `create=False` refuses it.
+    A commit to several partitions that a crash interrupted is completed before anything else.
+    A partition that cannot be loaded is an error; with `skip_unreadable` it is left as it is and listed.
 
-    Opening deletes nothing. What recovery had to cut is said in the log and in `recovery`. With `upkeep` the directory
+    Opening deletes nothing. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the directory
     is kept as a broker keeps it: retention and the cleaner run in the background, and what is marked as deleted
-    (`.deleted` files, `-delete` folders) is removed. Without `background` nothing happens but what its owner calls for,
-    and files that are to be deleted later are deleted at the close.
-    A directory whose disk fails goes offline, the others stay in use. A forked child cannot use its parent's object.
+    (`.deleted` files, `-delete` folders) is removed. Without `background` nothing happens that the owner did not call
+    for, and files to be deleted later are deleted at the close.
+    A directory whose disk fails goes offline; the others stay in use. A forked child cannot use its parent's object.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class LogManager:
             without_new = cordoned(places, self.broker_config.cordoned_log_dirs)
             for root in self.roots:
                 root.is_cordoned = root.path in without_new
-            if threads is not None:  # beside those for short work, as many as the cleaner may keep busy
+            if threads is not None:  # besides those for short work, one per cleaner thread
                 threads.start(self.broker_config.log_cleaner_threads)
             self._open = OpenLogs(self.roots, self.environment)
-            terms = OpenTerms(progress=progress, upkeep=upkeep)
-            opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, terms)
+            options = OpenOptions(progress=progress, upkeep=upkeep)
+            opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, options)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all(skip_unreadable=skip_unreadable)
             self._admin.complete_pending()
             self.commits = Commits(ledger, self._open, self._admin, self.environment)
-            # A part of the commit may lie in a directory that is not there, or that cannot be read.
+            # Part of the commit may lie in a directory that is missing or cannot be read.
             halves = [topic for topic in ledger.pending_topics() if self._admin.is_pending(topic.topic)]
             if not self._open.unreadable and not self.offline and not halves:
                 finish(self.commits)
@@ -115,7 +115,7 @@ class LogManager:
     def _say_what_opening_did(self) -> None:
         for root in self.roots:
             if root.is_missing:
-                _log.warning("%s: no such directory; it is made with the first topic", root.path)
+                _log.warning("%s: no such directory; it is created with the first topic", root.path)
         for loss in self.recovery:
             logging.getLogger(RECOVERY_LOG).warning("%s", loss)
 
@@ -135,12 +135,12 @@ class LogManager:
 
     @property
     def offline(self) -> dict[Path, str]:
-        """The directories whose disk failed, and how."""
+        """The directories whose disk failed, and the reason."""
         return {root.path: root.failure for root in self.roots if root.failure is not None}
 
     @property
     def recovery(self) -> list[Loss]:
-        """What recovery cut off the logs, or dropped of them, since they were opened; empty if nothing was lost."""
+        """What recovery cut off the logs or dropped from them since they were opened; empty if nothing was lost."""
         return self._open.losses()
 
     @property
@@ -149,9 +149,9 @@ class LogManager:
         return self._open.logs
 
     @property
-    def unserved(self) -> list[PartitionLog]:
-        """The logs of -future and -stray folders: recovered and closed with the others, and nothing else."""
-        return [log for _, log in self._open.unserved]
+    def future_and_stray(self) -> list[PartitionLog]:
+        """The logs of -future and -stray folders: only recovered and closed, like the others."""
+        return [log for _, log in self._open.future_and_stray]
 
     @property
     def unreadable(self) -> dict[Path, OctavoError | OSError]:
@@ -164,11 +164,11 @@ class LogManager:
         return self._open.topics()
 
     def log(self, topic: str, partition: int) -> PartitionLog:
-        """A partition's log; UnknownTopicOrPartitionError if there is none, or it was not opened."""
+        """A partition's log; UnknownTopicOrPartitionError if it does not exist or was not opened."""
         return self._open.log(TopicPartition(topic, partition))
 
     def config(self, topic: str) -> LogConfig:
-        """A topic's configs in force."""
+        """A topic's effective configs."""
         return self._configs.of(topic)
 
     def create_topic(
@@ -178,22 +178,22 @@ class LogManager:
         configs: Mapping[str, Given] | None = None,
         topic_id: bytes | None = None,
     ) -> bytes:
-        """Make a topic, each partition in the directory that holds the fewest; returns its id.
+        """Create a topic, each partition in the directory with the fewest; returns its id.
 
-        `partitions` are a number of them or their numbers; a replica has the `topic_id` of the topic that it is of.
+        `partitions` is how many, or their numbers; a replica needs the `topic_id` of the topic that it copies.
         """
         return self._admin.create(topic, partitions, configs or {}, topic_id)
 
     def create_partitions(self, topic: str, partitions: Partitions) -> None:
-        """Give a topic more partitions, up to a total, or those with the given numbers."""
+        """Add partitions to a topic, up to a total, or those with the given numbers."""
         self._admin.grow(topic, partitions)
 
     def check_complete(self, topic: str) -> None:
-        """Raise InvalidPartitionsError if partitions of a topic are known to be missing, on another disk, say."""
+        """Raise InvalidPartitionsError if partitions of a topic are known to be missing, e.g. on another disk."""
         self._admin.check_complete(topic)
 
     def alter_configs(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
-        """Change configs of a topic, None being the default; its logs take them at once."""
+        """Change configs of a topic, where None resets one to its default; takes effect at once."""
         return self._admin.alter(topic, changes)
 
     def delete_topic(self, topic: str) -> None:
@@ -203,7 +203,7 @@ class LogManager:
             self._admin.delete(topic)
 
     def retain(self, *, dry_run: bool = False) -> dict[TopicPartition, list[Verdict]]:
-        """One round of retention over all partitions; says what becomes of each segment and why."""
+        """Run one round of retention over all partitions; returns what becomes of each segment and why."""
         found: dict[TopicPartition, list[Verdict]] = {}
         for name, log in sorted(self.logs.items()):
             with self._unless_deleted(name, log):
@@ -211,24 +211,24 @@ class LogManager:
         return found
 
     def truncate(self, topic: str, partition: int, offset: int) -> bool:
-        """Drop every batch of a partition that holds the offset or lies behind it; says whether the log changed."""
+        """Drop the batch that holds the offset and all after it; returns whether the log changed."""
         log, name = self.log(topic, partition), TopicPartition(topic, partition)
         with self.cleaner.states.paused([name]), self._open.usable():
             changed = log.truncate_to(offset)
-            root = self._open.home(name)
+            root = self._open.root_of(name)
             with root.using():
                 root.checkpoints.limit_cleaner_offset(name, log.segments.active.base_offset)
                 root.checkpoints.write(self._open.of(root))
             return changed
 
     def flush(self) -> None:
-        """Sync all logs to the disk; on return no crash and no power loss can take what was in them before."""
+        """Sync all logs to the disk: no crash and no power loss can then take what they hold now."""
         for name, log in list(self.logs.items()):
             with self._unless_deleted(name, log):
                 log.flush()
 
     def checkpoint(self) -> None:
-        """Write the offset checkpoints of all directories; one whose disk fails is offline then."""
+        """Write the offset checkpoints of all directories; a directory whose disk fails goes offline."""
         with self._open.usable():
             for root in self._open.live_roots:
                 with root.unless_offline():
@@ -236,7 +236,7 @@ class LogManager:
 
     @contextmanager
     def _unless_deleted(self, name: TopicPartition, log: PartitionLog) -> Iterator[None]:
-        """Pass over a log whose topic another thread deletes meanwhile."""
+        """Ignore the error of a log whose topic another thread deletes meanwhile."""
         try:
             yield
         except KafkaStorageError:
@@ -244,14 +244,14 @@ class LogManager:
                 raise
 
     def close(self) -> None:
-        """A clean stop: all logs are flushed and closed, the checkpoints written, the directories unlocked.
+        """Stop cleanly: flush and close all logs, write the checkpoints, unlock the directories.
 
-        One that was interrupted can be called again.
+        After an interrupt it can be called again.
         """
         with self._closing:
             if self._is_released:
                 return
-            with self._open.lock:  # a change of a topic that is under way comes to its end first
+            with self._open.lock:  # a topic change that is under way is completed first
                 self._open.is_closed = True
             self.cleaner.stop()
             failures = self._open.close(self.environment.scheduler)
@@ -261,15 +261,15 @@ class LogManager:
 
     def disown(self) -> None:
         """In a forked child: let go of everything without a write; the parent goes on."""
-        self._closing = threading.Lock()  # a thread of the parent's may have held it
+        self._closing = threading.Lock()  # a thread of the parent may hold it
         self._is_released = True
         self._open.disown()
 
 
 def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> None:
-    """Refuse configs before anything is opened, so that nothing changes."""
+    """Refuse invalid configs before anything is opened or changed."""
     for name in ("log.dirs", "log.dir"):
         if name in broker:
-            raise ConfigError(f"{name} is given as a config, expected the directories as the first argument alone")
+            raise ConfigError(f"{name} is given as a config: pass the directories as the first argument instead")
     for own in explicit.values():
         parse_topic(own)

@@ -1,4 +1,4 @@
-"""Opening the directories for one commit: the lock, the commit, the sweep, the close."""
+"""Opens the directories for one commit: lock, commit, sweep, close."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ LOCK_RETRY_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publisher:
-    """How commits reach their directories. Picklable."""
+    """Commits batches to the directories, waiting for their lock. Picklable."""
 
     roots: tuple[Path, ...]
     lock_timeout_seconds: float = 60.0
     pause: Callable[[float], None] = time.sleep
-    environment: Callable[[], Environment] | None = None  # of the directories; None: this machine's
+    environment: Callable[[], Environment] | None = None  # None: this machine's
 
     def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
-        """Commit a batch; False where it was there already. Only the partitions that it touches are opened.
+        """Commit a batch; False if it was committed before. Only the partitions that it touches are opened.
 
-        After a crash all are, once: a directory counts as cleanly stopped when every log of it was recovered.
+        After a crash all are opened once: a directory counts as cleanly stopped when all its logs were recovered.
         """
         touched = {part.topic_partition for part in request.staged}
         to_be_made = {part.topic for part in request.staged if part.partitions is not None}
@@ -42,7 +42,7 @@ class Publisher:
             return self._publish(log_dir, request, on_step)
 
     def discard(self, writer: str) -> None:
-        """Remove what a writer staged, in vain, but for the files of a commit that was decided before it failed.
+        """Remove what a writer staged in vain, except the files of a commit that was decided before it failed.
 
         Needs no lock: nobody else knows the files.
         """
@@ -52,7 +52,7 @@ class Publisher:
         sweep_writer(filesystem, all_folders(filesystem, roots), writer, keep=kept)
 
     def _open(self, only: Only | None) -> LogManager:
-        """Open the directories once nobody else has them: other writers hold them for a commit at a time."""
+        """Open the directories once nobody else has them: other writers hold them for one commit at a time."""
         for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
             try:
                 return self._log_dir(only)

@@ -38,7 +38,7 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     """
     with owned(logdirs, Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
         found = [log for _, log in sorted(logs.logs.items())]
-        found += sorted(logs.unserved, key=lambda log: log.folder.name)
+        found += sorted(logs.future_and_stray, key=lambda log: log.folder.name)
         for log in found:
             if as_json:
                 print_json(_fields(log))

@@ -1,4 +1,4 @@
-"""Whose log dirs these are: meta.properties of all of them, read, compared, and made where they are missing."""
+"""Which broker log dirs belong to: reads and compares their meta.properties, and writes missing ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_NODE_ID = 1
 
 
 def random_uuid() -> bytes:
-    """A uuid that Kafka would make: not reserved, and without a leading dash, which tools would take for an option."""
+    """A uuid as Kafka makes them: not reserved, and without a leading dash, which tools would take for an option."""
     while True:
         uuid = secrets.token_bytes(kafka_uuid.UUID_BYTES)
         if not kafka_uuid.is_reserved(uuid) and not kafka_uuid.to_text(uuid).startswith("-"):
@@ -22,7 +22,7 @@ def random_uuid() -> bytes:
 
 
 def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
-    """What each directory says; refused if they are not those of one broker."""
+    """What each directory's meta.properties says; refused if they are not those of one broker."""
     found: dict[LogRoot, MetaProperties | None] = {}
     for root in roots:
         with root.unless_offline():
@@ -35,15 +35,15 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
             ("node.id", meta.node_id, first.node_id),
         ):
             if mine != theirs:
-                raise LogDirError(f"{root.path}: {what} is {mine}, expected {theirs} as in {first_root.path}")
+                raise LogDirError(f"{root.path}: {what} is {mine}, but {theirs} in {first_root.path}")
         if meta.directory_id is not None and meta.directory_id in {other.directory_id for _, other in known[:slot]}:
             directory_id = kafka_uuid.to_text(meta.directory_id)
-            raise LogDirError(f"{root.path}: directory.id {directory_id} is that of another directory")
+            raise LogDirError(f"{root.path}: another directory has the same directory.id {directory_id}")
     return found
 
 
 def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -> None:
-    """Write the meta.properties that are missing: of the same cluster and node as the others."""
+    """Write missing meta.properties, with the cluster and node of the others."""
     known = next((meta for meta in found.values() if meta is not None), None)
     cluster_id = known.cluster_id if known is not None else None
     node_id = known.node_id if known is not None else None

@@ -1,4 +1,4 @@
-"""One directory of a `LogDir`: its lock, its identity, whether it was stopped cleanly, its checkpoints."""
+"""One directory of a `LogManager`: its lock, its identity, whether it was stopped cleanly, its partition folders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class Selection:
-    """The partitions that a `LogDir` opens: all, or those that its owner names; they need not exist."""
+    """The partitions that a `LogManager` opens: all, or those that its owner names; they need not exist."""
 
     def __init__(self, only: Only | None = None) -> None:
         named = [only] if isinstance(only, str) else only
@@ -59,14 +59,14 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
     try:
         return (filesystem or LocalFileSystem()).lock(root / LOCK)
     except BlockingIOError as error:
-        raise LogDirLockedError(f"{root}: {error.strerror}, expected nobody to hold {LOCK}") from None
+        raise LogDirLockedError(f"{root}: {error.strerror}; expected nobody to hold {LOCK}") from None
 
 
 class LogRoot:
-    """A directory of partition folders. Until `begin` nothing in it changes but its lock.
+    """A directory of partition folders. Before `begin` nothing in it changes but its lock.
 
-    Of partitions outside the selection nothing is opened or changed: their lines in the checkpoints stay, and whether
-    the directory counts as cleanly stopped stays as it was.
+    Partitions outside the selection are not opened or changed: their lines in the checkpoints stay, and whether the
+    directory counts as cleanly stopped does not change.
     """
 
     def __init__(self, path: Path, filesystem: FileSystem, selection: Selection) -> None:
@@ -74,32 +74,32 @@ class LogRoot:
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
-        self.is_missing = False  # it is made with the first topic
-        self.has_identity = False  # there is a meta.properties; else it is made with the first topic, too
-        self.directory_id: bytes | None = None  # as meta.properties has it
+        self.is_missing = False  # created with the first topic
+        self.has_identity = False  # False: meta.properties is created with the first topic, too
+        self.directory_id: bytes | None = None  # from meta.properties
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
-        self.partitions: set[TopicPartition] = set()  # all that are there, opened or not
-        self.leaving: list[Path] = []  # folders of deleted partitions, to be removed
-        self.leaves_some = False  # there are folders that were not opened
-        self._unread: set[TopicPartition] = set()  # to be opened, but not readable
+        self.partitions: set[TopicPartition] = set()  # all that have a folder, opened or not
+        self.deleted_folders: list[Path] = []  # folders of deleted partitions, to be removed
+        self.has_unopened = False  # not all folders were opened
+        self._unread: set[TopicPartition] = set()  # selected, but not readable
         self.checkpoints = OffsetCheckpoints(filesystem, path, self.partitions, self._is_opened)
         self.on_offline: Callable[[], None] = lambda: None
         self._lock: Lock | None = None
-        self._made: list[Path] = []  # what `lock` made: the directory, then its parents
+        self._made: list[Path] = []  # what `make` created: the directory, then its parents
 
     @property
     def is_live(self) -> bool:
-        """Whether it can be used: it is there, and its disk has not failed."""
+        """Whether it can be used: it exists, and its disk has not failed."""
         return self.failure is None and not self.is_missing
 
     def exists(self) -> bool:
         return self.files.exists(self.path)
 
     def make(self) -> None:
-        """Make a directory that is missing, and take its lock."""
+        """Create the missing directory, and lock it."""
         if self.exists():
-            raise LogDirError(f"{self.path}: another program has made it since it was opened; open it again")
+            raise LogDirError(f"{self.path}: another program has created it meanwhile; open it again")
         self._made = _missing(self.files, self.path)
         self.files.mkdir(self.path)
         for made in self._made:
@@ -110,13 +110,13 @@ class LogRoot:
     def lock(self) -> None:
         """Take the directory's lock."""
         if not self.files.is_folder(self.path):
-            found = "a file, expected a log directory" if self.exists() else "no such directory"
+            found = "it is a file, not a log directory" if self.exists() else "no such directory"
             raise LogDirError(f"{self.path}: {found}")
         self._lock = lock_directory(self.path, self.files)
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Turn an OSError into a KafkaStorageError; one that says that the disk failed takes the directory offline."""
+        """Turn an OSError into a KafkaStorageError; if it means that the disk failed, take the directory offline."""
         if self.failure is not None:
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
         try:
@@ -129,7 +129,7 @@ class LogRoot:
 
     @contextmanager
     def unless_offline(self) -> Iterator[None]:
-        """`using`, but if the disk fails the block is left, and that is all: other directories may go on."""
+        """Like `using`, but a failing disk only ends the block: other directories go on."""
         try:
             with self.using():
                 yield
@@ -138,7 +138,7 @@ class LogRoot:
                 raise
 
     def meta(self) -> MetaProperties | None:
-        """What meta.properties says; None where there is none."""
+        """The content of meta.properties; None if there is no such file."""
         path = self.path / META_PROPERTIES
         if not self.files.exists(path):
             return None
@@ -155,9 +155,9 @@ class LogRoot:
         self.directory_id, self.has_identity = meta.directory_id, True
 
     def folders(self) -> dict[str, PartitionFolder]:
-        """The partitions' folders by name; one that no broker would make is refused, as brokers do."""
+        """The partitions' folders by name; like brokers, it refuses a folder that no broker would make."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
-            raise LogDirError(f"{self.path}: a partition's folder, expected the log directory around it")
+            raise LogDirError(f"{self.path}: this is a partition's folder; open the log directory that contains it")
         found = {}
         for name in self.files.folders(self.path):
             if not _is_of_broker(name):
@@ -168,30 +168,30 @@ class LogRoot:
         return found
 
     def lost_links(self) -> list[PartitionFolder]:
-        """The partitions whose folder is a link that leads to none: the disk that it leads to is not mounted, say."""
+        """The partitions whose folder is a broken link: for example, the disk that it leads to is not mounted."""
         links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
         lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
         folders = [PartitionFolder.parse(name) for name in lost if not is_ignored_folder(name)]
         return [folder for folder in folders if folder.state is FolderState.CURRENT]
 
     def to_open(self) -> list[PartitionFolder]:
-        """The folders whose logs are to be opened."""
+        """The folders of the logs to open."""
         found, lost = list(self.folders().values()), self.lost_links()
         for folder in lost:
-            _log.warning("%s is not opened: it is a link that leads to no folder", self.path / folder.name)
+            _log.warning("%s is not opened: it is a link to a folder that does not exist", self.path / folder.name)
             self.leave_unread(folder)
         current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
         self.partitions.update(folder.topic_partition for folder in current)
         staying = [folder for folder in found if folder.state is not FolderState.DELETE]
         if self.selection.is_all:
-            self.leaving = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
+            self.deleted_folders = [self.path / folder.name for folder in found if folder.state is FolderState.DELETE]
             return staying
         opened = [f for f in staying if f.state is FolderState.CURRENT and f.topic_partition in self.selection]
-        self.leaves_some = bool(lost) or len(opened) < len(staying)
+        self.has_unopened = bool(lost) or len(opened) < len(staying)
         return opened
 
     def begin(self) -> None:
-        """Take note of a clean stop, and remove its mark: a crash from here on makes the next start recover."""
+        """Note whether the last stop was clean, and remove its mark: the next start recovers, unless it is set again."""
         mark = self.path / CLEAN_SHUTDOWN
         self.clean = self.files.exists(mark)
         if self.clean:
@@ -200,8 +200,8 @@ class LogRoot:
         self.checkpoints.read()
 
     def leave_unread(self, folder: PartitionFolder) -> None:
-        """Count a partition that could not be loaded among those that are not opened."""
-        self.leaves_some = True
+        """Treat a partition that could not be loaded as one that is not opened."""
+        self.has_unopened = True
         if folder.state is FolderState.CURRENT:
             self._unread.add(folder.topic_partition)
 
@@ -209,12 +209,12 @@ class LogRoot:
         return topic_partition in self.selection and topic_partition not in self._unread
 
     def mark_clean(self) -> None:
-        """Write that all logs were closed, unless there are some that were not opened and that a crash had left."""
-        if self.clean or not self.leaves_some:
+        """Mark a clean stop, unless logs that a crash left were not opened."""
+        if self.clean or not self.has_unopened:
             replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
 
     def take_offline(self, error: OSError) -> None:
-        """Use the directory no more, since its disk failed."""
+        """Stop using the directory, since its disk failed."""
         if self.failure is None:
             self.failure = str(error)
             _log.error("%s is offline: %s", self.path, error)
@@ -226,22 +226,22 @@ class LogRoot:
             self._lock = None
 
     def disown(self) -> None:
-        """In a forked child: the lock stays with the parent, and nothing can be written."""
+        """In a forked child: leave the lock to the parent, and refuse to write."""
         self.failure = FORKED
         if self._lock is not None:
             self._lock.disown()
             self._lock = None
 
     def discard(self) -> None:
-        """Unlock a directory in which nothing was changed; one that `lock` made is removed again."""
+        """Unlock a directory in which nothing was changed, and remove it if `make` created it."""
         self.unlock()
-        with suppress(OSError):  # it is not empty: another process was quicker
+        with suppress(OSError):  # it is not empty: another process was faster
             for path in self._made:
                 self.files.rmdir(path)
 
 
 def _is_of_broker(name: str) -> bool:
-    """Whether brokers make folders of that name; `t-00` is not written as they do."""
+    """Whether brokers make folders of that name; they never write `t-00`."""
     try:
         return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
     except (CorruptionError, EncodingError):
@@ -249,5 +249,5 @@ def _is_of_broker(name: str) -> bool:
 
 
 def _missing(filesystem: FileSystem, path: Path) -> list[Path]:
-    """A folder that is not there, and those of its parents that are not either."""
+    """A folder that does not exist, and those of its parents that do not exist either."""
     return list(takewhile(lambda folder: not filesystem.exists(folder), (path, *path.parents)))

@@ -1,4 +1,4 @@
-"""Opening the directories of a `LogDir`: all locked and checked before the first of them is changed."""
+"""Opens the directories of a `LogManager`: all are locked and checked before the first one is changed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def as_paths(given: Paths) -> list[Path]:
-    """The directories in the order given; one that is named twice is refused."""
+    """The directories in the given order; a directory that is named twice is refused."""
     paths = [Path(given)] if isinstance(given, str | os.PathLike) else [Path(path) for path in given]
     if not paths:
-        raise LogDirError("no log directory is given, expected at least one")
+        raise LogDirError("no log directory is given: name at least one")
     if len({path.resolve() for path in paths}) < len(paths):
         raise LogDirError(f"a log directory is named twice: {', '.join(map(str, paths))}")
     return paths
 
 
 def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
-    """Refuse a cordoned.log.dirs that names what is none of the directories."""
+    """Refuse a cordoned.log.dirs that names something else than these directories."""
     places = {path.resolve() for path in paths}
     for name in names:
         if name != ALL_DIRECTORIES and Path(name).resolve() not in places:
@@ -38,9 +38,9 @@ def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
 
 
 def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """Those of the directories that cordoned.log.dirs names, however it writes them.
+    """The directories that cordoned.log.dirs names, however it writes them.
 
-    A cluster's metadata may name others: directories are copied, and opened without the rest of their broker's.
+    A cluster's metadata may name others: directories may be copied, and opened without the broker's other ones.
     """
     if ALL_DIRECTORIES in names:
         return list(paths)
@@ -51,11 +51,11 @@ def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
 def open_roots(
     paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool | None
 ) -> list[LogRoot]:
-    """Lock the directories; nothing changes in those of another broker, or while another process holds one.
+    """Lock the directories; nothing changes if they belong to different brokers or another process holds one.
 
-    1. Lock those that are there. 2. With `create` make what is missing; with None leave that to `make_missing`, with
-    False refuse it. 3. Compare identities, list folders. 4. With `create` write missing identities. What 2 made goes
-    again, if it does not come to 4. A directory whose disk fails on the way is offline; refused if all are.
+    1. Lock those that exist. 2. Create missing ones if `create`; leave that to `make_missing` if None, refuse it if
+    False. 3. Compare identities, list folders. 4. Write missing identities if `create`. If 4 is not reached, what 2
+    created is removed. A directory whose disk fails meanwhile goes offline; an error if all do.
     """
     roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
     try:
@@ -80,7 +80,7 @@ def open_roots(
 
 
 def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
-    """Make what was not there when the directories were opened, they or their identities: a topic is to be made."""
+    """Create the directories and identities that were missing at the open, now that a topic is to be created."""
     if all(root.has_identity for root in roots if root.failure is None):
         return
     missing = [root for root in roots if root.is_missing]
@@ -102,19 +102,19 @@ def _make(roots: Sequence[LogRoot]) -> None:
 
 
 def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
-    """Refuse directories that do not belong together; returns what each says that it is."""
+    """Refuse directories that do not belong together; returns what each one's meta.properties says."""
     identities = check_identity(live(roots))
     check_partitions(live(roots))
     return identities
 
 
 def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
-    """The directories that are there and not offline."""
+    """The directories that exist and are not offline."""
     return [root for root in roots if root.is_live]
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:
-    """Refuse directories of which two hold the same partition."""
+    """Refuse directories if two of them hold the same partition."""
     homes: dict[TopicPartition, Path] = {}
     for root in roots:
         folders: dict[str, PartitionFolder] = {}
@@ -126,4 +126,4 @@ def check_partitions(roots: Sequence[LogRoot]) -> None:
             path = root.path / name
             other = homes.setdefault(folder.topic_partition, path)
             if other != path:
-                raise LogDirError(f"{path}: the partition is found again in {other}, expected it once")
+                raise LogDirError(f"{path}: the partition exists twice, also in {other}; move one of them away")

@@ -1,4 +1,4 @@
-"""The logs that a `LogDir` has open, and the directory that each of them is in."""
+"""The logs that a `LogManager` has open, and which directory each of them is in."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from octavo.system.scheduler import Scheduler
 
 
 class Loss(NamedTuple):
-    """Bytes that a log had on the disk and does not have any more."""
+    """Bytes of a log on the disk that recovery took out of it."""
 
     topic_partition: TopicPartition
     path: Path  # the segment's log file
-    position: int  # from there on; 0 for a whole segment
+    position: int  # where the loss begins; 0 for a whole segment
     bytes: int
     reason: str
 
@@ -31,9 +31,9 @@ class Loss(NamedTuple):
 
 
 class OpenLogs:
-    """Logs by partition. Topics are created, changed and deleted under `lock`; a look-up needs none.
+    """Logs by partition. Topics are created, changed and deleted under `lock`; looking up a log needs no lock.
 
-    Partitions of a topic are shown and hidden all at once: `logs` is replaced then, never changed.
+    The partitions of a topic appear and disappear all at once: `logs` is replaced then, never changed.
 
     When a directory goes offline its logs stay listed; using one raises KafkaStorageError with the reason.
     """
@@ -42,12 +42,12 @@ class OpenLogs:
         self.roots = roots
         self._environment = environment
         self.logs: dict[TopicPartition, PartitionLog] = {}
-        self.unserved: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
-        self.leaving: list[PartitionLog] = []  # their folders end in -delete
+        self.future_and_stray: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
+        self.deleted: list[PartitionLog] = []  # their folders end in -delete
         self.unreadable: dict[Path, OctavoError | OSError] = {}  # folders that could not be loaded, and why
         self.lock = threading.RLock()
         self.is_closed = False
-        self._homes: dict[TopicPartition, LogRoot] = {}
+        self._root_by_partition: dict[TopicPartition, LogRoot] = {}
         for root in roots:
             root.on_offline = self.abandon_offline
 
@@ -73,7 +73,7 @@ class OpenLogs:
         return found
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic, in order; refused if it is not there, or not opened as a whole."""
+        """All partitions of a topic, in order; refused if the topic does not exist or is not open as a whole."""
         known = sorted(name for name in self.known_partitions if name.topic == topic)
         if not known:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
@@ -81,49 +81,51 @@ class OpenLogs:
             self.log(name)
         return known
 
-    def log(self, name: TopicPartition) -> PartitionLog:
-        """A partition's log; UnknownTopicOrPartitionError if there is none, or none was opened."""
-        log = self.logs.get(name)
+    def log(self, topic_partition: TopicPartition) -> PartitionLog:
+        """A partition's log; UnknownTopicOrPartitionError if it does not exist or was not opened."""
+        log = self.logs.get(topic_partition)
         if log is None:
-            found = "was not opened" if any(name in root.partitions for root in self.roots) else "is not there"
-            raise UnknownTopicOrPartitionError(f"partition {name} {found}")
+            found = (
+                "was not opened" if any(topic_partition in root.partitions for root in self.roots) else "does not exist"
+            )
+            raise UnknownTopicOrPartitionError(f"partition {topic_partition} {found}")
         return log
 
-    def home(self, name: TopicPartition) -> LogRoot:
+    def root_of(self, topic_partition: TopicPartition) -> LogRoot:
         """The directory that an open partition is in."""
-        return self._homes[name]
+        return self._root_by_partition[topic_partition]
 
     def of(self, root: LogRoot) -> dict[TopicPartition, PartitionLog]:
         """The open logs of one directory, in order."""
-        return {name: log for name, log in sorted(self.logs.items()) if self._homes.get(name) is root}
+        return {name: log for name, log in sorted(self.logs.items()) if self._root_by_partition.get(name) is root}
 
     def all_of(self, root: LogRoot) -> list[PartitionLog]:
-        """Every open log of one directory, those too that are not served."""
-        return [*self.of(root).values(), *(log for home, log in self.unserved if home is root)]
+        """Every open log of one directory, including those that are not served."""
+        return [*self.of(root).values(), *(log for other, log in self.future_and_stray if other is root)]
 
-    def add(self, name: TopicPartition, root: LogRoot, log: PartitionLog) -> None:
-        """Take a log in while nobody looks yet."""
-        self.logs[name], self._homes[name] = log, root
-        root.partitions.add(name)
+    def add(self, topic_partition: TopicPartition, root: LogRoot, log: PartitionLog) -> None:
+        """Add a log at the open, before anybody uses it."""
+        self.logs[topic_partition], self._root_by_partition[topic_partition] = log, root
+        root.partitions.add(topic_partition)
 
     def show(self, logs: Mapping[TopicPartition, tuple[LogRoot, PartitionLog]]) -> None:
-        """Let partitions be seen, all of them at once."""
+        """Make partitions visible, all at once."""
         for name, (root, _) in logs.items():
-            self._homes[name] = root
+            self._root_by_partition[name] = root
             root.partitions.add(name)
         self.logs = {**self.logs, **{name: log for name, (_, log) in logs.items()}}
 
     def hide(self, names: Collection[TopicPartition]) -> None:
-        """Let partitions be seen no more, all of them at once; their folders are still there."""
+        """Make partitions invisible, all at once; their folders still exist."""
         self.logs = {name: log for name, log in self.logs.items() if name not in names}
 
-    def remove(self, name: TopicPartition, log: PartitionLog) -> None:
-        """Take note that a hidden log's folder is on its way out."""
-        self.leaving.append(log)
-        self._homes.pop(name).partitions.discard(name)
+    def remove(self, topic_partition: TopicPartition, log: PartitionLog) -> None:
+        """Note that a hidden log's folder is about to be deleted."""
+        self.deleted.append(log)
+        self._root_by_partition.pop(topic_partition).partitions.discard(topic_partition)
 
     def emptiest(self) -> LogRoot:
-        """The directory with the fewest partitions, of those that are in use and not cordoned."""
+        """The directory with the fewest partitions among those that are online and not cordoned."""
         usable = self.live_roots
         if not usable:
             raise KafkaStorageError("all log directories are offline")
@@ -131,14 +133,14 @@ class OpenLogs:
         return min(free, key=lambda root: len(root.partitions)) if free else usable[0]
 
     def abandon_offline(self) -> None:
-        """Let the logs of directories whose disk failed go, without another write."""
-        for name, home in list(self._homes.items()):
-            if home.failure is not None and (log := self.logs.get(name)) is not None:
-                log.abandon(f"its directory is offline: {home.failure}")
+        """Give up the logs of directories whose disk failed, without another write."""
+        for name, root in list(self._root_by_partition.items()):
+            if root.failure is not None and (log := self.logs.get(name)) is not None:
+                log.abandon(f"its directory is offline: {root.failure}")
 
     def losses(self) -> list[Loss]:
         """What recovery cut off the logs or dropped from them when they were opened, in the order of each log."""
-        logs = [*self.logs.values(), *(log for _, log in self.unserved)]
+        logs = [*self.logs.values(), *(log for _, log in self.future_and_stray)]
         return [loss for log in logs for loss in _losses(log)]
 
     def close(self, scheduler: Scheduler) -> list[KafkaStorageError]:
@@ -151,7 +153,7 @@ class OpenLogs:
         Returns what kept logs and directories from being closed cleanly; all others are.
         """
         scheduler.shutdown()
-        for log in self.leaving:
+        for log in self.deleted:
             log.abandon("it is deleted")
         failures = [failure for root in self.live_roots for failure in self._close(root)]
         for root in self.roots:
@@ -175,24 +177,24 @@ class OpenLogs:
         return failures
 
     def make_missing(self) -> None:
-        """Make the directories that were not there when they were opened; `lock` is held."""
+        """Create the directories that were missing at the open; the caller holds `lock`."""
         make_missing(self.roots, self._environment)
 
     def disown(self) -> None:
         """In a forked child: refuse every use from now on."""
         self.is_closed = True
-        self.lock = threading.RLock()  # a thread of the parent's may have held it
-        for log in [*self.logs.values(), *(log for _, log in self.unserved)]:
+        self.lock = threading.RLock()  # a thread of the parent may hold it
+        for log in [*self.logs.values(), *(log for _, log in self.future_and_stray)]:
             log.disown()
         for root in self.roots:
             root.disown()
 
     @contextmanager
     def usable(self) -> Iterator[None]:
-        """Hold the lock under which topics change; refused once all is closed."""
+        """Hold the lock under which topics change; refused after the close."""
         with self.lock:
             if self.is_closed:
-                raise KafkaStorageError(f"{self.roots[0].path}: it is closed")
+                raise KafkaStorageError(f"{self.roots[0].path} is closed")
             yield
 
 

@@ -1,4 +1,4 @@
-"""Opening the log of one partition in its directory, and all that a `LogDir` is to have, several at a time."""
+"""Opens the log of one partition in its directory, and all logs of a `LogManager`, several at a time."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from octavo.storage.recovery.recover import no_progress
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import is_disk_failure
 
-# Called with how many more bytes of a partition were read to recover it, from any thread.
+# Called from any thread with how many more bytes of a partition recovery has read.
 RecoveryProgress = Callable[[TopicPartition, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenTerms:
-    """How the logs of a `LogDir` are opened."""
+class OpenOptions:
+    """How the logs of a `LogManager` are opened."""
 
     progress: RecoveryProgress | None = None
-    upkeep: bool = False  # what is marked as deleted is removed
+    upkeep: bool = False  # remove what is marked as deleted
 
 
 class PartitionOpener:
-    """Opens logs with their topic's configs and what their directory's checkpoints say of them."""
+    """Opens logs with their topic's configs and their lines in the directory's checkpoints."""
 
     def __init__(
         self,
@@ -42,19 +42,19 @@ class PartitionOpener:
         environment: Environment,
         broker_config: BrokerConfig,
         configs: TopicConfigs,
-        terms: OpenTerms,
+        options: OpenOptions,
     ) -> None:
         self._logs = logs
         self._environment = environment
         self._broker_config = broker_config
         self._configs = configs
-        self._terms = terms
+        self._options = options
 
     def load_all(self, *, skip_unreadable: bool = False) -> None:
-        """Open every partition that the directories' selection holds.
+        """Open every selected partition of the directories.
 
-        One that cannot be loaded is left as it is, if that is wanted; else nothing is opened, and a directory that was
-        stopped cleanly still counts as such.
+        A partition that cannot be loaded is left as it is if `skip_unreadable`; otherwise nothing is opened, and a
+        directory that was stopped cleanly still counts as such.
         """
         loading = self._begin_loading()
         unreadable: list[OctavoError] = []
@@ -80,7 +80,7 @@ class PartitionOpener:
             raise KafkaStorageError(f"{first.path}: {first.failure}")
 
     def _begin_loading(self) -> list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]]:
-        """Load side by side; returns when all are loaded or have failed."""
+        """Load logs in parallel; returns when all are loaded or have failed."""
         loading: list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]] = []
         threads = self._broker_config.num_recovery_threads_per_data_dir
         with ExitStack() as pools:
@@ -95,17 +95,17 @@ class PartitionOpener:
 
     def _add(self, root: LogRoot, folder: PartitionFolder, log: PartitionLog) -> None:
         if folder.state is not FolderState.CURRENT:
-            self._logs.unserved.append((root, log))
+            self._logs.future_and_stray.append((root, log))
             return
         stored = self._configs.stored.get(folder.topic)
         if log.topic_id is None and stored is not None:
-            # A crash came between the folder and its partition.metadata; a broker would take it for a stray.
+            # A crash came between the folder and its partition.metadata; a broker would take the folder for a stray.
             with suppress(KafkaStorageError):
                 log.set_topic_id(stored.topic_id)
         self._logs.add(folder.topic_partition, root, log)
 
     def _close_unchanged(self) -> None:
-        """Close what was loaded, of directories that were stopped cleanly, and mark them again."""
+        """Close the loaded logs of directories that were stopped cleanly, and mark these as such again."""
         for root in self._logs.live_roots:
             if root.clean:
                 with root.unless_offline():
@@ -113,29 +113,29 @@ class PartitionOpener:
                         log.close()
                     root.mark_clean()
 
-    def create(self, name: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
-        """Make a partition's folder; returns its log, which nobody sees yet."""
+    def create(self, topic_partition: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
+        """Create a partition's folder; returns its log, which nobody sees yet."""
         with root.using():
-            root.checkpoints.forget(name)
-            log = self.open(root, PartitionFolder(*name), clean=True)
+            root.checkpoints.forget(topic_partition)
+            log = self.open(root, PartitionFolder(*topic_partition), clean=True)
             log.set_topic_id(topic_id)
             return log
 
     def open(
         self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
     ) -> PartitionLog:
-        """The log in a folder, which is created where it is missing."""
-        name, progress = folder.topic_partition, self._terms.progress
+        """The log in a folder, which is created if it is missing."""
+        topic_partition, progress = folder.topic_partition, self._options.progress
         request = LoadRequest(
             folder=root.path / folder.name,
             config=self._configs.of(folder.topic),
             environment=self._environment,
             clean=root.clean if clean is None else clean,
-            log_start_offset=root.checkpoints.log_start_offsets.get(name, 0),
-            recovery_point=root.checkpoints.recovery_points.get(name, 0),
+            log_start_offset=root.checkpoints.log_start_offsets.get(topic_partition, 0),
+            recovery_point=root.checkpoints.recovery_points.get(topic_partition, 0),
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
-            progress=no_progress if progress is None else partial(progress, name),
-            upkeep=self._terms.upkeep,
+            progress=no_progress if progress is None else partial(progress, topic_partition),
+            upkeep=self._options.upkeep,
             checkers=checkers,
         )
         return PartitionLog(request, on_failure=root.take_offline)

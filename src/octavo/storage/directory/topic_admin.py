@@ -1,4 +1,4 @@
-"""Creating, changing and deleting the topics of a `LogDir`."""
+"""Creates, changes and deletes the topics of a `LogManager`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.storage.topics.topic_store import Change, StoredTopic
 
-# How many, numbered from 0 on, or the numbers themselves: one disk of a cluster has some of a topic's partitions.
+# How many, numbered from 0, or the numbers themselves: a disk of a cluster has only some of a topic's partitions.
 Partitions = int | Collection[int]
 
 _TO_COMPLETE = "open all its log directories together, and all partitions, to complete that"
@@ -48,7 +48,7 @@ class TopicAdmin:
     def create(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> bytes:
-        """Make a topic, each partition in the directory that holds the fewest; returns its id."""
+        """Create a topic, each partition in the directory with the fewest; returns its id."""
         with self._logs.usable():
             new = self.prepare(topic, partitions, configs, topic_id)
             is_whole = partitions is None or isinstance(partitions, int)
@@ -58,13 +58,13 @@ class TopicAdmin:
     def prepare(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> PendingTopic:
-        """What is to be made of a topic; refused where it cannot be. What a deleted one had of that name is gone."""
+        """What to create for a topic; refused if it cannot be. Configs of a deleted topic of that name are gone."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
             numbers = range(wanted) if isinstance(wanted, int) else sorted(set(wanted))
             if not numbers or numbers[0] < 0:
-                raise InvalidPartitionsError(f"{wanted} partitions for topic {topic}, expected at least 1")
+                raise InvalidPartitionsError(f"{wanted} partitions for topic {topic}: it needs at least 1")
             self._configs.forget(topic)
             altered = self._configs.altered(topic, configs)
             return PendingTopic(topic, topic_id or random_uuid(), tuple(numbers), altered)
@@ -74,9 +74,9 @@ class TopicAdmin:
         return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
 
     def make(self, new: PendingTopic, total: int | None) -> None:
-        """Make a topic, or what a crash has left out of it; it has `total` partitions on all disks, if that is known.
+        """Create a topic, or what a crash left out; `total` counts its partitions on all disks, if that is known.
 
-        After a crash it has all partitions as soon as its directories are opened again, or it is not there at all.
+        After a crash all its partitions exist once its directories are opened again, or none does.
         """
         with self._logs.usable():
             self._logs.make_missing()
@@ -85,14 +85,14 @@ class TopicAdmin:
             self._changes.add(new.topic, missing, StoredTopic(new.topic_id, dict(new.configs), total))
 
     def grow(self, topic: str, partitions: Partitions) -> None:
-        """Give a topic more partitions, up to a total, or those with the given numbers: all of them, or none."""
+        """Add partitions to a topic, up to a total, or those with the given numbers: all of them or none."""
         with self._logs.usable():
             known = self._logs.partitions(topic)
             if isinstance(partitions, int):
-                self.check_complete(topic)  # those on a disk that is not there would be made again
+                self.check_complete(topic)  # partitions on a disk that is absent would be created twice
             if isinstance(partitions, int) and partitions <= len(known):
                 found = f"topic {topic} has {len(known)} partitions"
-                raise InvalidPartitionsError(f"{found}, expected a larger total than that, not {partitions}")
+                raise InvalidPartitionsError(f"{found}: the new total must be larger, not {partitions}")
             topic_id = self._logs.log(known[0]).topic_id or random_uuid()
             numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
             wanted = [TopicPartition(topic, partition) for partition in numbers]
@@ -102,7 +102,7 @@ class TopicAdmin:
             self._changes.add(topic, [name for name in wanted if name not in known], grown)
 
     def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
-        """Change configs of a topic, None being the default; its logs take them at once."""
+        """Change configs of a topic, where None resets one to its default; takes effect at once."""
         with self._logs.usable():
             known = [self._logs.log(name) for name in self._logs.partitions(topic)]
             configs = self._configs.altered(topic, changes)
@@ -115,35 +115,35 @@ class TopicAdmin:
     def delete(self, topic: str) -> None:
         """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms.
 
-        After a crash all folders are renamed as soon as the directories are opened again, or none is.
+        After a crash all folders are renamed once the directories are opened again, or none is.
         """
         with self._logs.usable():
             names = self._logs.partitions(topic)
             self._changes.remove(topic, names, self._stored(topic, map(self._logs.log, names)))
 
     def _stored(self, topic: str, logs: Iterable[PartitionLog]) -> StoredTopic:
-        """What is stored for a topic, with the id that its logs have; for one that a broker made, what would be."""
+        """What is stored for a topic, with the id that its logs have; for a broker's topic, what would be stored."""
         stored = self._configs.stored.get(topic)
         topic_id = next((log.topic_id for log in logs if log.topic_id), None)
         topic_id = topic_id or (stored.topic_id if stored else random_uuid())
         return replace(stored or StoredTopic(topic_id), topic_id=topic_id)
 
     def complete_pending(self) -> None:
-        """End the changes of topics that a crash interrupted, before anybody uses them."""
+        """Complete the topic changes that a crash interrupted, before anybody uses the topics."""
         with self._logs.usable():
             self._changes.complete()
 
     def is_pending(self, topic: str) -> bool:
-        """Whether a change of a topic was interrupted that could not be ended."""
+        """Whether a change of the topic was interrupted and could not be completed."""
         stored = self._configs.stored.get(topic)
         return stored is not None and stored.pending is not None
 
     def check_complete(self, topic: str) -> None:
-        """Refuse a topic of which not all partitions are open: keys would go to others than those of Kafka.
+        """Refuse a topic whose partitions are not all open: keys would go to other partitions than in Kafka.
 
-        Of a topic that Octavo did not make, only gaps between its partitions can be seen.
+        For a topic that Octavo did not create, only gaps between its partitions can be noticed.
         """
-        stored = self._configs.stored.get(topic)  # before the partitions, which are shown before it is stored
+        stored = self._configs.stored.get(topic)  # read before the partitions: they appear before it is stored
         known = self._logs.topics().get(topic)
         if known is None:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
@@ -153,11 +153,11 @@ class TopicAdmin:
         total = max(known[-1] + 1, (stored and stored.partitions) or 0)
         missing = next((slot for slot, partition in enumerate(known) if partition != slot), len(known))
         if missing < total and pending is not None:
-            problem = f"partition {missing} of topic {topic} is not made yet, its creation was interrupted"
-            raise InvalidPartitionsError(f"{problem}: {_TO_COMPLETE}, or delete the topic")
+            problem = f"partition {missing} of topic {topic} does not exist yet: its creation was interrupted"
+            raise InvalidPartitionsError(f"{problem}; {_TO_COMPLETE}, or delete the topic")
         if missing < total:
             problem = f"partition {missing} of topic {topic} is in none of the log directories"
-            raise InvalidPartitionsError(f"{problem}, expected all that the topic has")
+            raise InvalidPartitionsError(f"{problem}: open all that have partitions of it")
 
     def _check_name(self, topic: str) -> None:
         check_topic_name(topic)
@@ -170,7 +170,7 @@ class TopicAdmin:
 
 
 def check_topic_name(topic: str) -> None:
-    """Refuse a name that no topic may have."""
+    """Refuse an invalid topic name."""
     problem = topic_problem(topic)
     if problem is not None:
         raise InvalidTopicError(f"topic name is invalid: {problem}")

@@ -1,4 +1,4 @@
-"""Making and deleting the partitions of topics: noted first, so that a crash leaves no half of a topic for long."""
+"""Creates and deletes the partitions of topics: noted first, so that after a crash no topic stays half done."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Made = dict[TopicPartition, tuple[LogRoot, PartitionLog]]
 
 
 class TopicChanges:
-    """The steps of changes that were checked before, under the lock of `OpenLogs`.
+    """The steps of changes that were checked before; the caller holds the lock of `OpenLogs`.
 
-    A change is noted in the octavo-topics.json of every directory in use, with its partitions and the directories that
-    it was begun in. `complete` ends what it finds noted when directories are opened:
+    A change is noted in the octavo-topics.json of every directory in use, with its partitions and the directories
+    where it was begun. When directories are opened, `complete` completes the noted changes:
 
-    - A creation, once all those directories are open: on one that is absent there may be partitions of the topic, which
-      would be made a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
-    - A deletion, in every directory that is open: folders are known by the topic's id, so that a topic which somebody
-      has made again under the same name is not touched. The note stays until all those directories are open together,
-      since one of them may have been written to last before the deletion was noted there.
-    - Neither, if a selection leaves out some of the partitions.
+    - A creation, once all those directories are open: an absent one may have partitions of the topic, which would be
+      created a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
+    - A deletion, in every directory that is open: folders are recognised by the topic's id, so a new topic of the same
+      name is not touched. The note stays until all those directories are open together, since one of them may have been
+      written last before the deletion was noted there.
+    - Neither, if the selection leaves out some of the partitions.
     """
 
     def __init__(
@@ -50,18 +50,19 @@ class TopicChanges:
         self._configs = configs
 
     def add(self, topic: str, names: Sequence[TopicPartition], wanted: StoredTopic) -> None:
-        """Make partitions of a topic of which `wanted` is stored then.
+        """Create partitions of a topic; `wanted` is what is stored for the topic afterwards.
 
         1. Store `wanted` with a pending creation. 2. Make the folders. 3. Sync their names. 4. Show the partitions.
-        5. Store `wanted` alone. A crash in 1 leaves the note in some directories or none, one in 2 to 5 in all of them:
-        where there is one, `complete` goes on at 2. After an error in 1 to 3 nothing is left of the change: the folders
-        are renamed to `-delete`, then what was stored before is stored again (or `complete` makes the topic, whole).
+        5. Store `wanted` alone. A crash in 1 leaves the note in some directories or none, a crash in 2 to 5 in all of
+        them: wherever there is one, `complete` goes on at 2. After an error in 1 to 3 nothing is left of the change:
+        the folders are renamed to `-delete`, then what was stored before is stored again (or `complete` creates the
+        topic, whole).
         """
         before, made = self._configs.stored.get(topic), Made()
         numbers = tuple(name.partition for name in names)
         noted = replace(wanted, pending=Pending(Change.CREATE, numbers, self._directories(self._logs.live_roots)))
         if topic not in self._logs.topics():
-            self._configs.store(topic, wanted)  # the new logs take their configs from there
+            self._configs.store(topic, wanted)  # the new logs read their configs there
         try:
             self._write({**self._configs.stored, topic: noted})
             self._make(names, wanted.topic_id, made)
@@ -75,15 +76,15 @@ class TopicChanges:
         self.store(topic, wanted)
 
     def remove(self, topic: str, names: Sequence[TopicPartition], known: StoredTopic) -> None:
-        """Delete a topic's partitions, of which `known` is stored or would be.
+        """Delete a topic's partitions; `known` is what is stored for it, or would be.
 
-        1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
-        removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1 leaves
-        the note in some directories or none, one in 2 to 4 in all of them: where there is one, `complete` goes on at 2.
-        What an error keeps from being renamed is shown again, and can be deleted again; if that is all of the topic,
-        the note goes, too: whoever goes on using the topic must not lose it at the next open.
+        1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they
+        are removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1
+        leaves the note in some directories or none, a crash in 2 to 4 in all of them: wherever there is one,
+        `complete` goes on at 2. Partitions that could not be renamed are shown again, and can be deleted again. If none
+        was renamed the note is removed, too: whoever goes on using the topic must not lose it at the next open.
         """
-        logs = {name: (self._logs.home(name), self._logs.log(name)) for name in names}
+        logs = {name: (self._logs.root_of(name), self._logs.log(name)) for name in names}
         roots = list(dict.fromkeys(root for root, _ in logs.values()))
         numbers = tuple(name.partition for name in names)
         before = self._configs.stored.get(topic)
@@ -102,7 +103,7 @@ class TopicChanges:
                 root.checkpoints.write(self._logs.of(root))
 
     def store(self, topic: str, stored: StoredTopic | None) -> None:
-        """Store what is known of a topic, or that there is none, in every directory in use."""
+        """Store what is known about a topic, None for a deleted one, in every directory in use."""
         if stored is None:
             self._configs.forget(topic)
         else:
@@ -110,7 +111,7 @@ class TopicChanges:
         self._write(self._configs.stored)
 
     def complete(self) -> None:
-        """End the changes that a crash interrupted; one that cannot be ended is a warning, and stays noted."""
+        """Complete the changes that a crash interrupted; those that cannot be completed stay noted, with a warning."""
         for (topic, _), stored in sorted(self._configs.interrupted.items()):
             assert stored.pending is not None
             complete = self._complete_creation if stored.pending.change is Change.CREATE else self._complete_deletion
@@ -118,7 +119,7 @@ class TopicChanges:
                 complete(topic, stored, stored.pending)
             except OctavoError as error:
                 noun = stored.pending.change.noun
-                _log.warning("topic %s: its %s was interrupted and is not completed: %s", topic, noun, error)
+                _log.warning("topic %s: its %s was interrupted and cannot be completed yet: %s", topic, noun, error)
 
     def _complete_creation(self, topic: str, stored: StoredTopic, pending: Pending) -> None:
         current, names = self._configs.stored.get(topic), [TopicPartition(topic, n) for n in pending.partitions]
@@ -128,7 +129,7 @@ class TopicChanges:
             current = None if current is stored else current
         elif current is stored:
             if not self._are_open(pending.directories):
-                raise LogDirError("not all log directories that it was begun in are open: open them together")
+                raise LogDirError("not all log directories where it was begun are open; open them together")
             made, there = Made(), self._logs.known_partitions
             missing = [name for name in names if name not in there]
             try:
@@ -136,54 +137,54 @@ class TopicChanges:
             finally:
                 self._logs.show(made)
             current = replace(stored, pending=None)
-            _log.warning("topic %s: its creation was interrupted, %d partitions are made now", topic, len(missing))
-        self.store(topic, current)  # which may be what another directory's file says: that it was ended long ago
+            _log.warning("topic %s: its creation was interrupted; %d partitions were created now", topic, len(missing))
+        self.store(topic, current)  # perhaps as another directory's file has it: completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: Pending) -> None:
         known = [name for name in self._logs.known_partitions if name.topic == topic]
         if not self._is_selected(known):
             return
         own = {name: log for name, log in self._open(topic).items() if log.topic_id in (None, stored.topic_id)}
-        logs = {name: (self._logs.home(name), log) for name, log in own.items()}
+        logs = {name: (self._logs.root_of(name), log) for name, log in own.items()}
         self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
             self.store(topic, current if current and current.topic_id != stored.topic_id else None)
         if own:
-            _log.warning("topic %s: its deletion was interrupted, %d partitions are deleted now", topic, len(own))
+            _log.warning("topic %s: its deletion was interrupted; %d partitions were deleted now", topic, len(own))
 
     def _make(self, names: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
-        """Make partitions and sync their names; those that are made are noted in `made`."""
+        """Create partitions and sync their names; adds each one to `made`."""
         for name in names:
             made[name] = self._make_one(name, topic_id)
         for root in dict.fromkeys(root for root, _ in made.values()):
             with root.using():
                 self._files.fsync_folder(root.path)
 
-    def _make_one(self, name: TopicPartition, topic_id: bytes) -> tuple[LogRoot, PartitionLog]:
-        """Make it where there are the fewest; where that disk fails, in the next directory."""
+    def _make_one(self, topic_partition: TopicPartition, topic_id: bytes) -> tuple[LogRoot, PartitionLog]:
+        """Create a partition in the directory with the fewest; if that disk fails, in the next directory."""
         while True:
             root = self._logs.emptiest()
-            root.partitions.add(name)
+            root.partitions.add(topic_partition)
             try:
-                return root, self._opener.create(name, root, topic_id)
+                return root, self._opener.create(topic_partition, root, topic_id)
             except BaseException as error:
-                root.partitions.discard(name)
+                root.partitions.discard(topic_partition)
                 if root.failure is None or not isinstance(error, KafkaStorageError):
                     raise
-                # A full disk may have taken the folder: it would be found beside the one in the next directory.
+                # A full disk may have the folder already: the partition would then exist in two directories.
                 with suppress(OSError):
-                    if self._files.exists(root.path / str(name)):
-                        self._files.rename(root.path / str(name), root.path / _leaving(name))
+                    if self._files.exists(root.path / str(topic_partition)):
+                        self._files.rename(root.path / str(topic_partition), root.path / _deleted_name(topic_partition))
 
     def _undo(self, names: Sequence[TopicPartition], made: Made) -> None:
-        """Rename the folders of partitions that were just made, or half made."""
+        """Rename the folders of partitions that were just created, in whole or in part."""
         for _, log in made.values():
-            log.abandon("its topic could not be made")
+            log.abandon("its topic could not be created")
         for root in self._logs.live_roots:
             with root.using():
                 for name in names:
-                    folder, target = root.path / str(name), root.path / _leaving(name)
+                    folder, target = root.path / str(name), root.path / _deleted_name(name)
                     root.partitions.discard(name)
                     if self._files.exists(folder):
                         self._files.rename(folder, target)
@@ -191,13 +192,13 @@ class TopicChanges:
                 self._files.fsync_folder(root.path)
 
     def _rename_out(self, logs: Made, then: Callable[[LogRoot, PartitionLog], None]) -> None:
-        """Hide partitions and rename their folders, as many as can be; raises the first error then."""
+        """Hide partitions and rename as many of their folders as possible; then raises the first error."""
         self._logs.hide(logs)
         staying, failures = dict(logs), list[KafkaStorageError]()
         try:
             for name, (root, log) in logs.items():
                 try:
-                    log.rename_for_deletion(_leaving(name))
+                    log.rename_for_deletion(_deleted_name(name))
                 except KafkaStorageError as error:
                     failures.append(error)
                     continue
@@ -206,7 +207,7 @@ class TopicChanges:
                 then(root, log)
         finally:
             there = {name: found for name, found in staying.items() if self._files.exists(found[0].path / str(name))}
-            self._logs.show(there)  # the rename of one may have been interrupted just after it
+            self._logs.show(there)  # an interrupt may have come just after a rename
         if failures:
             raise failures[0]
 
@@ -227,15 +228,15 @@ class TopicChanges:
         return tuple(root.directory_id for root in roots)
 
     def _write(self, topics: Mapping[str, StoredTopic]) -> None:
-        """Write the file of every directory; one that is offline catches up when it is opened with the others."""
+        """Write the file of every directory; one that is offline catches up when it is next opened with the others."""
         written = 0
         for root in self._logs.live_roots:
             with root.unless_offline():
                 write_topics(self._files, root.path, topics)
                 written += 1
         if not written:
-            raise KafkaStorageError("all log directories are offline: what is known of topics cannot be stored")
+            raise KafkaStorageError("all log directories are offline: the change of a topic cannot be stored")
 
 
-def _leaving(name: TopicPartition) -> str:
-    return PartitionFolder(*name, FolderState.DELETE, secrets.token_hex(16)).name
+def _deleted_name(topic_partition: TopicPartition) -> str:
+    return PartitionFolder(*topic_partition, FolderState.DELETE, secrets.token_hex(16)).name

@@ -1,4 +1,4 @@
-"""How many files this process keeps open: thousands of logs must not need as many descriptors."""
+"""Limits how many files this process keeps open: thousands of logs must not need as many descriptors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Protocol
 from octavo.system.forks import on_fork
 from octavo.system.regular_file import when_too_many_are_open
 
-# Of the process's descriptors the logs take up to a half; an index has two, one to read and one to write through.
+# The logs take at most half of the process's descriptors; an index has two, one to read and one to write through.
 _SHARE = 4
 _MOST = 50_000
 
 
 class FileOwner(Protocol):
-    """Opens its file when it is used, and again after it let go of it."""
+    """Something that opens its file when it is used, and can release it in between."""
 
     def release_if_idle(self) -> bool:
-        """Give descriptors and mappings back, unless they are in use just now; must not wait. Says whether it did."""
+        """Close descriptors and mappings, unless they are in use just now; must not wait. Returns whether it did."""
         ...
 
 
 class OpenFiles:
-    """Those who have a file open, in the order of opening. Beyond the limit the longest open are released."""
+    """The owners that have a file open, in the order of opening. Beyond the limit the longest open are released."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -34,7 +34,7 @@ class OpenFiles:
         return len(self._owners)
 
     def opened(self, owner: FileOwner) -> None:
-        """Note who has just opened its file."""
+        """Note that the owner has just opened its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
             self._owners[id(owner)] = owner
@@ -43,18 +43,18 @@ class OpenFiles:
         self._release([other for other in eldest if other is not owner])
 
     def released(self, owner: FileOwner) -> None:
-        """Note who let go of its file."""
+        """Note that the owner has closed its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
 
     def disown(self) -> None:
-        """In a forked child: the lock may be held by a thread of the parent's, for ever."""
+        """Start over in a forked child: a thread of the parent may hold the lock forever."""
         self._lock = threading.Lock()
         self._owners = {}
-        on_fork(self)  # of the child's own children, too
+        on_fork(self)  # for the child's own children
 
     def give_back(self) -> bool:
-        """Release all that is idle, since the rest of the process needs descriptors; says whether something was."""
+        """Release all idle files, since the rest of the process needs descriptors; returns whether any was released."""
         with self._lock:
             owners = list(self._owners.values())
         return self._release(owners) > 0
@@ -73,7 +73,7 @@ def _limit() -> int:
     return _MOST if descriptors == resource.RLIM_INFINITY else max(min(descriptors // _SHARE, _MOST), 1)
 
 
-# Descriptors belong to the process, and so does this.
+# One for the whole process, as descriptors are.
 OPEN_FILES = OpenFiles(_limit())
 when_too_many_are_open(OPEN_FILES.give_back)
 on_fork(OPEN_FILES)

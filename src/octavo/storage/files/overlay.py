@@ -1,4 +1,4 @@
-"""A filesystem for dry runs: it shows this machine's files, and keeps every change to itself."""
+"""A file system for dry runs: it shows this machine's files, and keeps every change to itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.system.regular_file import not_regular
 
 @dataclass(slots=True)
 class _Folder:
-    """What differs from a folder of the machine. None stands for a file that was removed."""
+    """How a folder differs from the machine's. None stands for a file that was removed."""
 
     files: dict[str, Content | None] = field(default_factory=dict)
     exists: bool | None = None  # None: as on the machine
@@ -23,17 +23,17 @@ class _Folder:
 
 class _NoLock:
     def release(self) -> None:
-        """There is none."""
+        """There is nothing to release."""
 
     def disown(self) -> None:
-        """Nor has a child one."""
+        """There is nothing to let go of."""
 
 
 class OverlayFileSystem:
-    """Files of the machine are opened to be read alone; what is written lands in files of the `scratch` folder.
+    """The machine's files are opened for reading only; what is written goes to files in the `scratch` folder.
 
-    A log that is cut is not copied, it only ends earlier; an index is copied when it is first written to. Thread-safe.
-    A folder is renamed with the files in it; folders in it stay where they are, as partitions have none.
+    A log that is cut is not copied, it just ends earlier; an index is copied at its first write. Thread-safe.
+    A folder is renamed with its files but without its subfolders: partitions have none.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -136,15 +136,15 @@ class OverlayFileSystem:
         """Nothing outlives a dry run."""
 
     def lock(self, path: Path) -> Lock:
-        """Nobody needs to be kept out: nothing changes for others."""
+        """A dry run needs no lock: nothing changes for others."""
         return _NoLock()
 
     def _content(self, path: Path) -> Content:
-        """What a file holds; it is remembered, so that all who use the path see the same changes."""
+        """A file's content; remembered, so that all users of the path see the same changes."""
         with self._lock:
             changes = self._changes(path.parent).files
             if path.name not in changes:
-                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError where there is nothing
+                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError if there is nothing
                     raise not_regular(path)
                 changes[path.name] = Content(path)
             content = changes[path.name]

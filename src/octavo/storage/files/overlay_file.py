@@ -1,4 +1,4 @@
-"""A file of a dry run: one of the machine's as it is, one of those cut short, or a copy that was changed."""
+"""The files of a dry run: the machine's own as they are or cut short, or changed copies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NewPath = Callable[[], Path]
 
 @dataclass(slots=True)
 class Content:
-    """Where a file's bytes are. Until it is written to they are the machine's own; `end` is where they were cut."""
+    """Where a file's bytes are: in the machine's own file, cut at `end`, until the first write makes a copy."""
 
     source: Path
     end: int | None = None
@@ -53,7 +53,7 @@ class Content:
         os.truncate(self.source, size)
 
     def own(self, new_path: NewPath) -> None:
-        """Copy what is there, unless that was done, so that it can be written to. Holes stay holes."""
+        """Copy the file, unless that was done before, so that it can be written to. Holes stay holes."""
         with self.lock:
             if self.is_copy:
                 return
@@ -68,7 +68,7 @@ class Content:
 
 
 class OverlayFile:
-    """An open file. Files of the machine are opened to be read alone."""
+    """An open file. The machine's own files are opened for reading only."""
 
     def __init__(self, content: Content, new_path: NewPath) -> None:
         self._content = content
@@ -97,7 +97,7 @@ class OverlayFile:
         """Nothing outlives a dry run."""
 
     def let_go(self, length: int) -> None:
-        """The files below may be read again: by the real run."""
+        """Keep the cache: the real run may read the files again."""
 
     def skip_hole(self, position: int) -> int:
         return self._current().skip_hole(position)
@@ -112,7 +112,7 @@ class OverlayFile:
 
 
 class OverlayMapping:
-    """A file's first bytes in memory: the machine's own, and from the first write on those of the copy."""
+    """A file's first bytes in memory: the machine's own, or the copy's from the first write on."""
 
     def __init__(self, content: Content, size: int, new_path: NewPath) -> None:
         self._content = content
@@ -143,13 +143,13 @@ class OverlayMapping:
 
 
 def _data(descriptor: int, size: int) -> list[tuple[int, int]]:
-    """The parts of a file that are no holes."""
+    """The parts of a file that are not holes."""
     found, position = [], 0
     while position < size:
         try:
             start = os.lseek(descriptor, position, os.SEEK_DATA)
         except OSError:
-            break  # nothing but a hole up to the end
+            break  # only a hole up to the end
         position = min(os.lseek(descriptor, start, os.SEEK_HOLE), size)
         if start < size:
             found.append((start, position))

@@ -1,4 +1,4 @@
-"""Small files that are replaced as a whole: checkpoints, partition.metadata and the like."""
+"""Replaces small files as a whole: checkpoints, partition.metadata and the like."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from octavo.system.filesystem import FileSystem
 
 
 def replace_file(filesystem: FileSystem, path: Path, data: bytes) -> None:
-    """Give a file new content, so that after a crash it has the old or the new one, whole.
+    """Give a file new content, so that a crash leaves the old or the new content, whole.
 
     1. Write the content to `<name>.tmp`. 2. Sync it. 3. Rename it into place. 4. Sync the folder. A crash before 3
-    leaves the old file and perhaps a `.tmp`, which the next write replaces, whatever it is: a link is not followed.
-    After 3 either name may be found.
+    leaves the old file and perhaps a `.tmp`, which the next write replaces, even if it is a link. A crash after 3
+    may leave either name.
     """
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     filesystem.unlink(temporary)

@@ -34,7 +34,7 @@ def split(segment: Segment, folder: Path, config: LogConfig, environment: Enviro
         for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES):
             table, first = chunk.table, 0
             while first < len(table):
-                if not made or not 0 <= _last_offset(table, first) - made[-1].base_offset <= INT32_MAX:
+                if not made or not 0 <= last_offset(table[first]) - made[-1].base_offset <= INT32_MAX:
                     base_offset = _base_offset(chunk, first)
                     if made and base_offset <= made[-1].base_offset:
                         sentence = f"offset {base_offset} in a batch after offset {made[-1].base_offset}"

@@ -1,4 +1,4 @@
-"""A staged file of about a segment's size becomes a segment, instead of being copied into one."""
+"""Makes a staged file of about a segment's size a segment, instead of copying it into one."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from octavo.storage.segment.segment import Segment
 
 _LEAST_BYTES = 1 << 20
 
-Run: TypeAlias = tuple[int, NDArray[np.void]]  # a position in a file, and the table of the batches from there on
+Run: TypeAlias = tuple[int, NDArray[np.void]]  # a position in a file, and the batches from there on
 
 
 def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool:
-    """Whether a file may become a segment: it leaves no small one behind, and its batches need nothing but offsets.
+    """Whether a file may become a segment: no small segment is left behind, and its batches need nothing but offsets.
 
-    In the place of an empty active segment none is left behind: it goes on growing as that one would have. Files of
-    a few batches are copied sooner.
+    An empty active segment is replaced, so none is left behind, and the adopted one goes on growing. Files of a few
+    batches are copied instead.
     """
     config, active = log.config, log.segments.active
-    is_near = path.parent in (log.folder, log.folder.parent)  # in the same file system, so that it can be renamed
+    is_near = path.parent in (log.folder, log.folder.parent)  # in the same file system, so that renaming works
     is_large = config.segment_bytes <= 2 * size or (active.size == 0 and size >= _LEAST_BYTES)
     keeps_time = config.message_timestamp_type == "CreateTime"
     return is_near and is_large and keeps_time and size <= config.segment_bytes and records < 2**31
 
 
 def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
-    """Make a staged file the log's active segment; its batches follow the log's end.
+    """Make a staged file the log's active segment, continuing at the log's end.
 
     1. Write offsets and leader epoch into the batches' headers, in the staged file. 2. Sync it. 3. Roll, unless the
     active segment is empty. 4. Rename the file to the empty segment's. 5. Build its indexes and move the log's end.
-    A crash before 4 leaves a staged file and perhaps an empty segment; after it, a segment whose indexes are missing,
-    which recovery, due after a crash, builds.
+    A crash before 4 leaves a staged file and perhaps an empty segment. A crash after 4 leaves a segment without
+    indexes, which recovery builds.
     """
     with log.changing("adopt a staged file"):
         filesystem = log.environment.filesystem
@@ -71,7 +71,7 @@ def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> tuple[int, 
         table = chunk.table
         next_offset = kernels.stamp_batches(chunk.data, table, next_offset, leader_epoch, False, None)
         for position in table["position"].tolist():
-            # The CRC covers none of what has changed.
+            # The CRC does not cover what has changed.
             staged.file.pwrite(chunk.data[position : position + MAGIC_POSITION], chunk.file_position + position)
         if chunk.stop is not None and chunk.stop_position != staged.size:
             at = chunk.stop_position

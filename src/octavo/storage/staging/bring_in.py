@@ -1,4 +1,4 @@
-"""Bringing the staged files of one partition into its log, from the beginning or from where a crash stopped it."""
+"""Brings the staged files of one partition into its log, from the start or from where a crash stopped it."""
 
 from __future__ import annotations
 
@@ -22,27 +22,25 @@ from octavo.system.filesystem import FileSystem
 
 
 def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> None:
-    """Append what the log does not have yet of a part's files, in their order.
+    """Append what the log does not have yet of a part's files, in order.
 
-    What it has follows the part's start offset; a crash may have left any number of whole batches there, or a segment
-    that was adopted. Nothing is cut off, so that whoever has read those batches has read what stays.
+    What it has begins at the part's start offset: a crash may have left any number of whole batches there, or an
+    adopted segment. Nothing is cut off, so readers never see records that go away again.
     """
     offset = part.start_offset
-    log.segments.active.resume_index()  # a micro-batch each second opens the log each second
+    log.segments.active.resume_index()  # with a micro-batch per second the log is opened every second
     for file in part.files:
         path = find(log.environment.filesystem, file.name, [log.folder, *roots])
         if path is None:
             if not _is_adopted(log, file, offset):
-                raise StagedFileLostError(
-                    f"{log.folder / file.name}: there is nothing, expected {file.size} staged bytes"
-                )
+                raise StagedFileLostError(f"{log.folder / file.name}: no such file, expected {file.size} staged bytes")
         else:
             _bring_in_file(log, file, path, offset)
         offset += file.records
 
 
 def find(filesystem: FileSystem, name: str, folders: Sequence[Path]) -> Path | None:
-    """Where a staged file is: in its partition's folder, or in a root where the topic was made later."""
+    """Where a staged file is: in its partition's folder, or in the root if the topic was made later."""
     places = (folder / name for folder in folders)
     return next((path for path in places if filesystem.exists(path)), None)
 
@@ -67,12 +65,12 @@ def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int
             there = first == len(chunk.table)
         for data in sets(chunk, first, limit):
             log.append_as_leader(data, leader_epoch=leader_epoch, trusted=True)
-        # What the log takes now finds memory that is in use already: fresh pages cost five times the copy (measured).
+        # The append then uses memory that is already mapped: fresh pages cost five times the copy (measured).
         staged.file.let_go(chunk.stop_position)
 
 
 def sets(chunk: Chunk, first: int, limit: int) -> Iterator[memoryview]:
-    """A chunk's batches from the given one on, in sets of at most so many bytes; a larger batch is a set of its own."""
+    """A chunk's batches from the given row on, in sets of at most `limit` bytes; a larger batch is a set of its own."""
     table = chunk.table[first:]
     ends = (table["position"] + table["size"]).tolist()
     starts = table["position"].tolist()
@@ -93,13 +91,13 @@ def _check(chunk: Chunk, staged: LogFile) -> None:
 
 
 def _count_there(log: PartitionLog, chunk: Chunk, offset: int) -> int:
-    """How many of a chunk's batches the log has from the offset on: all but their headers is compared."""
+    """How many of a chunk's batches the log has from the offset on; everything but the headers is compared."""
     found = 0
     for row in chunk.table:
         position, size, count = int(row["position"]), int(row["size"]), int(row["count"])
         if offset >= log.log_end_offset:
             break
-        if offset < log.log_start_offset:  # a broker that ran meanwhile has deleted it
+        if offset < log.log_start_offset:  # a broker that ran in between has deleted it
             found, offset = found + 1, offset + count
             continue
         data = log.read(offset, size, Isolation.LOG_END).read()

@@ -1,4 +1,4 @@
-"""What a commit checks before it is decided: that the topics take the staged batches, and that these are there."""
+"""Checks a commit before it is decided: topics must accept the staged batches, and the files must be there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:
         expected = f"expected at most max.message.bytes, {config.max_message_bytes}"
         raise RecordTooLargeError(f"{name}: a batch of {facts.largest_batch} bytes, {expected}")
     if facts.has_null_keys and settings.is_compacted:
-        raise InvalidBatchError(f"{name}: records without a key, which a compacted topic cannot take")
+        raise InvalidBatchError(f"{name}: records without a key, which a compacted topic does not accept")
     if settings.codec is not None and settings.codec != facts.codec:
         expected = f"expected compression.type {config.compression_type}"
         raise InvalidBatchError(f"{name}: batches staged with codec {facts.codec}, {expected}")
@@ -34,9 +34,9 @@ def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:
 
 
 def check_presence(staged: StagedPart, filesystem: FileSystem, folders: Sequence[Path]) -> None:
-    """Refuse a staged file that is not there as its task left it."""
+    """Refuse a staged file that is missing or not as its task left it."""
     path = find(filesystem, staged.name, folders)
     size = None if path is None else filesystem.size(path)
     if size != staged.facts.size:
-        found = "there is nothing" if size is None else f"{size} bytes"
+        found = "no such file" if size is None else f"{size} bytes"
         raise StagedFileLostError(f"{folders[0] / staged.name}: {found}, expected {staged.facts.size} staged bytes")

@@ -1,4 +1,4 @@
-"""The commit of staged batches into many partitions: all of them or none, once, whatever dies in between."""
+"""Commits staged batches to many partitions: all of them or none, exactly once, whatever dies in between."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 
 class CommitStep(StrEnum):
-    """What has just been done; tests stop here."""
+    """The step that has just been done; tests stop here."""
 
     CHECKED = "checked"
     DECIDED = "decided"
-    MADE = "made"  # the topics that were not there
+    MADE = "made"  # the topics that were missing
     APPENDED = "appended"  # once for each partition
     FLUSHED = "flushed"
     CONCLUDED = "concluded"
@@ -41,22 +41,22 @@ OnStep = Callable[[CommitStep], None]
 
 
 def _pass(step: CommitStep) -> None:
-    """Nobody looks on."""
+    """Do nothing after a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """Whose batch it is, and what its tasks staged, in the order in which records are to follow one another."""
+    """Which writer's batch it is, and what its tasks staged, in the order in which the records are to follow."""
 
     writer: str
-    batch_id: int | None  # None: a writer that commits once, and is never asked again
+    batch_id: int | None  # None: a writer that commits only once
     staged: Sequence[StagedPart]
-    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # of topics that have to be made
+    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # for topics that have to be made
 
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """What commits go through, in the hands of the owner of the directories' locks."""
+    """What a commit needs, for the owner of the directories' locks."""
 
     ledger: CommitLedger
     open_logs: OpenLogs
@@ -65,12 +65,12 @@ class Commits:
 
     @property
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:
-        """The open logs as they are now."""
+        """The logs that are open now."""
         return self.open_logs.logs
 
 
 def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) -> bool:
-    """Bring a batch into all its partitions; False, and no change, where it is there already.
+    """Bring a batch into all its partitions; False, without a change, if it was committed before.
 
     1. Check that every partition takes its batches. 2. Decide: write the pending commit, with each partition's end
     offset and the topics to be made, to the log dir's root, synced. 3. Make those topics. 4. Append the staged files,
@@ -78,13 +78,13 @@ def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) ->
     and nothing as pending, synced. 7. Remove the staged files.
 
     A crash before 2 leaves staged files that the sweep removes: the batch is in no partition. After 2 whoever opens the
-    directory next runs `finish`, before anything else: it goes on at 3 with what is not there yet, so the batch is in
-    all partitions. After 6 only staged files are left. Where an append is refused all the same, step 4 is undone.
+    directory next runs `finish` first: it goes on at 3 with what is missing, so the batch is in all partitions. After 6
+    only staged files are left. If an append is refused nevertheless, step 4 is undone.
     """
     ledger = commits.ledger
     if ledger.pending is not None:
         found = f"a commit of {ledger.pending.writer} waits for partitions that cannot be opened"
-        raise LogDirError(f"{found}, expected all directories of its partitions")
+        raise LogDirError(f"{found}: open all directories of its partitions together")
     if ledger.has_done(request.writer, request.batch_id):
         return False
     topics = _to_be_made(commits, request.staged, request.topic_configs)
@@ -101,10 +101,10 @@ def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) ->
 
 
 def finish(commits: Commits) -> bool:
-    """End a commit that a crash interrupted; says whether there was one.
+    """Complete a commit that a crash interrupted; returns whether there was one.
 
-    It is brought to its end. Where staged files are lost that cannot be, and it is undone, unless someone has appended
-    behind it: then StagedFileLostError says what is missing.
+    If staged files are lost it is undone instead, unless someone has appended after it: then StagedFileLostError says
+    what is missing.
     """
     ledger = commits.ledger
     if ledger.pending is None:
@@ -120,10 +120,10 @@ def finish(commits: Commits) -> bool:
 
 
 def undo(commits: Commits) -> None:
-    """Cut every partition of the pending commit at its end offset from before; topics that were made stay, whole.
+    """Cut every partition of the pending commit at the end offset that it had before; topics that were made stay.
 
     1. Truncate the logs. 2. Flush them. 3. Write that nothing is pending. A crash before 3 leaves the commit pending,
-    and it is ended anew.
+    and the next start completes or undoes it.
     """
     for part in _parts(commits):
         log = commits.logs[part.topic_partition]
@@ -136,7 +136,7 @@ def undo(commits: Commits) -> None:
 def _to_be_made(
     commits: Commits, staged: Sequence[StagedPart], configs: Mapping[str, Given]
 ) -> dict[str, PendingTopic]:
-    """The topics that are not there and that are to be made; refused where a partition is gone, or a name taken."""
+    """The topics to be made; refused if a partition is gone, or a name is taken."""
     there = {name.topic for name in commits.logs}
     wanted = {part.topic: part.partitions for part in staged if part.topic not in there}
     topics = {
@@ -156,7 +156,7 @@ def _to_be_made(
 def _checked(
     commits: Commits, staged: Sequence[StagedPart], topics: Mapping[str, PendingTopic]
 ) -> tuple[PendingPart, ...]:
-    """What goes to each partition, once it is known that it can."""
+    """What goes to each partition, after checking that it can."""
     environment, roots, parts = commits.environment, commits.ledger.roots, []
     by_partition = attrgetter("topic_partition")
     for name, group in groupby(sorted(staged, key=by_partition), by_partition):
@@ -194,9 +194,9 @@ def _complete(commits: Commits, on_step: OnStep) -> None:
 
 
 def _parts(commits: Commits) -> list[PendingPart]:
-    """What the pending commit brings into partitions that are there.
+    """What the pending commit appends to partitions that exist.
 
-    A topic may have been deleted since, and another one made under the name of one that the commit makes.
+    A topic may have been deleted since, and a new one made with the name of one that the commit makes.
     """
     foreign = {topic.topic for topic in commits.ledger.pending_topics() if _is_foreign(commits, topic)}
     parts = commits.ledger.pending_parts()
@@ -204,6 +204,6 @@ def _parts(commits: Commits) -> list[PendingPart]:
 
 
 def _is_foreign(commits: Commits, topic: PendingTopic) -> bool:
-    """Whether a topic of that name is there that somebody else has made."""
+    """Whether somebody else has made a topic of that name."""
     there = [commits.logs[name].topic_id for name in topic.names() if name in commits.logs]
     return any(topic_id not in (None, topic.topic_id) for topic_id in there)

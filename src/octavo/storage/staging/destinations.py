@@ -1,6 +1,6 @@
-"""Where a task stages a topic's batches: its partitions' folders and configs, as the directories show them.
+"""Finds where a task stages a topic's batches: its partitions' folders and configs, as the directories show them.
 
-No lock is taken and nothing is opened: who commits looks again.
+No lock is taken and nothing is opened: the commit checks again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopics:
-    """What becomes of topics that are not there."""
+    """What to do about topics that do not exist."""
 
     create: bool = True
     partitions: int = 1
@@ -49,14 +49,14 @@ class NewTopics:
 
 
 class Destinations:
-    """Topics by name, looked up when first asked for. Not thread-safe."""
+    """Topics by name, looked up at first use. Not thread-safe."""
 
     def __init__(self, filesystem: FileSystem, roots: Sequence[Path], new_topics: NewTopics) -> None:
         self._new_topics = new_topics
         self._roots = roots
         self._known: dict[str, Destination] = {}
         self._folders: dict[str, dict[int, Path]] = {}
-        self._pending: dict[str, PendingTopic] = {}  # half made by a commit that is under way, or that a crash left
+        self._pending: dict[str, PendingTopic] = {}  # half made by a commit that is under way or was interrupted
         self._configs = TopicConfigs(filesystem, [], {}, {})
         for root in roots:
             filesystem.mkdir(root)
@@ -65,7 +65,7 @@ class Destinations:
             self._configs.read(filesystem, root)
 
     def of(self, topic: str) -> Destination:
-        """The topic, or what will be made of it; refused where it is neither there nor to be made."""
+        """The topic, or what it will be once it is made; refused if it neither exists nor is to be made."""
         if topic not in self._known:
             check_writable(topic)
             folders, pending = self._folders.get(topic, {}), self._pending.get(topic)
@@ -76,7 +76,7 @@ class Destinations:
         return self._known[topic]
 
     def _look(self, filesystem: FileSystem) -> None:
-        """List the folders and the pending topics as of one moment: the latter are the same before and after."""
+        """List folders and pending topics of the same moment: the pending topics must be equal before and after."""
         stores = [read_store(filesystem, root) for root in self._roots]
         while True:
             self._folders.clear()
@@ -90,7 +90,7 @@ class Destinations:
         self._pending = {topic.topic: topic for commit in commits for topic in commit.topics}
 
     def _half_made(self, pending: PendingTopic, folders: Mapping[int, Path]) -> Destination:
-        """A topic that will be whole before anything else is committed."""
+        """A topic that will be complete before anything else is committed."""
         configs = {name: value for name, value in pending.configs.items() if value is not None}
         places = {**dict.fromkeys(pending.partitions, self._roots[0]), **folders}
         return Destination(pending.topic, self._of_new(pending.topic, configs), places, len(places), exists=False)
@@ -101,22 +101,22 @@ class Destinations:
         if len(folders) < count:
             here = ", ".join(map(str, sorted(folders)))
             raise UnknownTopicOrPartitionError(
-                f"topic {topic} has here the partitions {here} alone, expected all from 0 to {count - 1}"
+                f"topic {topic} has only the partitions {here} here, expected 0 to {count - 1}"
             )
         return Destination(topic, self._configs.of(topic), folders, count, exists=True)
 
     def _to_be_made(self, topic: str) -> Destination:
-        """Until the topic is made, its batches wait in the first directory's root: a regular file disturbs nobody."""
+        """Until the topic is made its batches wait in the first directory's root: a regular file there harms nobody."""
         if not self._new_topics.create:
             roots = ", ".join(map(str, self._roots))
-            raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}, expected it to be created first")
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}; create it first")
         check_topic_name(topic)
         count = self._new_topics.partitions
         config = self._of_new(topic, self._new_topics.configs)
         return Destination(topic, config, dict.fromkeys(range(count), self._roots[0]), count, exists=False)
 
     def _of_new(self, topic: str, configs: Mapping[str, Given]) -> LogConfig:
-        """The configs that the commit will make a topic with: what is stored for one of that name is not its own."""
+        """The configs that the commit will create the topic with; those of an earlier one of that name do not count."""
         self._configs.forget(topic)
         return self._configs.of(topic, configs)
 

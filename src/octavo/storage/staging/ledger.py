@@ -1,4 +1,4 @@
-"""The commit stores of a `LogDir`'s directories, as one: what is done in any of them, and what is pending in one."""
+"""The commit stores of all directories as one: what is done in any of them, and what is pending in one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from octavo.system.filesystem import FileSystem
 
 
 class CommitLedger:
-    """Reads the files once, then writes the one of the directory that holds the pending commit, else the first's.
+    """Reads the files once, then writes the file in the directory that has the pending commit, or else the first one.
 
-    To be used by the owner of the directories' locks alone. A file is replaced as a whole, so that a crash leaves the
-    old one or the new one: a commit is decided when `decide` has written it, and done when `conclude` has.
+    Only for the owner of the directories' locks. A file is replaced as a whole: a commit is decided when `decide` has
+    written it, and done when `conclude` has.
     """
 
     def __init__(self, filesystem: FileSystem, roots: Sequence[Path]) -> None:
@@ -31,11 +31,11 @@ class CommitLedger:
         return next((store.pending for store in self._stores if store.pending is not None), None)
 
     def pending_parts(self) -> tuple[PendingPart, ...]:
-        """What the pending commit brings into each partition."""
+        """What the pending commit appends to each partition."""
         return self.pending.parts if self.pending else ()
 
     def pending_topics(self) -> tuple[PendingTopic, ...]:
-        """What the pending commit makes before that."""
+        """The topics that the pending commit creates first."""
         return self.pending.topics if self.pending else ()
 
     def pending_files(self) -> set[str]:
@@ -56,11 +56,11 @@ class CommitLedger:
         return any(store.has_done(writer, batch_id) for store in self._stores)
 
     def decide(self, commit: PendingCommit) -> None:
-        """From here on the commit will be finished, whatever happens, unless it is undone."""
+        """Decide the commit: from here on it will be completed, whatever happens, unless it is undone."""
         self._write(replace(self._stores[self._home], pending=commit))
 
     def conclude(self) -> None:
-        """The pending commit is done."""
+        """Note that the pending commit is done."""
         store = self._stores[self._home]
         done = dict(store.done)
         if store.pending is not None and store.pending.batch_id is not None:
@@ -68,7 +68,7 @@ class CommitLedger:
         self._write(replace(store, done=done, pending=None))
 
     def revoke(self) -> None:
-        """The pending commit was undone."""
+        """Note that the pending commit was undone."""
         self._write(replace(self._stores[self._home], pending=None))
 
     def note_sweep(self, now_ms: int) -> None:
@@ -85,7 +85,7 @@ class CommitLedger:
 
 
 def read_store(filesystem: FileSystem, root: Path) -> CommitStore:
-    """What a directory's file says; nothing where there is none. One that cannot be understood is an error."""
+    """The content of a directory's file; empty if there is none. A file that cannot be understood is an error."""
     path = root / COMMIT_STORE
     if not filesystem.exists(path):
         return CommitStore()

@@ -1,4 +1,4 @@
-"""Staging: finished batches in files beside a partition's segments, with offsets that count from 0."""
+"""Stages finished batches: in files beside a partition's segments, with offsets that count from 0."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# A task may write to more partitions than it may have open files: those beyond are opened anew each time.
+# A task may write to more partitions than it may have open files: the others are opened again for each append.
 _MOST_OPEN_FILES = 128
 
 
 def writer_key(writer: str) -> str:
-    """What stands for a writer in the names of its staged files."""
+    """The part of a staged file's name that stands for its writer."""
     return hashlib.sha256(writer.encode("utf-8")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class StagedPart:
-    """A staged file, and what a commit must know of its batches. Picklable: tasks send it to who commits."""
+    """A staged file, and what a commit must know about its batches. Picklable: tasks send it to the committer."""
 
     topic: str
     partition: int
@@ -41,7 +41,7 @@ class StagedPart:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where batches of a partition are staged: in its folder or, before there is one, in the log dir's root."""
+    """Where a partition's batches are staged: in its folder or, before there is one, in the log dir's root."""
 
     topic_partition: TopicPartition
     folder: Path
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(slots=True)
 class _Open:
-    """The file that a partition's batches go to at present."""
+    """The file that a partition's batches go to now."""
 
     place: Place
     name: str
@@ -64,10 +64,10 @@ class _Open:
 
 
 class Stage:
-    """The files of one attempt at a task; not thread-safe. No two attempts share a file, so any of them may die.
+    """The files of one attempt at a task; not thread-safe. Attempts share no files, so any of them may die.
 
-    1. `append` writes batches to files that are new and have a name of their own. 2. `finish` syncs the files, then
-    their folders. A crash before a commit names the files leaves them for the sweep; nothing else knows them.
+    1. `append` writes batches to new files with unique names. 2. `finish` syncs the files, then their folders. Until a
+    commit names the files nothing else knows them; after a crash the sweep removes them.
     """
 
     def __init__(self, filesystem: FileSystem, writer: str, attempt: str) -> None:
@@ -79,7 +79,7 @@ class Stage:
         self._full: list[_Open] = []
 
     def append(self, place: Place, data: Buffer, facts: RunFacts) -> None:
-        """Put batches behind those that the partition has; no file grows larger than a segment may be."""
+        """Append batches to those of the partition; no file grows larger than a segment may be."""
         current = self._open.get(place.topic_partition)
         if current is not None and current.facts.size + facts.size > place.segment_bytes:
             current.file = None
@@ -96,7 +96,7 @@ class Stage:
             current.file = file
 
     def finish(self) -> list[StagedPart]:
-        """Sync everything; the files of a partition in the order of their batches."""
+        """Sync everything; returns the files, those of a partition in the order of their batches."""
         staged = [*self._full, *self._open.values()]
         for file in staged:
             (file.file or self._filesystem.open(file.path)).fsync()

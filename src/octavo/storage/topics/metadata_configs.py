@@ -34,18 +34,18 @@ METADATA_FOLDER = str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
 
 _TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
 _TOPIC_RESOURCE, _BROKER_RESOURCE = 2, 4
-_CLUSTER_DEFAULT = ""  # the name under which all brokers find theirs
+_CLUSTER_DEFAULT = ""  # the resource name of the defaults for all brokers
 
 
 class MetadataConfigs(NamedTuple):
-    """What was set while the cluster ran: the configs of each topic that has some, and those of this broker."""
+    """Configs that were set while the cluster ran: those of topics, and those of this broker."""
 
     topics: dict[str, dict[str, str]]
-    broker: dict[str, str]  # the node's own over the cluster's default; only those that this version knows
+    broker: dict[str, str]  # the node's own over the cluster's defaults; only those that this version knows
 
 
 def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
-    """The configs after the latest snapshot and all that the log says behind it."""
+    """The configs in the latest snapshot, updated by the log after it."""
     folder = root / METADATA_FOLDER
     if not filesystem.exists(folder) or not filesystem.is_folder(folder):
         return MetadataConfigs({}, {})
@@ -71,7 +71,7 @@ def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs
 
 
 def _node_id(filesystem: FileSystem, root: Path) -> str:
-    """By which name the metadata knows the broker that the directory is of."""
+    """The name under which the metadata has the configs of this directory's broker."""
     try:
         return str(meta_properties.decode(filesystem.read_bytes(root / META_PROPERTIES)).node_id)
     except (FileNotFoundError, CorruptionError):
@@ -95,8 +95,8 @@ def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:
 
 
 def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[MetadataRecord]:
-    """The records of a file from an offset on, up to the first batch that is broken."""
-    # Few directories have such a log, and the schemas of all its records take longer to load than all the rest.
+    """A file's records from an offset on, up to the first damaged batch."""
+    # Few directories have such a log, and loading the schemas of its records takes longer than everything else.
     from octavo.format.messages.cluster_metadata import decode_metadata_record
     from octavo.format.messages.records import UnknownRecordTypeError
 
@@ -119,6 +119,6 @@ def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[Meta
             try:
                 yield decode_metadata_record(record.value)
             except UnknownRecordTypeError:
-                continue  # of a newer broker
+                continue  # written by a newer broker
             except CorruptionError as error:
                 _log.warning("%s, offset %d: %s", path, record.offset, error)

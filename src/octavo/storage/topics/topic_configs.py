@@ -1,7 +1,7 @@
 """The configs in force for each topic: Octavo's own file over the cluster's metadata over the broker's defaults.
 
-A broker's are those that its owner gives, over those that were set while the cluster ran: the node's own, then the
-cluster's defaults.
+The broker's defaults are the configs that its owner gives, over those that were set while the cluster ran: the node's
+own, then the cluster's.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from octavo.system.filesystem import FileSystem
 
 
 class TopicConfigs:
-    """What the directories' files say of their topics. `stored` is what Octavo's own file holds.
+    """The configs of all topics, as the directories' files have them. `stored` is what Octavo's own file holds.
 
-    `interrupted` are the changes that the files note as begun, by topic and id: one file may say that a topic is being
-    deleted, and another one know a topic that was made under its name since.
-    Explicit configs, by topic, stand over all others as long as this object lives.
+    `interrupted` has the changes that the files note as begun, by topic and id: one file may say that a topic is being
+    deleted while another knows a new topic of that name.
+    Explicit configs, by topic, override all others as long as this object lives.
     """
 
     def __init__(
@@ -36,16 +36,16 @@ class TopicConfigs:
         self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
         self.interrupted: dict[tuple[str, bytes], StoredTopic] = {}
-        self.dynamic: dict[str, str] = {}  # of the broker, from the cluster's metadata
+        self.dynamic: dict[str, str] = {}  # the broker's, from the cluster's metadata
         self._metadata: dict[str, dict[str, str]] = {}
         self._given = broker
         self._explicit = explicit or {}
-        self._known: dict[str, LogConfig] = {}  # made once a topic, since directories may have thousands of logs
+        self._known: dict[str, LogConfig] = {}  # one per topic: there may be thousands of logs
         for root in roots:
             self.read(filesystem, root)
 
     def read(self, filesystem: FileSystem, root: Path) -> None:
-        """Take what a directory's files say. If two differ, the first one stands, but for a change only begun there."""
+        """Read a directory's files. If two differ, the first one counts, unless it only notes a change as begun."""
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
         for topic, found in stored.items():
             _check(found.configs, topic, root / TOPIC_STORE)
@@ -63,22 +63,22 @@ class TopicConfigs:
 
     @property
     def broker(self) -> dict[str, Given]:
-        """The broker's configs in force."""
+        """The broker's effective configs."""
         return {**self.dynamic, **self._given}
 
     def check_explicit(self) -> None:
-        """Raise ConfigError on explicit configs that are not valid."""
+        """Raise ConfigError if explicit configs are invalid."""
         for topic in self._explicit:
             self.of(topic)
 
     def overrides(self, topic: str) -> dict[str, Given]:
-        """The topic's own configs; those that this version does not know are left out, as brokers do."""
+        """The topic's own configs; like brokers, it leaves out those that this version does not know."""
         stored = self.stored[topic].configs if topic in self.stored else {}
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
     def inherited(self, topic: str) -> dict[str, Given]:
-        """What a replica elsewhere takes over: the topic's own configs over those that the cluster's brokers have."""
+        """The configs for a replica elsewhere: the topic's own over those that the cluster's brokers have."""
         of_brokers, usual = LogConfig.of({}, self.dynamic), LogConfig.of()
         values = {
             key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))
@@ -90,7 +90,7 @@ class TopicConfigs:
         return {**changed, **self.overrides(topic)}
 
     def of(self, topic: str, changes: Mapping[str, Given] | None = None) -> LogConfig:
-        """The topic's configs in force, or with changes to them."""
+        """The topic's effective configs, or what they would be with these changes."""
         if changes:
             return LogConfig.of({**self.overrides(topic), **self._explicit.get(topic, {}), **changes}, self.broker)
         if (config := self._known.get(topic)) is None:
@@ -99,17 +99,17 @@ class TopicConfigs:
         return config
 
     def store(self, topic: str, stored: StoredTopic) -> None:
-        """Take what Octavo's own file is to hold for a topic."""
+        """Set what Octavo's own file is to hold for a topic."""
         self.stored[topic] = stored
         self._known.pop(topic, None)
 
     def forget(self, topic: str) -> None:
-        """Take a topic out of what Octavo's own file is to hold."""
+        """Remove a topic from what Octavo's own file is to hold."""
         self.stored.pop(topic, None)
         self._known.pop(topic, None)
 
     def altered(self, topic: str, changes: Mapping[str, Given | None]) -> dict[str, str | None]:
-        """What is to be stored for a topic after changes, None being the default; refused if a value is not valid."""
+        """A topic's stored configs after changes, where None resets one to its default; refuses invalid values."""
         stored = dict(self.stored[topic].configs) if topic in self.stored else {}
         effective = self.overrides(topic)
         for name, value in changes.items():
@@ -128,7 +128,7 @@ class TopicConfigs:
 
 
 def _check(configs: Mapping[str, str | None], topic: str, path: Path) -> None:
-    """Refuse values that no topic can have, and say in which file they are."""
+    """Refuse invalid values, and say which file they are in."""
     known = {name: value for name, value in configs.items() if value is not None and name in TOPIC_CONFIGS}
     try:
         LogConfig.of(known)

@@ -1,6 +1,6 @@
-"""Octavo's own file in a log dir's root: what brokers keep in their metadata of topics.
+"""Octavo's own file in a log dir's root: what brokers keep about topics in their metadata.
 
-Ids, configs, how many partitions a topic has in all directories together, and the change of it that is under way.
+It holds ids, configs, how many partitions a topic has in all directories together, and a change that is under way.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A change that was begun: the partitions that it makes or deletes, and the directories that it was begun in.
+    """A change that was begun: the partitions that it makes or deletes, and the directories where it was begun.
 
-    Those go by their directory.id, which directories of brokers before 3.7 do not have: they are None.
+    Directories are named by their directory.id; it is None for directories of brokers before 3.7.
     """
 
     change: Change
@@ -46,9 +46,9 @@ class Pending:
 
 @dataclass(slots=True)
 class StoredTopic:
-    """What is known of a topic. A config of None is one that was set back to its default.
+    """What is known about a topic. A config of None is one that was reset to its default.
 
-    `partitions` is None where nobody said how many there are: another broker's disks may have the others.
+    `partitions` is None if nobody said how many there are: other partitions may be on another broker's disks.
     """
 
     topic_id: bytes
@@ -58,7 +58,7 @@ class StoredTopic:
 
 
 def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
-    """The topics that the file names; none where it is absent. A file that cannot be understood is an error."""
+    """The topics in the file; empty if there is no file. A file that cannot be understood is an error."""
     path = root / TOPIC_STORE
     if not filesystem.exists(path):
         return {}
@@ -69,7 +69,7 @@ def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
 
 
 def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, StoredTopic]) -> None:
-    """Write the file anew; after a crash it is the old one or the new one."""
+    """Replace the file; a crash leaves the old or the new one."""
     replace_file(filesystem, root / TOPIC_STORE, encode(topics))
 
 
@@ -78,7 +78,7 @@ def decode(data: bytes) -> dict[str, StoredTopic]:
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"expected a JSON object, found what is not JSON: {error}") from None
+        raise CorruptionError(f"expected a JSON object, found something that is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise CorruptionError(f"expected a JSON object of version {VERSION}")
     topics = content.get("topics")
