@@ -191,7 +191,7 @@ class LogRoot:
         return opened
 
     def begin(self) -> None:
-        """Note whether the last stop was clean, and remove its mark: the next start recovers, unless it is set again."""
+        """Note whether the last stop was clean, and remove its mark: without it, the next start recovers."""
         mark = self.path / CLEAN_SHUTDOWN
         self.clean = self.files.exists(mark)
         if self.clean:
