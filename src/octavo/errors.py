@@ -1,4 +1,4 @@
-"""The errors that Octavo raises on purpose, under one root; Kafka's names and codes for them are in the class lines."""
+"""The errors that Octavo raises on purpose, under one root, with Kafka's names and codes for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class OctavoError(Exception):
-    """The root: `except OctavoError` catches whatever this library raises on purpose."""
+    """The root: `except OctavoError` catches everything that this library raises on purpose."""
 
 
 class CorruptionError(OctavoError):
@@ -33,7 +33,7 @@ class CorruptionError(OctavoError):
         self.path = path
 
     def at(self, *, position: int | None = None, path: str | None = None) -> CorruptionError:
-        """The same error with its place, as an outer layer knows it."""
+        """The same error with its place, added by an outer layer that knows it."""
         self.position = self.position if position is None else position
         self.path = self.path if path is None else path
         return self
@@ -45,7 +45,7 @@ class CorruptionError(OctavoError):
 
 
 class NotRegularFileError(CorruptionError):
-    """What bears the name of a file and is a link, a folder, a FIFO, a socket or a device: it is left as it is."""
+    """A link, a folder, a FIFO, a socket or a device that has a file's name: it is left as it is."""
 
 
 class CorruptRecordError(CorruptionError):
@@ -65,15 +65,15 @@ class EncodingError(OctavoError, ValueError):
 
 
 class UnsupportedCompressionTypeError(EncodingError):
-    """A codec that the wanted magic does not know (Kafka's UnsupportedCompressionTypeException)."""
+    """A codec that a format version does not have (Kafka's UnsupportedCompressionTypeException)."""
 
 
 class ScanError(OctavoError):
-    """What was asked for cannot be read: no such place, topic or partition, or it went away while it was read."""
+    """Something that cannot be read: it does not exist, or it disappeared while it was read."""
 
 
 class DataLossError(ScanError):
-    """Records that a query has yet to read are gone from the log: it would go on without them."""
+    """Records that a query has not read yet are gone from the log: it would go on without them."""
 
 
 class ConfigError(OctavoError, ValueError):
@@ -81,7 +81,7 @@ class ConfigError(OctavoError, ValueError):
 
 
 class KafkaError(OctavoError):
-    """What Kafka answers with an error of its own: its exception `kafka_name`, on the wire `error` and `code`."""
+    """An error that Kafka has too: its exception is `kafka_name`, on the wire it is `error` and `code`."""
 
     kafka_name: ClassVar[str] = "UnknownServerException"
     error: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
@@ -95,7 +95,7 @@ class KafkaError(OctavoError):
 
 
 class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", error="OFFSET_OUT_OF_RANGE", code=1):
-    """An offset that a log does not have; carries the range that it has."""
+    """An offset that a log does not hold; carries the range that it holds."""
 
     def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
         super().__init__(offset, log_start_offset, log_end_offset)
@@ -104,11 +104,11 @@ class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", 
         self.log_end_offset = log_end_offset
 
     def __str__(self) -> str:
-        return f"offset {self.offset}, expected {self.log_start_offset} to {self.log_end_offset}"
+        return f"offset {self.offset} is out of range: the log holds {self.log_start_offset} to {self.log_end_offset}"
 
 
 class PolicyViolationError(KafkaError, kafka_name="PolicyViolationException", error="POLICY_VIOLATION", code=44):
-    """A request that the topic's configs forbid, such as deleting records where cleanup.policy has no delete."""
+    """A request that the topic's configs forbid, such as deleting records if cleanup.policy has no delete."""
 
 
 class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="KAFKA_STORAGE_ERROR", code=56):
@@ -116,61 +116,61 @@ class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="K
 
 
 class TransactionIncompleteError(KafkaStorageError):
-    """A transaction that is decided, but has not all of its markers yet: it is completed as soon as that is possible.
+    """A transaction that is decided, but lacks some of its markers: it is completed as soon as possible.
 
     Until then nothing else can be done under its transactional id.
     """
 
 
 class LogDirError(OctavoError):
-    """A log directory that cannot be used: locked by another process, no directory, or of another broker."""
+    """A log directory that cannot be used: locked, not a directory, or another broker's."""
 
 
 class LogDirLockedError(LogDirError):
-    """A log directory that another process has opened, or this one, to write to it."""
+    """A log directory that this or another process has already opened for writing."""
 
 
 class StagedFileLostError(LogDirError):
-    """A staged file of a commit that was decided is not there any more, or damaged."""
+    """A staged file of a decided commit is missing or damaged."""
 
 
 class InvalidTopicError(KafkaError, kafka_name="InvalidTopicException", error="INVALID_TOPIC_EXCEPTION", code=17):
-    """A name that no topic may have."""
+    """An invalid topic name."""
 
 
 class TopicExistsError(KafkaError, kafka_name="TopicExistsException", error="TOPIC_ALREADY_EXISTS", code=36):
-    """A topic to be created that is there already."""
+    """A topic that is to be created exists already."""
 
 
 class InvalidPartitionsError(KafkaError, kafka_name="InvalidPartitionsException", error="INVALID_PARTITIONS", code=37):
-    """A number of partitions that a topic cannot have, or cannot get any more."""
+    """A number of partitions that a topic cannot have."""
 
 
 class UnknownTopicOrPartitionError(
     KafkaError, kafka_name="UnknownTopicOrPartitionException", error="UNKNOWN_TOPIC_OR_PARTITION", code=3
 ):
-    """A topic or a partition that is not there."""
+    """A topic or partition that does not exist."""
 
 
 class InconsistentTopicIdError(
     KafkaError, kafka_name="InconsistentTopicIdException", error="INCONSISTENT_TOPIC_ID", code=103
 ):
-    """A partition of another topic with the same name: its topic id is not the expected one."""
+    """A partition of another topic with the same name: its topic id differs."""
 
 
 class AppendRejected(KafkaError):
-    """Batches that Kafka would not append either, for a reason that its clients know: nothing was written."""
+    """Batches that Kafka would reject too, with an error that its clients know: nothing was written."""
 
 
 class RecordError(NamedTuple):
     """What is wrong with one record of a rejected batch."""
 
-    batch_index: int  # the record's place in its batch
+    batch_index: int  # the record's number in its batch
     problem: str
 
 
 class RecordsRejected(AppendRejected):
-    """Rejected for what its records say; `record_errors` has each one that is at fault, where single ones are."""
+    """A batch rejected because of its records; `record_errors` lists those at fault, if single ones are."""
 
     def __init__(self, problem: str, record_errors: tuple[RecordError, ...] = ()) -> None:
         super().__init__(problem)
@@ -184,9 +184,9 @@ class InvalidBatchError(RecordsRejected, kafka_name="InvalidRecordException", er
 class InvalidTimestampError(
     RecordsRejected, kafka_name="InvalidTimestampException", error="INVALID_TIMESTAMP", code=32
 ):
-    """Records beyond the topic's limits of time, or a producer's batch that claims LogAppendTime.
+    """Records beyond the topic's time limits, or a producer's batch that claims LogAppendTime.
 
-    Its `record_errors` has the records with other faults too.
+    Its `record_errors` lists records with other faults, too.
     """
 
 
@@ -213,11 +213,11 @@ class OutOfOrderSequenceError(
 class InvalidProducerEpochError(
     AppendRejected, kafka_name="InvalidProducerEpochException", error="INVALID_PRODUCER_EPOCH", code=47
 ):
-    """A batch or marker of an epoch that the producer has left behind."""
+    """A batch or marker of an outdated producer epoch."""
 
 
 class InvalidTxnStateError(AppendRejected, kafka_name="InvalidTxnStateException", error="INVALID_TXN_STATE", code=48):
-    """A batch outside the transaction that its producer has open, or that it would have to begin first."""
+    """A batch outside its producer's open transaction, or before the transaction was begun."""
 
 
 class TransactionCoordinatorFencedError(
@@ -235,7 +235,7 @@ class TransactionAbortedError(KafkaError, kafka_name="TransactionAbortedExceptio
 
 
 class NoOffsetForPartitionError(KafkaError, kafka_name="NoOffsetForPartitionException"):
-    """A partition without a committed offset, where auto.offset.reset is none."""
+    """A partition without a committed offset, if auto.offset.reset is none."""
 
 
 class IllegalStateError(KafkaError, kafka_name="IllegalStateException"):
@@ -261,7 +261,7 @@ class UnexpectedAppendOffsetError(AppendRejected, kafka_name="UnexpectedAppendOf
 
     def __str__(self) -> str:
         found = f"offsets {self.first_offset} to {self.last_offset}"
-        return f"{found} in an append to a log that ends at {self.log_end_offset}, expected none before its end"
+        return f"{found} are not after the end of the log, {self.log_end_offset}"
 
 
 class UnforeseenBatchError(AppendRejected):
@@ -269,4 +269,4 @@ class UnforeseenBatchError(AppendRejected):
 
 
 class CleaningAborted(OctavoError):
-    """A cleaning run was ended from outside, or its log has changed meanwhile: nothing of the run was taken over."""
+    """A cleaning run was stopped from outside, or its log has changed meanwhile: its result was discarded."""

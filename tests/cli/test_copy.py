@@ -184,7 +184,7 @@ def test_offsets_that_go_back_are_told(tmp_path: Path) -> None:
     write_segment(source / "t-0", 0, batch(0, 10), batch(5, 10), batch(20))
     run = octavo("copy", str(source), str(target), "--topic", "t")
     assert run.exit == 1
-    assert f"position {len(batch(0, 10))}: offsets 5 to 14 in an append to a log that ends at 10" in run.stderr
+    assert f"position {len(batch(0, 10))}: offsets 5 to 14 are not after the end of the log, 10" in run.stderr
     assert log_bytes(target / "t-0") == batch(0, 10) + batch(20)
 
 

@@ -70,13 +70,13 @@ def test_rejections_have_one_root(kind: type[KafkaError]) -> None:
 def test_an_offset_out_of_range_carries_the_range() -> None:
     error = OffsetOutOfRangeError(7, 10, 20)
     assert (error.offset, error.log_start_offset, error.log_end_offset) == (7, 10, 20)
-    assert str(error) == "offset 7, expected 10 to 20"
+    assert str(error) == "offset 7 is out of range: the log holds 10 to 20"
 
 
 def test_an_unexpected_offset_says_what_was_expected() -> None:
     error = UnexpectedAppendOffsetError(3, 5, 9)
     assert (error.first_offset, error.last_offset, error.log_end_offset) == (3, 5, 9)
-    assert str(error) == "offsets 3 to 5 in an append to a log that ends at 9, expected none before its end"
+    assert str(error) == "offsets 3 to 5 are not after the end of the log, 9"
 
 
 @pytest.mark.parametrize(

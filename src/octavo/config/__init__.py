@@ -1,6 +1,6 @@
 """Kafka's configs of topics and of a broker's log directories, in one table.
 
-`topic` and `broker` hold the rows; `table` finds and parses them; `resolved` has the configs in force.
+`topic` and `broker` hold the rows; `table` finds and parses them; `resolved` has the effective configs.
 """
 
 from octavo.config.key import ConfigKey, Synonym, Unit

@@ -1,4 +1,4 @@
-"""The rows of broker configs that the owner of log directories needs, beside those that give topics their defaults."""
+"""The broker configs that the owner of log directories needs, besides those that give topics their defaults."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from octavo.config.topic import DAY_MS, MAX_LONG
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerTable:
-    """A field is a config of the same name with dots for underscores."""
+    """Each field is a config: its name with dots for underscores."""
 
     # Directories
     log_dirs: tuple[str, ...] | None = config(
         LIST, None, Elements(1),
-        doc="The log directories. Where it is not set, log.dir is used. "
+        doc="The log directories. If it is not set, log.dir is used. "
         "A LogDir gets them as its first argument and refuses the config.",
     )  # fmt: skip
     log_dir: tuple[str, ...] = config(
         LIST, ("/tmp/kafka-logs",), Elements(1),
-        doc="The log directory where log.dirs is not set. A LogDir refuses it too.",
+        doc="The log directory if log.dirs is not set. A LogDir refuses it too.",
     )  # fmt: skip
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
         doc="The log directories that get no new partitions. * means all; others must be log directories. "
-        "Where all are cordoned, the first one in use gets them.",
+        "If all are cordoned, the first one in use gets them.",
     )  # fmt: skip
     log_dir_failure_timeout_ms: int = config(
         LONG, 30_000, Between(1),
-        doc="How long a broker waits for the controller to learn of a failed directory. "
+        doc="How long a broker waits for the controller to learn about a failed directory. "
         "Octavo has no controller and does not use it.",
     )  # fmt: skip
     num_partitions: int = config(
         INT, 1, Between(1),
-        doc="How many partitions a topic gets where nobody says.",
+        doc="How many partitions a topic gets by default.",
     )  # fmt: skip
     num_recovery_threads_per_data_dir: int = config(
         INT, 2, Between(1),
@@ -47,7 +47,7 @@ class BrokerTable:
     # Background work
     log_initial_task_delay_ms: int = config(
         LONG, 30_000, Between(0), internal=True,
-        doc="How long after the start the background work begins.",
+        doc="How long after the start background tasks begin.",
     )  # fmt: skip
     log_retention_check_interval_ms: int = config(
         LONG, 300_000, Between(1),
@@ -55,7 +55,7 @@ class BrokerTable:
     )  # fmt: skip
     log_flush_scheduler_interval_ms: int = config(
         LONG, MAX_LONG,
-        doc="How often logs are looked at that flush.ms makes due. It is also the default of flush.ms where "
+        doc="How often logs are checked for flush.ms. It is also the default of flush.ms if "
         "log.flush.interval.ms is not set.",
     )  # fmt: skip
     log_flush_offset_checkpoint_interval_ms: int = config(
@@ -78,7 +78,7 @@ class BrokerTable:
     )  # fmt: skip
     log_cleaner_threads: int = config(
         INT, 1, Between(1),
-        doc="How many threads compact. Kafka's own range begins at 0, with which no broker starts.",
+        doc="How many threads compact logs. Kafka's range includes 0, but no broker starts with it.",
     )  # fmt: skip
     log_cleaner_io_max_bytes_per_second: float = config(
         DOUBLE, sys.float_info.max,
@@ -86,16 +86,16 @@ class BrokerTable:
     )  # fmt: skip
     log_cleaner_dedupe_buffer_size: int = config(
         LONG, 128 << 20,
-        doc="The memory of the offset maps of all cleaner threads. Each needs more than 1 MiB.",
+        doc="The memory of the offset maps of all cleaner threads together. Each thread needs more than 1 MiB.",
     )  # fmt: skip
     log_cleaner_io_buffer_size: int = config(
         INT, 512 << 10, Between(0),
         doc="The memory of the read and write buffers of all cleaner threads. "
-        "Octavo's buffers grow with the batches, and it does not use it.",
+        "Octavo does not use it: its buffers grow with the batches.",
     )  # fmt: skip
     log_cleaner_io_buffer_load_factor: float = config(
         DOUBLE, 0.9,
-        doc="How full an offset map may become. Higher: more keys a round, more collisions.",
+        doc="How full an offset map may become. Higher: more keys per round, more collisions.",
     )  # fmt: skip
     log_cleaner_backoff_ms: int = config(
         LONG, 15_000, Between(0),
@@ -109,7 +109,7 @@ class BrokerTable:
     )  # fmt: skip
     producer_id_expiration_check_interval_ms: int = config(
         INT, 600_000, Between(1), internal=True,
-        doc="How often forgotten producers are looked for.",
+        doc="How often a partition checks for producers to forget.",
     )  # fmt: skip
     transaction_max_timeout_ms: int = config(
         INT, 900_000, Between(1),
@@ -118,23 +118,23 @@ class BrokerTable:
     transaction_partition_verification_enable: bool = config(
         BOOLEAN, True,
         doc="Whether a transactional append is checked against the coordinator's list of partitions first. "
-        "Octavo's coordinator is in the same process, and it does not use it.",
+        "Octavo does not use it: its coordinator is in the same process.",
     )  # fmt: skip
     transaction_two_phase_commit_enable: bool = config(
         BOOLEAN, False,
         doc="Whether a producer may take part in a two-phase commit, whose transactions never time out. "
-        "Octavo's producers cannot, and it does not use it.",
+        "Octavo does not use it: its producers cannot.",
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),
         doc="How long a transactional id is remembered after its last transaction. "
-        "Octavo remembers it for ever and does not use it; a broker that takes the directory over does.",
+        "Octavo does not use it and remembers ids forever; a broker that takes the directory over does not.",
     )  # fmt: skip
 
     # Internal topics
     offsets_topic_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __consumer_offsets is created with. A later change sends groups to the wrong one.",
+        doc="How many partitions __consumer_offsets is created with. A later change sends groups to wrong ones.",
     )  # fmt: skip
     offsets_topic_segment_bytes: int = config(
         INT, 100 << 20, Between(1),
@@ -147,15 +147,15 @@ class BrokerTable:
     offsets_retention_minutes: int = config(
         INT, 10_080, Between(1),
         doc="How long the offsets of a group without members are kept. "
-        "Octavo keeps them for ever and does not use it; a broker that takes the directory over does.",
+        "Octavo does not use it and keeps them forever; a broker that takes the directory over does not.",
     )  # fmt: skip
     offsets_retention_check_interval_ms: int = config(
         LONG, 600_000, Between(1),
-        doc="How often offsets to forget are looked for. Octavo keeps them for ever and does not use it.",
+        doc="How often a broker checks for offsets to forget. Octavo does not use it and keeps them forever.",
     )  # fmt: skip
     transaction_state_log_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __transaction_state is created with. A later change sends ids to the wrong one.",
+        doc="How many partitions __transaction_state is created with. A later change sends ids to wrong ones.",
     )  # fmt: skip
     transaction_state_log_segment_bytes: int = config(
         INT, 100 << 20, Between(1),

@@ -1,4 +1,4 @@
-"""`ConfigKey`, a row of the table, and `config`, which declares one as the field of a dataclass."""
+"""`ConfigKey`, a row of the config table, and `config`, which declares one as a dataclass field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.errors import ConfigError
 
 
 class Unit(Enum):
-    """The unit of a broker's synonym: its value times this is the topic's."""
+    """The unit of a broker's synonym: its value times this is the topic's value."""
 
     SAME = 1
     MINUTES = 60_000
@@ -23,18 +23,18 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class Synonym:
-    """A broker config that gives a topic config its default; of several the first that is set wins."""
+    """A broker config that gives a topic config its default; if several are set, the first one wins."""
 
     name: str
     unit: Unit = Unit.SAME
-    valid: ValueRange | None = None  # where the broker's range is not the topic's
-    least: int | None = None  # anything lower means this to the topic
+    valid: ValueRange | None = None  # if the broker's range differs from the topic's
+    least: int | None = None  # lower values count as this one
 
     def __str__(self) -> str:
         return self.name if self.unit is Unit.SAME else f"{self.name} ({self.unit.name.lower()})"
 
     def convert(self, value: Value) -> Value:
-        """The topic's value for the broker's."""
+        """The topic's value for a broker's value."""
         if not isinstance(value, int) or isinstance(value, bool):
             return value
         value *= self.unit.value
@@ -64,11 +64,11 @@ class ConfigKey:
 
     @property
     def default_text(self) -> str:
-        """The default as people read it."""
+        """The default in readable form."""
         return as_text(self.default) or "(empty)"
 
     def parse(self, given: Given) -> Value:
-        """The value of this text, inside the range; ConfigError if it is none."""
+        """The value of a text; ConfigError if it is not valid."""
         try:
             value = self.kind.parse(given)
         except ValueError as error:
@@ -78,13 +78,13 @@ class ConfigKey:
         return value
 
     def of_synonym(self, synonym: Synonym) -> ConfigKey:
-        """The broker config behind a synonym; of several the last one has the default."""
+        """The broker config of a synonym; the last of several has the default."""
         default = None if synonym != self.synonyms[-1] else self.default
         if isinstance(default, int) and synonym.unit is not Unit.SAME:
             default //= synonym.unit.value
         before = [other.name for other in self.synonyms[: self.synonyms.index(synonym)]]
         unit = "" if synonym.unit is Unit.SAME else f", in {synonym.unit.name.lower()}"
-        unset = f", where {' and '.join(before)} {'are' if before[1:] else 'is'} not set" if before else ""
+        unset = f", if {' and '.join(before)} {'are' if before[1:] else 'is'} not set" if before else ""
         return ConfigKey(
             name=synonym.name,
             kind=self.kind if synonym.unit is Unit.SAME else INT,
@@ -101,8 +101,8 @@ def config(
     *synonyms: str | Synonym,
     doc: str,
     internal: bool = False,
-) -> Any:  # as with dataclasses.field, the annotation says what it is
-    """Declare a config as a dataclass field: its name is the field's with dots for underscores."""
+) -> Any:  # like dataclasses.field: the annotation has the type
+    """Declare a config as a dataclass field; its name is the field's with dots for underscores."""
     named = tuple(Synonym(synonym) if isinstance(synonym, str) else synonym for synonym in synonyms)
     rest = {"valid": valid, "doc": doc, "synonyms": named, "internal": internal}
     return field(default=default, metadata={"kind": kind, "default": default, **rest})

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Value = int | float | bool | str | tuple[str, ...] | None
-# What a caller may give: the text as in a properties file, or the value itself.
+# What a caller may give: a text as in a properties file, or the value itself.
 Given = str | int | float | bool | Sequence[str]
 
-# What Java's String.trim takes away.
+# The characters that Java's String.trim removes.
 _BLANKS = "".join(map(chr, range(0x21)))
 _INTEGER = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[dDfF]?")
@@ -23,7 +23,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class Kind:
-    """A type by Kafka's name; `read` raises ValueError on a text that is no such value."""
+    """A type by Kafka's name; `read` raises ValueError if a text is not such a value."""
 
     name: str
     read: Callable[[str], Value]
@@ -34,7 +34,7 @@ class Kind:
 
 
 def as_text(value: Given | None) -> str:
-    """A value as a properties file has it; a list joined by commas, none as `null`."""
+    """A value as in a properties file: a list joined by commas, None as `null`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -59,7 +59,7 @@ def _integer(bits: int) -> Callable[[str], int]:
 
 
 def _double(text: str) -> float:
-    # NaN, which Kafka takes, passes every range check and compares with nothing: a ratio of NaN would never clean.
+    # Kafka accepts NaN, but it passes every range check and compares with nothing: a ratio of NaN would never clean.
     number = _DOUBLE.fullmatch(text)
     if number is None:
         raise ValueError(text)

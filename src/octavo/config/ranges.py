@@ -1,4 +1,4 @@
-"""Which values a config may have, each range with the words that errors, docs and the command line say it in."""
+"""Which values a config may have, with the words for errors, docs and the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.config.kinds import Value
 
 
 class ValueRange(Protocol):
-    """A set of values; its text completes "expected …", and is empty when there is nothing to say."""
+    """A set of values; its text completes "expected …", and is empty if there is nothing to say."""
 
     def __contains__(self, value: Value) -> bool: ...
 
@@ -30,7 +30,7 @@ class Anything:
 
 @dataclass(frozen=True)
 class Between:
-    """Numbers from `low` to `high`, both included, and some outside that have a meaning of their own."""
+    """Numbers from `low` to `high`, both included, and others with a special meaning."""
 
     low: float
     high: float | None = None
@@ -48,7 +48,7 @@ class Between:
 
 @dataclass(frozen=True)
 class NotZero:
-    """A broker's retention: any negative number, in any unit, is no limit."""
+    """A broker's retention: any negative number, in any unit, means no limit."""
 
     def __contains__(self, value: Value) -> bool:
         return value != 0
@@ -72,7 +72,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """A list of these elements; an empty list too."""
+    """A list of these elements; it may be empty."""
 
     choices: tuple[str, ...]
 
@@ -85,7 +85,7 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class Elements:
-    """A list without empty elements, of at least so many."""
+    """A list without empty elements, with at least `least` of them."""
 
     least: int = 0
 
@@ -103,7 +103,7 @@ class Replicas:
     def __contains__(self, value: Value) -> bool:
         if not isinstance(value, tuple):
             return False
-        # Kafka looks at the list joined again, which lets an empty element pass.
+        # Kafka checks the list joined again, which lets an empty element pass.
         return value == ("*",) or all(not element or re.fullmatch(r"[0-9]+:[0-9]+", element) for element in value)
 
     def __str__(self) -> str:

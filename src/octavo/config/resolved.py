@@ -1,4 +1,4 @@
-"""`LogConfig` and `BrokerConfig`: the configs in force, from the defaults, the broker's settings, the topic's own."""
+"""`LogConfig` and `BrokerConfig`: the effective configs, from the defaults, the broker's settings, the topic's own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST_DEDUPE_BYTES = 1 << 20
 class LogConfig(TopicTable):
     """The configs of one topic's logs; attributes are Kafka's names with underscores for dots.
 
-    `segment_bytes` is the size in force: internal.segment.bytes, where it is given, is in it already.
+    `segment_bytes` is the effective size: internal.segment.bytes, if given, replaces it.
     """
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class LogConfig(TopicTable):
 
     @classmethod
     def of(cls, overrides: Mapping[str, Given] = _NONE, broker: Mapping[str, Given] = _NONE) -> Self:
-        """The defaults, over them the broker's synonyms, over them the topic's own; ConfigError on an unknown name."""
+        """The defaults, overridden by the broker's synonyms, then the topic's own; ConfigError on an unknown name."""
         values: dict[str, Any] = {**parse_broker(broker)[0], **parse_topic(overrides)}
         if values.get("internal_segment_bytes") is not None:
             values["segment_bytes"] = values["internal_segment_bytes"]
@@ -53,6 +53,6 @@ class BrokerConfig(BrokerTable):
 
     @classmethod
     def of(cls, properties: Mapping[str, Given] = _NONE) -> Self:
-        """The defaults, over them these; the synonyms of topic configs may be among them, and are checked too."""
+        """The defaults, overridden by these; synonyms of topic configs may be among them, and are checked too."""
         values: dict[str, Any] = parse_broker(properties)[1]
         return cls(**values)

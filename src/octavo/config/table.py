@@ -1,4 +1,4 @@
-"""The one table: every config by name, what a text under a name means, and which name was meant by an unknown one."""
+"""The table of configs: finds them by name and parses their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.errors import ConfigError, did_you_mean
 
 TOPIC_CONFIGS: Mapping[str, ConfigKey] = keys_of(TopicTable)
 BROKER_CONFIGS: Mapping[str, ConfigKey] = keys_of(BrokerTable)
-# A broker's synonym by its name, with the topic config that it gives the default of.
+# A broker's synonym by its name, with the topic config whose default it gives.
 SYNONYMS: Mapping[str, tuple[ConfigKey, Synonym]] = MappingProxyType(
     {synonym.name: (key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms}
 )
@@ -26,7 +26,7 @@ REMOVED = {
 
 
 def find(name: str) -> ConfigKey:
-    """The config of this name, a topic's or else a broker's; ConfigError with the nearest name if there is none."""
+    """The config of this name, a topic's or a broker's; ConfigError with the nearest name if it is unknown."""
     key = TOPIC_CONFIGS.get(name) or BROKER_CONFIGS.get(name)
     if key is not None:
         return key
@@ -37,7 +37,7 @@ def find(name: str) -> ConfigKey:
 
 
 def parse(name: str, given: Given) -> Value:
-    """The value of a config in its own unit; ConfigError on an unknown name or a value that it may not have."""
+    """The value of a config in its own unit; ConfigError if the name is unknown or the value not valid."""
     return find(name).parse(given)
 
 
@@ -53,15 +53,15 @@ def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
 
 
 def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """A broker's configs by attribute: what they make the defaults of topics, and what they say of the broker itself.
+    """A broker's configs by attribute: the defaults that they give topics, and those of the broker itself.
 
-    Every value is looked at, also one that a synonym before it overrides.
+    Every value is checked, even one that an earlier synonym overrides.
     """
     for name in properties:
         if name not in BROKER_CONFIGS and name not in SYNONYMS:
             raise unknown("broker config", name, [*BROKER_CONFIGS, *SYNONYMS])
     broker = {key.attribute: key.parse(properties[name]) for name, key in BROKER_CONFIGS.items() if name in properties}
-    # The last first, so that of several synonyms the first one stands.
+    # In reverse order, so that the first of several synonyms wins.
     topic = {
         key.attribute: synonym.convert(key.of_synonym(synonym).parse(properties[synonym.name]))
         for key in TOPIC_CONFIGS.values()

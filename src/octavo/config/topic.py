@@ -1,4 +1,4 @@
-"""The rows of topic configs: Kafka 4.3.1's names, types, defaults, ranges, broker synonyms, and what each does."""
+"""The topic configs: Kafka 4.3.1's names, types, defaults, ranges, broker synonyms, and what each does."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicTable:
-    """A field is a config of the same name with dots for underscores."""
+    """Each field is a config: its name with dots for underscores."""
 
     # Segments
     segment_bytes: int = config(
         INT, 1 << 30, Between(14), "log.segment.bytes",
         doc="The size that a segment's log file may reach. A batch that would pass it goes into a new segment. "
-        "Octavo accepts the small values that brokers before 4.0 took; those of today refuse less than 1048576.",
+        "Octavo accepts the small values that brokers before 4.0 took; today's refuse less than 1048576.",
     )  # fmt: skip
     internal_segment_bytes: int | None = config(
         INT, None, internal=True,
-        doc="Overrides segment.bytes, for tests. Brokers of today accept small segments under this name alone.",
+        doc="Overrides segment.bytes, for tests. Today's brokers accept small segments only under this name.",
     )  # fmt: skip
     segment_ms: int = config(
         LONG, 7 * DAY_MS, Between(1), "log.roll.ms", Synonym("log.roll.hours", Unit.HOURS),
@@ -32,7 +32,7 @@ class TopicTable:
     )  # fmt: skip
     segment_jitter_ms: int = config(
         LONG, 0, Between(0), "log.roll.jitter.ms", Synonym("log.roll.jitter.hours", Unit.HOURS),
-        doc="The most that is taken off segment.ms at random, so that not all segments roll at once.",
+        doc="The most that is randomly subtracted from segment.ms, so that not all segments roll at once.",
     )  # fmt: skip
     segment_index_bytes: int = config(
         INT, 10 << 20, Between(4), "log.index.size.max.bytes",
@@ -62,11 +62,11 @@ class TopicTable:
         Synonym("log.retention.ms", valid=NotZero(), least=-1),
         Synonym("log.retention.minutes", Unit.MINUTES, NotZero(), least=-1),
         Synonym("log.retention.hours", Unit.HOURS, NotZero(), least=-1),
-        doc="How long a segment is kept after its largest timestamp, where cleanup.policy has delete. -1: for ever.",
+        doc="How long a segment is kept after its largest timestamp, if cleanup.policy has delete. -1: forever.",
     )  # fmt: skip
     retention_bytes: int = config(
         LONG, -1, ANYTHING, "log.retention.bytes",
-        doc="The size that a partition may reach before its first segments go, where cleanup.policy has delete. "
+        doc="The size that a partition may reach before its first segments are deleted, if cleanup.policy has delete. "
         "-1: no limit.",
     )  # fmt: skip
     local_retention_ms: int = config(
@@ -111,11 +111,11 @@ class TopicTable:
     )  # fmt: skip
     message_timestamp_before_max_ms: int = config(
         LONG, MAX_LONG, Between(0), "log.message.timestamp.before.max.ms",
-        doc="How far a record's timestamp may lie behind the clock at the append. Not looked at with LogAppendTime.",
+        doc="How far a record's timestamp may be before the clock at the append. Not checked with LogAppendTime.",
     )  # fmt: skip
     message_timestamp_after_max_ms: int = config(
         LONG, 3_600_000, Between(0), "log.message.timestamp.after.max.ms",
-        doc="How far a record's timestamp may lie ahead of the clock at the append. Not looked at with LogAppendTime. "
+        doc="How far a record's timestamp may be after the clock at the append. Not checked with LogAppendTime. "
         "Brokers before 4.0 had no limit.",
     )  # fmt: skip
     compression_type: str = config(
@@ -125,15 +125,15 @@ class TopicTable:
     )  # fmt: skip
     compression_gzip_level: int = config(
         INT, -1, Between(1, 9, others=(-1,)), "compression.gzip.level",
-        doc="The level where compression.type is gzip. -1: the library's own default.",
+        doc="The level if compression.type is gzip. -1: the library's own default.",
     )  # fmt: skip
     compression_lz4_level: int = config(
         INT, 9, Between(1, 17), "compression.lz4.level",
-        doc="The level where compression.type is lz4.",
+        doc="The level if compression.type is lz4.",
     )  # fmt: skip
     compression_zstd_level: int = config(
         INT, 3, Between(-131_072, 22), "compression.zstd.level",
-        doc="The level where compression.type is zstd.",
+        doc="The level if compression.type is zstd.",
     )  # fmt: skip
 
     # Flush
