@@ -1,6 +1,6 @@
-"""Loops over buffers: compiled where a compiler was found, else their plain-Python twin.
+"""Loops over buffers: compiled if a compiler was found, otherwise their plain-Python twins.
 
-`OCTAVO_KERNELS=reference` asks for the twin. Both have the same functions with the same results.
+`OCTAVO_KERNELS=reference` selects the twins. Both have the same functions with the same results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.summary import summarize_batches
         from octavo.kernels.compiled.text import record_lines
         from octavo.kernels.compiled.walk import next_run, walk
-    except ModuleNotFoundError:  # not built; one that is built but broken is an error that should be seen
+    except ModuleNotFoundError:  # not built; if it is built but broken, the error should be seen
         _compiled = False
         warnings.warn(TWIN_NOTICE, RuntimeWarning, stacklevel=2)
 if TYPE_CHECKING or not _compiled:

@@ -1,4 +1,4 @@
-"""Java's integers: their limits, and arithmetic that wraps around where theirs does."""
+"""Java's integers: their limits, and arithmetic that wraps around like theirs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ INT64_MAX = 2**63 - 1
 
 
 def signed32(number: int) -> int:
-    """What an int holds of the number."""
+    """The number wrapped to a Java int."""
     return (number + 2**31) % 2**32 - 2**31
 
 
 def signed64(number: int) -> int:
-    """What a long holds of the number."""
+    """The number wrapped to a Java long."""
     return (number + 2**63) % 2**64 - 2**63

@@ -1,7 +1,7 @@
 """What the compiled kernels, their plain-Python twin and `format` agree on.
 
-The byte layouts of batches and messages, the table that a walk fills, the codes that a loop ends with. The
-compiled side repeats the table as a C struct (`layout.pxd`); a test holds the two together.
+The byte layouts of batches and messages, the table that a walk fills, the codes that loops end with. The compiled side
+repeats the table as a C struct (`layout.pxd`); a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ MAX_FILE_BYTES = 2**31 - 1  # positions in a log file are int32
 
 
 def big_endian(fields: dict[str, str]) -> Struct:
-    """The struct of fields that follow one another: Kafka's name to the format character."""
+    """The struct of consecutive fields: Kafka's name to the format character."""
     return Struct(">" + "".join(fields.values()))
 
 
-# Every log entry begins with these two, whatever its magic: offset int64, size int32 of what follows.
+# Every log entry begins with these two fields, whatever its magic: offset int64, size int32 of the rest.
 ENTRY_PREFIX = Struct(">qi")
 LOG_OVERHEAD = ENTRY_PREFIX.size
 SIZE_POSITION = 8
 MAGIC_POSITION = 16
 HEADER_UP_TO_MAGIC = 17
 
-# v2. The records follow, as one compressed stream where the attributes name a codec.
+# v2. The records follow, as one compressed stream if the attributes name a codec.
 BATCH_FIELDS = {
     "baseOffset": "q",
     "batchLength": "i",
@@ -57,7 +57,7 @@ PRODUCER_EPOCH_POSITION = 51
 BASE_SEQUENCE_POSITION = 53
 RECORDS_COUNT_POSITION = 57
 
-# v0 and v1. Key and value follow, each behind an int32 length.
+# v0 and v1. Key and value follow, each after an int32 length.
 MESSAGE_V0_FIELDS = {"offset": "q", "size": "i", "crc": "I", "magic": "b", "attributes": "b"}
 MESSAGE_V1_FIELDS = {**MESSAGE_V0_FIELDS, "timestamp": "q"}
 MESSAGE_V0 = big_endian(MESSAGE_V0_FIELDS)
@@ -68,9 +68,9 @@ MESSAGE_CRC_POSITION = 12
 MESSAGE_MAGIC_POSITION = 16  # the CRC covers from here to the end
 MESSAGE_ATTRIBUTES_POSITION = 17
 MESSAGE_TIMESTAMP_POSITION = 18
-MIN_MESSAGE_SIZE = 14  # Kafka holds v1 messages to v0's minimum too
-MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: a byte each
-MAX_RECORD_OVERHEAD = 21  # length, attributes and two deltas at their longest: what Kafka adds for the upper bound
+MIN_MESSAGE_SIZE = 14  # Kafka applies v0's minimum to v1 messages too
+MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: one byte each
+MAX_RECORD_OVERHEAD = 21  # the longest length, attributes and two deltas: what Kafka adds for its upper bound
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -84,15 +84,15 @@ NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1
 
-# One row a batch. A v0/v1 message is a row too: base_offset is its own (a wrapper's last) offset, both timestamps
-# its timestamp, count 1 (-1 for a compressed wrapper: unknown before it is opened), producer fields -1.
+# One row per batch. A v0/v1 message is a row too: base_offset is its own (a wrapper's last) offset, both timestamps
+# are its timestamp, count is 1 (-1 for a compressed wrapper: unknown before it is opened), producer fields are -1.
 BATCH_COLUMNS = {
     "position": "i8",
     "base_offset": "i8",
     "base_timestamp": "i8",
     "max_timestamp": "i8",
     "producer_id": "i8",
-    "size": "i4",  # the whole entry, with its first 12 bytes
+    "size": "i4",  # the whole entry, including its first 12 bytes
     "partition_leader_epoch": "i4",
     "crc": "u4",
     "last_offset_delta": "i4",
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """`BATCH`, the same as a numpy dtype, made when first asked for: to import numpy takes longer than a small dump."""
+    """`BATCH` as a numpy dtype, made at first use: importing numpy takes longer than a small dump."""
     if name != "BATCH":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import numpy as np
@@ -122,7 +122,7 @@ def __getattr__(name: str) -> object:
     return dtype
 
 
-# What a summary says of the batches of a table: bits that any has, extremes, what holds for all; the first, the last.
+# The summary of a table's batches: bits that any has, extremes, what holds for all; the first and the last.
 BATCH_SUMMARY = (
     "flaws",
     "attributes",
@@ -132,18 +132,18 @@ BATCH_SUMMARY = (
     "min_epoch",
     "max_epoch",
     "min_magic",
-    "from_zero",  # base offsets are 0
-    "ascending",  # last offsets are 0 or more, each above the one before
-    "produced",  # headers are such as a producer may write
-    "with_producers",  # any has a producer id
+    "from_zero",  # all base offsets are 0
+    "ascending",  # last offsets are 0 or more, and each is above the one before
+    "produced",  # all headers are such as a producer may write
+    "with_producers",  # at least one has a producer id
     "first_magic",
     "first_base_offset",
     "first_last_offset",
     "last_offset",
-    "end",  # the position behind the last
+    "end",  # the position after the last batch
 )
 
-# What the counting rule of index entries remembers of a segment, an int64 each. "Entry" is the last in an index file.
+# What the rule for index entries remembers about a segment, an int64 each. "Entry" is the last one in an index file.
 INDEX_COUNTERS = (
     "base_offset",
     "bytes_since_last_entry",
@@ -155,21 +155,21 @@ INDEX_COUNTERS = (
 
 
 class Flaw(IntFlag):
-    """What a walk found wrong with a batch whose length it could follow. 0 is a sound batch."""
+    """What a walk found wrong with a batch whose length it could follow. 0 means a sound batch."""
 
     CRC_MISMATCH = 1
-    TOO_SHORT = 2  # v2, but shorter than its header: the other fields are not to be believed
+    TOO_SHORT = 2  # v2, but shorter than its header: its other fields are meaningless
     UNKNOWN_MAGIC = 4  # read by Kafka's rule: below 2 as a message, above as a batch
-    UNCHECKED = 8  # the walk was told not to compute the CRC
+    UNCHECKED = 8  # the walk did not compute the CRC
 
 
 class Stop(IntEnum):
-    """Why a walk ended where it did."""
+    """Why a walk ended."""
 
     TABLE_FULL = 0  # go on from there with an empty table
     END = 1
     INCOMPLETE_HEADER = 2  # 1 to 17 bytes are left
-    INCOMPLETE_BATCH = 3  # the batch's length reaches beyond the end
+    INCOMPLETE_BATCH = 3  # the batch extends beyond the end
     SIZE_TOO_SMALL = 4  # a length below 14: garbage, or the zeros of a preallocated file
 
 
@@ -180,18 +180,18 @@ class DecodeKind(IntEnum):
     PACKED = 1
     MESSAGE = 2
     WRAPPER = 3
-    UNREADABLE = 4  # flawed so that its records cannot be found
+    UNREADABLE = 4  # damaged: its records cannot be found
 
 
 class Column(IntFlag):
-    """The columns that a decode builds; with none of them it only checks the records."""
+    """The columns that a decode builds; without any it only checks the records."""
 
     OFFSET = 1
     TIMESTAMP = 2
     KEY = 4
     VALUE = 8
     HEADERS = 16
-    STORED_TIMESTAMP = 32  # with TIMESTAMP: as stored, even where LogAppendTime overrules it
+    STORED_TIMESTAMP = 32  # with TIMESTAMP: as stored, even if LogAppendTime overrides it
     ALL = OFFSET | TIMESTAMP | KEY | VALUE | HEADERS
 
 
@@ -218,24 +218,24 @@ class Code(IntEnum):
     EMPTY_MESSAGE_SET = 17
     OFFSET_BELOW_INNER = 18
     FIELD_BEYOND_MESSAGE = 19
-    DELTA_OUT_OF_RANGE = 20  # encode: an offset that an int32 delta from the base offset cannot hold
+    DELTA_OUT_OF_RANGE = 20  # encode: an offset too far from the base offset for an int32 delta
 
 
 class Refused(IntEnum):
-    """Why a record was not added to an open batch; a record that was added has its place there, 0 or more."""
+    """Why a record was not added to an open batch; 0 or more is the number of a record that was added."""
 
-    NO_ROOM = -1  # the batch is closed, or full for this record
-    SHORT_BUFFER = -2  # there is room by the limit, but the buffer must be made longer first
-    TOO_LARGE = -3  # alone in a batch it could have more bytes than allowed
+    NO_ROOM = -1  # the batch is closed, or has no room for this record
+    SHORT_BUFFER = -2  # the limit allows it, but the buffer must be enlarged first
+    TOO_LARGE = -3  # even alone in a batch it may exceed the allowed bytes
 
 
 class Seek(IntEnum):
     """How the search for a record's time ended."""
 
     FOUND = 0
-    MORE = 1  # it goes on at the position, with so many bytes as the batch there has; 0: not known
+    MORE = 1  # go on at the position, with the size of the batch there; 0: unknown
     DECODE = 2  # the batch at the position is compressed, of an old format, or broken
 
 
-# What every decode and encode returns: code, next batch (or message), position of the problem, what was found there.
+# What every decode and encode returns: code, next batch (or message), position of the problem, value found there.
 Outcome = tuple[int, int, int, int]

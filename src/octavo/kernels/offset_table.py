@@ -1,6 +1,6 @@
-"""A table from keys to offsets, and what the compaction kernels agree on with who calls them.
+"""A table from keys to offsets, and what the compaction kernels share with their callers.
 
-The compiled side repeats the numbers as C structs (`offset_table.pxd`); a test holds the two together.
+The compiled side repeats the numbers as C structs (`offset_table.pxd`); a test compares the two.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from octavo.kernels.layout import BATCH
 
-SLOT_BYTES = 24  # the key's hash, 16 bytes, and an offset
+SLOT_BYTES = 24  # the key's hash of 16 bytes, and an offset
 MAX_SLOTS = 2**31 - 1  # Kafka counts them in an int32
 
-# What is known of a table, an int64 each. `latest_offset`: up to where the log's keys are in it. `marking`: for so many
-# offsets from `marks_from` on marks are being made; `marks`: so many are made (`settle_marks`), all of them or none.
+# The state of a table, an int64 each. `latest_offset`: up to where the log's keys are in it. `marking`: marks are being
+# made for that many offsets from `marks_from` on; `marks`: that many are final (`settle_marks`), all of them or none.
 TABLE_STATE = (
     *("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset"),
     *("marks_from", "marking", "marks"),
 )
-_FIRST_SHARE = 256  # of the memory that a table may take, it begins with so small a part
+_FIRST_SHARE = 256  # a table begins with this part of the memory that it may take
 _FEWEST_SLOTS = 1024
-# What a filter is told, then what it has done so far, an int64 each.
+# The parameters of a filter, then its counters, an int64 each.
 FILTER_STATE = (
     "now_ms",
-    "delete_horizon_ms",  # what batches get that need one
+    "delete_horizon_ms",  # for batches that need one
     "end_position",
     "batches",
     "records_read",
@@ -37,18 +37,18 @@ FILTER_STATE = (
 
 
 class KeyHash(IntEnum):
-    """How a key becomes 16 bytes: two keys with the same ones count as one."""
+    """How a key becomes 16 bytes: keys with the same bytes count as one."""
 
     SIPHASH = 0  # keyed with a secret: nobody can make two keys that collide
-    MD5 = 1  # Kafka's: slot by slot the bytes of its SkimpyOffsetMap
+    MD5 = 1  # Kafka's: the slots are byte for byte those of its SkimpyOffsetMap
 
 
 class BatchVerdict(IntFlag):
-    """What is decided of a batch before its records are looked at."""
+    """What is decided about a batch before its records are read."""
 
-    DISCARD_RECORDS = 1  # an aborted transaction's, or a marker past its horizon
-    RETAIN_EMPTY = 2  # it stays without records, if none survives: a producer's last sequence, or the round's end
-    MARKER_OF_NOTHING = 4  # no batch of its transaction is left: it gets a delete horizon
+    DISCARD_RECORDS = 1  # records of an aborted transaction, or a marker past its horizon
+    RETAIN_EMPTY = 2  # keep it even if no record survives: a producer's last sequence, or the round's end
+    MARKER_OF_NOTHING = 4  # a marker whose transaction has no batch left: it gets a delete horizon
 
 
 class Fate(IntEnum):
@@ -62,12 +62,12 @@ class Fate(IntEnum):
 
 @dataclass(slots=True)
 class OffsetTable:
-    """Slots in memory that the caller gives. Not thread-safe while it is filled; filled, any thread may look up.
+    """Slots in memory that the caller provides. Not thread-safe while it is filled; then any thread may look up.
 
     `superseded` and `odd` have a bit for each offset of the part that the keys come from, least significant first:
-    whether a later record has the record's key, and whether the record has no key or no value. With them the fate of
-    a record, and often of a whole batch, is known without a look into it. (Until `settle_marks`, `superseded` has the
-    bits of all records whose keys were put.)
+    whether a later record has the same key, and whether the record has no key or no value. They often decide about a
+    record, or a whole batch, without reading it. (Until `settle_marks`, `superseded` has the bits of all records whose
+    keys were put.)
     """
 
     slots: NDArray[np.uint8]
@@ -77,10 +77,10 @@ class OffsetTable:
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
-        """An empty table in memory of zeros: as many slots as fit, of which the load factor's part takes keys.
+        """An empty table in zeroed memory: as many slots as fit; the load factor limits how many take keys.
 
-        It begins with few slots and grows with its keys, so that no more memory is touched than they need: that is
-        faster. Kafka's layout has all slots from the start.
+        It begins with few slots and grows with its keys, which is faster because less memory is touched. Kafka's layout
+        has all slots from the start.
         """
         most = slots = min(len(memory) // SLOT_BYTES, MAX_SLOTS)
         if key_hash is KeyHash.SIPHASH:
@@ -90,7 +90,7 @@ class OffsetTable:
         return cls(memory, np.array(numbers, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.uint8))
 
     def mark_offsets(self, first: int, end: int) -> None:
-        """Take note, from now on, of what becomes of records at these offsets."""
+        """From now on, mark what becomes of records at these offsets."""
         self.superseded, self.odd = (np.zeros((end - first + 7) // 8, np.uint8) for _ in range(2))
         self.state[TABLE_STATE.index("marks_from")], self.state[TABLE_STATE.index("marking")] = first, end - first
 
@@ -101,7 +101,7 @@ class OffsetTable:
 
     @property
     def most_slots(self) -> int:
-        """How many it may come to use."""
+        """How many slots it may grow to."""
         return int(self.state[TABLE_STATE.index("most_slots")])
 
     @property
@@ -116,7 +116,7 @@ class OffsetTable:
 
     @property
     def marking(self) -> int:
-        """For how many offsets marks are being made."""
+        """How many offsets are being marked."""
         return int(self.state[TABLE_STATE.index("marking")])
 
     @property
@@ -140,7 +140,7 @@ class OffsetTable:
 
 @dataclass(slots=True)
 class FilterRun:
-    """Where a filter writes the batches that survive, and how far it came."""
+    """Where a filter writes the surviving batches, and how far it got."""
 
     out: NDArray[np.uint8]
     table: NDArray[np.void]  # rows of `layout.BATCH`: the surviving batches, positions in `out`
@@ -148,7 +148,7 @@ class FilterRun:
 
     @classmethod
     def of(cls, now_ms: int, delete_horizon_ms: int) -> FilterRun:
-        """One without room yet."""
+        """A run without room yet."""
         state = np.array([now_ms, delete_horizon_ms, 0, 0, 0, 0, 0], np.int64)
         return cls(np.empty(0, np.uint8), np.empty(0, BATCH), state)
 

@@ -1,6 +1,6 @@
-"""What a partition's producers have written, as arrays that the replay of a log updates.
+"""The state of a partition's producers, as arrays that the replay of a log updates.
 
-The compiled side repeats the rows as C structs (`producers.pxd`); a test holds the two together.
+The compiled side repeats the rows as C structs (`producers.pxd`); a test compares the two.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-CACHED_BATCHES = 5  # so many requests may a producer have in flight, and each of them be sent again
+CACHED_BATCHES = 5  # a producer may have that many requests in flight, each of which may be sent again
 NONE = -1
 
 CACHED_BATCH = np.dtype(
     [("last_offset", "<i8"), ("timestamp", "<i8"), ("last_sequence", "<i4"), ("offset_delta", "<i4")]
 )
 
-# The batches are a ring: the newest lies before `next_batch`.
+# The batches are a ring: the newest is just before `next_batch`.
 PRODUCER = np.dtype(
     [
         ("producer_id", "<i8"),
@@ -32,10 +32,10 @@ PRODUCER = np.dtype(
     ]
 )
 
-# A transaction without a marker yet.
+# A transaction that has no marker yet.
 ONGOING = np.dtype([("first_offset", "<i8"), ("producer_id", "<i8")])
 
-# A control batch of a producer: what its first record says (type -1: it has none), then what the replay finds out, the
+# A producer's control batch: what its first record says (type -1: it has none), then what the replay finds out, the
 # transaction that it ended (first offset -1: none was ongoing) and the last stable offset at that moment.
 MARKER = np.dtype(
     [
@@ -49,7 +49,7 @@ MARKER = np.dtype(
     ]
 )
 
-HASH_MULTIPLIER = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: spreads the dense ids that Kafka gives
+HASH_MULTIPLIER = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: spreads Kafka's dense ids
 _FIRST_CAPACITY = 8
 
 
@@ -58,15 +58,15 @@ class Replayed(IntEnum):
 
     DONE = 0
     FULL = 1  # `producers` must grow before the returned row
-    NOT_TRANSACTIONAL = 2  # the returned row is a plain batch inside its producer's transaction
-    MARKER_MISSING = 3  # the returned row is a control batch that `markers` has no row for
+    NOT_TRANSACTIONAL = 2  # the returned row is a plain batch within its producer's transaction
+    MARKER_MISSING = 3  # `markers` has no row for the control batch in the returned row
 
 
 @dataclass(slots=True)
 class ProducerArrays:
-    """The first `count` entries are producers, found through `slots`: an open hash table of their indexes, -1 is free.
+    """The first `count` entries are producers, found through `slots`: an open hash table of their indexes, -1 if free.
 
-    `ongoing` is the transactions among them in the order of their first offsets. Not thread-safe.
+    `ongoing` has their open transactions in the order of first offsets. Not thread-safe.
     """
 
     entries: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PRODUCER))
@@ -76,7 +76,7 @@ class ProducerArrays:
     ongoing_count: int = 0
 
     def slot_of(self, producer_id: int) -> int:
-        """Where the index of this producer is, or belongs."""
+        """The slot that holds, or would hold, the index of this producer."""
         mask = len(self.slots) - 1
         slot = (producer_id * HASH_MULTIPLIER % 2**64) >> 65 - len(self.slots).bit_length() if mask else 0
         while (index := self.slots.item(slot)) != NONE and self.entries["producer_id"].item(index) != producer_id:
@@ -84,11 +84,11 @@ class ProducerArrays:
         return slot
 
     def find(self, producer_id: int) -> int:
-        """The index of this producer's entry; -1 where it is not known."""
+        """The index of this producer's entry; -1 if it is unknown."""
         return self.slots.item(self.slot_of(producer_id)) if self.count else NONE
 
     def add(self, producer_id: int) -> int:
-        """The index of a new entry for a producer that is not known; the caller has made room."""
+        """The index of a new entry for an unknown producer; the caller has made room."""
         self.entries[self.count] = np.zeros((), PRODUCER)
         entry = self.entries[self.count]
         entry["producer_id"] = producer_id
@@ -99,7 +99,7 @@ class ProducerArrays:
         return self.count - 1
 
     def grow(self) -> None:
-        """Make room for twice as many."""
+        """Double the room."""
         entries = np.empty(max(2 * len(self.entries), _FIRST_CAPACITY), PRODUCER)
         entries[: self.count] = self.entries[: self.count]
         ongoing = self.ongoing[: self.ongoing_count]
@@ -107,7 +107,7 @@ class ProducerArrays:
         self.ongoing[: len(ongoing)], self.ongoing_count = ongoing, len(ongoing)
 
     def hold(self, entries: NDArray[np.void], count: int) -> None:
-        """Take the first `count` of these entries for the producers, each with an id of its own."""
+        """Set the producers to the first `count` of these entries; ids must be unique."""
         bits = (2 * len(entries)).bit_length()
         self.entries, self.count = entries, count
         self.slots = np.full(1 << bits, NONE, np.int32)
@@ -116,7 +116,7 @@ class ProducerArrays:
         left, slots = np.arange(count, dtype=np.int32), hashes >> np.uint64(64 - bits) if count else hashes
         while len(left):
             free = self.slots[slots] == NONE
-            self.slots[slots[free]] = left[free]  # of those that want one slot the last gets it
+            self.slots[slots[free]] = left[free]  # if several want one slot the last gets it
             others = self.slots[slots] != left
             left, slots = left[others], slots[others] + np.uint64(1) & np.uint64(len(self.slots) - 1)
 

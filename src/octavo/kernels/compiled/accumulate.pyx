@@ -12,17 +12,17 @@ cdef float COMPRESSION_RATE_ESTIMATION_FACTOR = 1.05
 
 
 cdef inline int64_t estimated_size(int64_t record_bytes, float ratio) noexcept nogil:
-    """What a batch with so many bytes of records will have, in Kafka's float arithmetic; a ratio of 0: no codec."""
+    """The estimated size of a batch with that many bytes of records, in Kafka's float arithmetic; ratio 0: no codec."""
     if ratio == 0:
         return BATCH_OVERHEAD + record_bytes
     return BATCH_OVERHEAD + <int64_t>(<float>record_bytes * ratio * COMPRESSION_RATE_ESTIMATION_FACTOR)
 
 
 def append_record(batch, int64_t timestamp, key, value, bytes headers, int64_t write_limit, float ratio, int64_t max_bytes):
-    """Add a record to an open batch: its place there, or one of `Refused`.
+    """Add a record to an open batch; returns its number there, or one of `Refused`.
 
-    An open batch is a bytearray of zeros that its header's fields (size, count, timestamps) grow in; its magic is 0
-    until the producer closes it. `headers` is encoded with its count. The caller holds the GIL: threads take turns.
+    An open batch is a zeroed bytearray in which its header's fields (size, count, timestamps) grow; its magic is 0
+    until the producer closes it. `headers` is encoded, including its count. The caller holds the GIL: threads take turns.
     """
     cdef Py_buffer view
     cdef char *key_data = NULL
@@ -88,7 +88,7 @@ def append_record(batch, int64_t timestamp, key, value, bytes headers, int64_t w
 
 
 def close_batch(batch):
-    """Close an open batch: what is added to it from now on finds no room. Closed ones stay as they are."""
+    """Close an open batch: from now on it has no room. Closed batches stay as they are."""
     cdef Py_buffer view
     PyObject_GetBuffer(batch, &view, PyBUF_WRITABLE)
     if view.len >= BATCH_OVERHEAD:
@@ -97,7 +97,7 @@ def close_batch(batch):
 
 
 cdef int64_t cut_one(const Arrays *source, int64_t row, int64_t end, Batch *batch, int64_t batch_size, float ratio) noexcept nogil:
-    """Give a batch the rows from `row` on that fit into it; returns the first one behind them."""
+    """Give a batch the rows from `row` on that fit into it; returns the row after them."""
     cdef int64_t first = row, limit = batch_size, used = 0, body, size, estimated, fields
     cdef uint64_t delta_ms
     batch.base_timestamp = batch.max_timestamp = source.timestamp[row]
@@ -122,7 +122,7 @@ cdef int64_t cut_one(const Arrays *source, int64_t row, int64_t end, Batch *batc
 
 
 def cut_batches(columns, int64_t row, int64_t end, table, int64_t batch_size, float ratio):
-    """Cut rows into batches as records sent one by one would fill them; returns (batches, the first row left).
+    """Cut rows into batches as if records were sent one by one; returns (batches, the first row left).
 
     Each row of `table` gets count, lastOffsetDelta, timestamps and, in `size`, its bytes before compression.
     """

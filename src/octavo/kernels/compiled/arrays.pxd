@@ -90,7 +90,7 @@ cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
 
 
 cdef inline bint appendable(const Binary *column, int64_t rows) noexcept nogil:
-    """Whether the next value of a column with so many can be appended at its last offset."""
+    """Whether a value can be appended to a column that has that many."""
     return column.validity != NULL and 0 <= rows <= column.rows and 0 <= column.offsets[rows] <= column.bytes
 
 

@@ -163,9 +163,9 @@ cdef Py_ssize_t decode_all(const uint8_t *base, int64_t length, const Batch *bat
 def decode_records(data, table, Py_ssize_t first, out, int columns=31, starts=None, ends=None):
     """Append the records of v2 batches `first`, `first + 1`, … of `table` to the columns `out`.
 
-    The records lie in `data` behind each batch's header, or, where `starts` and `ends` are given (int64, one a row
-    of the table), there: that is how unpacked records are decoded. Returns an `Outcome`; whatever the code, the
-    records of all batches before the returned one are in the columns and nothing of that one.
+    The records lie in `data` after each batch's header, or between `starts` and `ends` (int64, one per row) if these
+    are given: so unpacked records are decoded. Returns an `Outcome`; whatever the code, the columns have the records
+    of all batches before the returned one and nothing of that one.
     """
     cdef Arrays arrays
     cdef Problem problem

@@ -51,10 +51,10 @@ def encode_records(columns, int64_t first, int64_t end, int64_t base_offset, int
 
 
 def encode_batches(columns, int64_t row, table, out, Py_ssize_t at):
-    """Write uncompressed v2 batches behind one another to out[at:].
+    """Write uncompressed v2 batches one after another to out[at:].
 
-    Each row of `table` says what its batch's header holds and takes the next `count` rows of the columns, from `row`
-    on; `position`, `size`, `crc` and `magic` are filled in. Returns (code, batches written, end position).
+    Each row of `table` has the header of its batch and takes the next `count` rows of the columns, from `row` on;
+    `position`, `size`, `crc` and `magic` are filled in. Returns (code, batches written, end position).
     """
     cdef Arrays arrays
     cdef Batch *batches

@@ -14,8 +14,8 @@ checksums_prepare()
 
 
 cdef enum:
-    AHEAD = 512  # about so many records are read and their slots fetched before the first of them is looked up
-    MOST_GROWTH = 14  # a record written anew may take so many bytes more: nine of a timestamp, some of its length
+    AHEAD = 512  # about this many records are read and their slots fetched before the first of them is looked up
+    MOST_GROWTH = 14  # a record that is written again may take this many more bytes: nine of a timestamp, some of its length
     KEPT_ATTRIBUTES = 0x38  # LOG_APPEND_TIME | TRANSACTIONAL | CONTROL
 
 cdef enum BatchVerdict:
@@ -86,9 +86,9 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
 
 
 cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
-    """Whether the marks say which of the batch's records have been superseded.
+    """Whether the marks say which of the batch's records are superseded.
 
-    Those of a batch that brought no keys do not: it is odd at both ends. (So are some others, which are looked up.)
+    They do not for a batch whose keys were not put: it is odd at both ends. (So are some others, which are looked up.)
     """
     cdef int64_t first = batch.base_offset - map.state.marks_from, last = batch.base_offset + batch.last_offset_delta
     return (not batch.attributes & CONTROL and first >= 0 and batch.last_offset_delta >= 0
@@ -110,7 +110,7 @@ cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) 
 
 
 def foresee_fates(offset_table, table, verdicts, fates):
-    """What becomes of v2 batches, into `fates` (int8 each), as far as the table's marks tell; -1 where they do not."""
+    """What becomes of v2 batches, into `fates` (int8 each), if the table's marks tell; -1 if they do not."""
     cdef Table map
     cdef Py_buffer views[3]
     cdef int pinned = 0
@@ -189,7 +189,7 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
 
 cdef int rebuild(const Source *source, const Batch *batch, const Candidate *candidates, int32_t kept,
                  int64_t horizon_ms, uint8_t *p, Batch *row, Problem *problem) noexcept nogil:
-    """Write a batch of the records that stay: offsets and sequence are the old ones, timestamps count anew.
+    """Write a batch of the records that stay: offsets and sequence are the old ones, timestamps count from a new base.
 
     The records are not compressed here, whatever the attributes say; then the header is the caller's to write.
     """
@@ -317,11 +317,11 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candida
 
 
 def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=None, starts=None, ends=None):
-    """Append to the run what stays of v2 batches, and note in `fates` (a byte each) what became of them.
+    """Append what survives of v2 batches to the run, and note in `fates` (a byte each) what became of them.
 
     `verdicts` (a byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; batches of which some stay are written without compression, and without header. Returns an `Outcome`; FULL:
-    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`;
+    FULL: the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
     """
     cdef Table map
     cdef Source source

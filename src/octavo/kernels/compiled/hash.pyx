@@ -7,7 +7,7 @@ checksums_prepare()
 
 
 def crc32c_implementation():
-    """Which CRC-32C runs on this machine."""
+    """Which CRC-32C implementation this machine uses."""
     return (CRC32C_INSTRUCTION if crc32c_has_instruction() else b"portable").decode()
 
 

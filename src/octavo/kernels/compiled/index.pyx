@@ -62,10 +62,10 @@ cdef void index_batch(Counters *counters, const Batch *batch, int64_t position, 
 
 
 def index_batches(table, int64_t position, int64_t interval_bytes, counters, int64_t offset_room, int64_t time_room):
-    """The entries, of both kinds, that batches give which lie one behind the other from `position` on.
+    """The entries of both indexes for consecutive batches from `position` on.
 
-    `counters` (six int64, see `layout.INDEX_COUNTERS`) are taken and left as after the last batch. What has no room
-    (a number of entries) gets no entry, nor does an offset that is not larger than the last entry's.
+    `counters` (six int64, see `layout.INDEX_COUNTERS`) are updated. Entries beyond the room (a number of entries) are
+    left out, and so is an offset that is not larger than the last entry's.
     """
     cdef Py_buffer views[2]
     cdef const Batch *batches

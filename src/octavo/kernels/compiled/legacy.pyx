@@ -86,7 +86,7 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
         return fail(problem, FULL, p - base, 0)
     if columns & VALUE and out.value.bytes - out.value.offsets[out.rows] < end - p:
         return fail(problem, FULL, p - base, 0)
-    # A wrapper offset of 0 says that some librdkafka left all offsets to the broker: the inner ones stand as they are.
+    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker: the inner ones count as they are.
     if relative and wrapper_offset != 0:
         last_inner = <int64_t>load_be64(last)
         if wrapper_offset < last_inner:
@@ -104,8 +104,8 @@ def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31,
                     bint relative=False, int64_t wrapper_offset=0, timestamp=None):
     """Append the uncompressed messages of data[start:end] to the columns `out`, all of them or none.
 
-    `relative`: the set was unpacked from a v1 wrapper of that offset, and its inner offsets count from its first.
-    `timestamp`: the wrapper's, where it overrules that of v1 messages. Returns an `Outcome` (the second number is 0).
+    `relative`: the offset of the v1 wrapper that the set was unpacked from; inner offsets count from its first one.
+    `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     cdef Arrays arrays
     cdef Problem problem

@@ -7,7 +7,7 @@ from octavo.kernels.compiled.varint cimport *
 
 
 cdef enum:
-    AHEAD = 64  # so many keys are hashed and their slots fetched before the first of them is put
+    AHEAD = 64  # this many keys are hashed and their slots fetched before the first of them is put
 
 
 cdef struct Block:
@@ -114,10 +114,10 @@ cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint
 
 
 def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts=None, ends=None):
-    """Let the keys of v2 batches have the offsets of their records, from `first_offset` on.
+    """Put the keys of v2 batches with the offsets of their records, from `first_offset` on.
 
-    Of batches that `skipped` (a byte each) marks, only the last offset is noted. `starts` and `ends` as in
-    `decode_records`. Returns an `Outcome`; FULL: the table takes no more keys, and its latest offset is what it has.
+    For batches marked in `skipped` (a byte each), only the last offset is noted. `starts` and `ends` as in
+    `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and its latest offset says how far it got.
     """
     cdef Table map
     cdef Ahead ahead
@@ -187,9 +187,9 @@ cdef void take_keys(const Arrays *arrays, int64_t start, int64_t stop, key_ref *
 
 
 def map_columns(offset_table, columns, int64_t first_offset):
-    """Let the keys of rows have the rows' offsets, from `first_offset` on; returns how many rows were taken.
+    """Put the keys of rows with the rows' offsets, from `first_offset` on; returns how many rows were taken.
 
-    Less than all: the table takes no more keys.
+    Fewer than all: no more keys fit.
     """
     cdef Table map
     cdef Arrays arrays
@@ -218,7 +218,7 @@ def map_columns(offset_table, columns, int64_t first_offset):
 
 
 def find_offsets(offset_table, columns, out):
-    """The offset that each row's key has in the table, -1 for none and for a row without a key, into `out` (int64)."""
+    """Write the offset of each row's key in the table to `out` (int64), -1 if the key is missing in row or table."""
     cdef Table map
     cdef Arrays arrays
     cdef int64_t row = 0, start, stop, out_bytes = 0
@@ -245,7 +245,7 @@ def find_offsets(offset_table, columns, out):
 
 
 def settle_marks(offset_table):
-    """Leave the marks of superseded records alone: those of each key's last offset go. No key may be put after that."""
+    """Keep only the marks of superseded records: remove those of each key's last offset. Put no keys afterwards."""
     cdef Table map
     cdef int64_t i
     cdef uint64_t place

@@ -23,7 +23,7 @@ cdef extern from "key_hash.h" nogil:
 
 cdef enum:
     SLOT_BYTES = 24
-    MD5_LAST_PROBE = 12  # the last int32 of the hash; probes behind it count on from there
+    MD5_LAST_PROBE = 12  # the last int32 of the hash; later probes count on from there
     GROWTH = 4
     SPILLED = 4096  # slots that find no place while a table grows; some few do, of those at its two ends
 
@@ -212,7 +212,7 @@ cdef inline void grow_table(Table *table) noexcept nogil:
 
 
 cdef inline bint put_offset(Table *table, const uint64_t *hash, int64_t offset) noexcept nogil:
-    """Let the key have this offset; False where the table is full, even if the key is in it, as in Kafka."""
+    """Set the key's offset; False if the table is full, even if the key is in it, as in Kafka."""
     cdef Slot *slot
     if table.state.size >= table.state.capacity:
         return False
@@ -234,6 +234,6 @@ cdef inline bint put_offset(Table *table, const uint64_t *hash, int64_t offset) 
 
 
 cdef inline int64_t find_offset(const Table *table, const uint64_t *hash) noexcept nogil:
-    """The key's offset, -1 where it has none."""
+    """The key's offset, -1 if it has none."""
     cdef const Slot *slot = find_slot(table, hash)
     return offset_in(table, slot) if is_key(slot, hash) else -1

@@ -1,4 +1,4 @@
-"""One v2 record as pointers into its bytes, checked to the last one; and the same record written anew."""
+"""One v2 record as pointers into its bytes, checked to the last one; and the same record written again."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 

@@ -50,14 +50,14 @@ cdef inline int32_t last_sequence(int32_t base, int32_t delta) noexcept nogil:
 
 
 cdef inline void set_epoch(Producer *entry, int16_t epoch) noexcept nogil:
-    """A producer's batches are those of one epoch."""
+    """Keep only batches of one epoch for a producer."""
     if entry.epoch != epoch:
         entry.epoch = epoch
         entry.batch_count = entry.next_batch = 0
 
 
 cdef inline void begin(Producers *all, int64_t first_offset, int64_t producer_id) noexcept nogil:
-    """Put the transaction into its place, the last one unless offsets go backwards."""
+    """Insert the transaction in order, which is last unless offsets go backwards."""
     cdef int64_t at = all.ongoing_count
     while at and all.ongoing[at - 1].first_offset > first_offset:
         all.ongoing[at] = all.ongoing[at - 1]
@@ -67,7 +67,7 @@ cdef inline void begin(Producers *all, int64_t first_offset, int64_t producer_id
 
 
 cdef inline int64_t complete(Producers *all, int64_t producer_id, int64_t after_marker) noexcept nogil:
-    """Take the producer's transaction out; returns where the earliest one of another begins, or `after_marker`."""
+    """Remove the producer's transaction; returns the first offset of the earliest other one, or `after_marker`."""
     cdef int64_t at = 0
     while at < all.ongoing_count and all.ongoing[at].producer_id != producer_id:
         at += 1
@@ -78,7 +78,7 @@ cdef inline int64_t complete(Producers *all, int64_t producer_id, int64_t after_
 
 
 cdef inline int add_batch(Producers *all, Producer *entry, const Batch *batch) noexcept nogil:
-    """Inside a transaction every batch of its producer is transactional."""
+    """Check that within a transaction every batch of its producer is transactional."""
     cdef CachedBatch *cached
     cdef bint is_transactional = batch.attributes & TRANSACTIONAL
     cdef bint begins = is_transactional and entry.current_txn_first_offset == NONE and batch.base_offset != NONE
@@ -139,11 +139,11 @@ cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Prod
 
 
 def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, known=None):
-    """Take in the batches of `table` from `row` on; returns (Replayed, next row, next marker).
+    """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
-    Nothing is checked but what no log may hold: these batches were accepted once. `markers` has a row for each control
-    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over. A new
-    producer that is among the `known` ones begins as it is there, but without batches; `known` does not change.
+    Only what no log may hold is checked: these batches were accepted once. `markers` has a row for each control batch
+    of a producer, and receives the transaction that it ended. Batches without a producer id are skipped. A new
+    producer that is among the `known` ones begins with its state there, but without batches; `known` does not change.
     """
     cdef Producers all, others
     cdef Producer *entry = NULL
@@ -208,10 +208,10 @@ cdef inline bint is_cached(const Producer *entry, const Batch *batch) noexcept n
 
 
 def continues(table, producers):
-    """Whether all batches are data of one known producer that goes on: in its epoch, with the sequences that come next.
+    """Whether all batches are data of one known producer that goes on: in its epoch, with the next sequences.
 
-    A transaction neither begins nor ends with them, and none is among the producer's last batches: there is no rule
-    that could refuse them.
+    No transaction begins or ends with them, and none is among the producer's last batches, so no rule could refuse
+    them.
     """
     cdef Producers all
     cdef const Producer *entry = NULL

@@ -30,7 +30,7 @@ cdef inline void fetch_ahead(const Binary *column, int64_t row) noexcept nogil:
 
 cdef int64_t fill_batch(const Arrays *source, const int32_t *order, int64_t place, int64_t end, Batch *batch,
                         int64_t batch_size, uint8_t *base, int64_t length, int *code) noexcept nogil:
-    """Write the rows from a place of the order on that fit into a batch behind its header; returns the place behind them."""
+    """Write the rows from a place of the order on that fit into a batch after its header; returns the place after them."""
     cdef int64_t first = place, limit = batch_size, fields, body, size, timestamp, row
     cdef uint64_t delta_ms
     cdef uint8_t *start = base + batch.position
@@ -66,11 +66,12 @@ cdef int64_t fill_batch(const Arrays *source, const int32_t *order, int64_t plac
 
 
 def encode_runs(columns, order, ends, table, out, int64_t batch_size, bint seal):
-    """Write runs of v2 batches behind one another to `out`; run i has the rows order[ends[i - 1]:ends[i]].
+    """Write runs of v2 batches one after another to `out`; run i has the rows order[ends[i - 1]:ends[i]].
 
     Batches count offsets from 0. Each row of `table` has the rest of its batch's header already, and gets position,
-    size, count, lastOffsetDelta and timestamps; sealed, header and CRC too, else the header's place is left as it was.
-    `ends` becomes the number of batches up to each run's end. Returns (code, batches written, end position).
+    size, count, lastOffsetDelta and timestamps. If sealed, header and CRC are written, too; else the header's place is
+    left as it was. `ends` becomes the number of batches up to each run's end. Returns (code, batches written, end
+    position).
     """
     cdef Arrays arrays
     cdef Batch *batches

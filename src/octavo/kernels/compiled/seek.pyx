@@ -1,4 +1,4 @@
-"""Search the slots of an index, and find the first record of a time in the batches behind."""
+"""Searches the slots of an index, and finds the first record of a time."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *
@@ -10,10 +10,10 @@ cdef inline int64_t slot_value(const uint8_t *p, int width) noexcept nogil:
 
 
 def last_slot_up_to(data, int entry_bytes, int position, int width, int64_t target):
-    """The last slot whose number is not above the target, -1 if there is none; slots ascend.
+    """The last slot whose number is not above the target, -1 if there is none; slots must ascend.
 
-    Entries have `entry_bytes`; in each the number lies at `position`, 4 or 8 bytes wide. Over slots that do not ascend
-    the search ends too, with some slot.
+    Entries have `entry_bytes`; in each the number is at `position`, 4 or 8 bytes wide. If slots do not ascend the
+    search still ends, at some slot.
     """
     cdef Py_buffer view
     cdef const uint8_t *base
@@ -77,10 +77,10 @@ cdef bint seek_records(const uint8_t *p, const uint8_t *end, int64_t timestamp, 
 
 
 def find_timestamp(data, int64_t timestamp, int64_t start_offset):
-    """The first record from an offset on that is not earlier, among the batches that `data` begins with.
+    """The first record from an offset on with at least this time, among the batches at the start of `data`.
 
-    Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what leads there is looked
-    at, and no CRC. The last batch need not be whole.
+    Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what is needed is read, and
+    no CRC is checked. The last batch may be incomplete.
     """
     cdef Py_buffer view
     cdef const uint8_t *base

@@ -5,7 +5,7 @@ from octavo.kernels.compiled.varint cimport *
 
 
 cdef inline int64_t size_of_bytes(int64_t length) noexcept nogil:
-    """A key or value behind its length; -1 is null."""
+    """A key or value after its length; -1 is null."""
     return size_of_uvarlong(zigzag(<int32_t>length)) + (length if length > 0 else 0)
 
 

@@ -28,8 +28,7 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
     """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
 
     Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each; None: its own.
-    Headers and rows are changed; a CRC is computed anew where type or time differ from what the row said. Returns the
-    next offset.
+    Headers and rows are changed; a CRC is computed again if type or time changes. Returns the next offset.
     """
     cdef Py_buffer views[3]
     cdef uint8_t *base

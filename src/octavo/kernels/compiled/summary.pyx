@@ -7,7 +7,7 @@ from octavo.kernels.compiled.layout cimport *
 def summarize_batches(table):
     """The fields of `layout.BATCH_SUMMARY` over the rows of a table.
 
-    Of none they are 0, -1 for offsets, epochs and times, True for what all would do.
+    Of an empty table they are 0, -1 for offsets, epochs and times, True for what holds for all.
     """
     cdef Py_buffer view
     cdef const Batch *rows

@@ -41,7 +41,7 @@ cdef inline bint continues(uint8_t byte) noexcept nogil:
 
 
 cdef int sequence_at(const uint8_t *p, int64_t left, int *skip) noexcept nogil:
-    """The length of the UTF-8 character at p, which is no ASCII; 0 for a malformed one, `skip` says how far it reaches.
+    """The length of the UTF-8 character at p, which is not ASCII; 0 for a malformed one, `skip` says how far it reaches.
 
     The reach is that of Java's String, which differs from Python's in surrogates alone.
     """
@@ -151,7 +151,7 @@ cdef uint8_t *put_content(uint8_t *p, const Arrays *rows, int64_t row, bint meta
 
 
 cdef int64_t most_bytes(const Arrays *rows, int64_t row, size_t kind_length, bint content) noexcept nogil:
-    """No line of this row is longer."""
+    """An upper bound for the length of this row's line."""
     cdef int64_t first = rows.header_offsets[row], last = rows.header_offsets[row + 1]
     cdef int64_t names = rows.header_key.offsets[last] - rows.header_key.offsets[first]
     cdef int64_t most = NUMBERS + <int64_t>kind_length + (last - first) + EXPANSION * names
@@ -169,10 +169,10 @@ cdef bint has_all(columns) except -1:
 
 def record_lines(columns, int64_t first, int64_t end, sequences, bytes timestamp_type, bint metadata, bint content,
                  out, Py_ssize_t at):
-    """Write a line for each of the rows first..end of decoded columns to out[at:]; returns (code, next row, position).
+    """Write one line per row first..end of decoded columns to out[at:]; returns (code, next row, position).
 
-    `sequences` has an int32 for each of these rows. `metadata` asks for offset, timestamp, sizes, sequence and header
-    keys, `content` for key and payload as text. FULL: the returned row did not fit any more.
+    `sequences` has an int32 for each of these rows. `metadata` adds offset, timestamp, sizes, sequence and header
+    keys, `content` adds key and payload as text. FULL: the returned row did not fit.
     """
     cdef Arrays arrays
     cdef uint8_t *base

@@ -49,7 +49,7 @@ cdef inline void read_message(const uint8_t *p, Batch *row, bint check_crc) noex
 def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
     """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
 
-    Positions count from the start of `data`. The walk follows lengths alone: a batch with a flaw is a row like any.
+    Positions count from the start of `data`. The walk only follows lengths: a flawed batch is a row like any other.
     """
     cdef Py_buffer bytes_view, table_view
     cdef const uint8_t *base
@@ -112,8 +112,8 @@ cdef inline int kind_of(const Batch *row) noexcept nogil:
 def next_run(table, Py_ssize_t first, int64_t max_bytes):
     """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
 
-    A run ends with the row that brings it to `max_bytes`, and a row of more is a run of its own. Messages of a run lie
-    behind one another, so that one call decodes them all.
+    A run ends with the row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are
+    consecutive, so that one call decodes them all.
     """
     cdef Py_buffer view
     cdef const Batch *rows
@@ -130,7 +130,7 @@ def next_run(table, Py_ssize_t first, int64_t max_bytes):
                 break
             if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
                 break
-            # A count is not believed beyond what its bytes can hold; the decode refuses it then.
+            # A count is trusted only up to what its bytes can hold; otherwise the decode refuses it.
             records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
             size += area
             end += 1

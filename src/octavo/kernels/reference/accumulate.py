@@ -1,4 +1,4 @@
-"""A producer's batches, in plain Python."""
+"""Collects a producer's records into batches, in plain Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.kernels.reference.varint import write_varint, write_varlong
 COMPRESSION_RATE_ESTIMATION_FACTOR = np.float32(1.05)
 _INT32 = 2**31 - 1
 
-# The compiled kernel runs under the GIL from its first byte to its last; threads take turns here too.
+# The compiled kernel holds the GIL throughout; threads take turns here too.
 _turn = threading.Lock()
 
 
@@ -31,10 +31,10 @@ def append_record(
     ratio: float,
     max_bytes: int,
 ) -> int:
-    """Add a record to an open batch: its place there, or one of `Refused`.
+    """Add a record to an open batch; returns its number there, or one of `Refused`.
 
-    An open batch is a bytearray of zeros that its header's fields (size, count, timestamps) grow in; its magic is 0
-    until the producer closes it. `headers` is encoded with its count.
+    An open batch is a zeroed bytearray in which its header's fields (size, count, timestamps) grow; its magic is 0
+    until the producer closes it. `headers` is encoded, including its count.
     """
     fields = _sized(key) + _sized(value) + headers
     if layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(fields) > max_bytes:
@@ -64,7 +64,7 @@ def append_record(
 
 
 def close_batch(batch: bytearray) -> None:
-    """Close an open batch: what is added to it from now on finds no room. Closed ones stay as they are."""
+    """Close an open batch: from now on it has no room. Closed batches stay as they are."""
     with _turn:
         if len(batch) >= layout.BATCH_OVERHEAD:
             batch[layout.MAGIC_POSITION] = 2
@@ -73,7 +73,7 @@ def close_batch(batch: bytearray) -> None:
 def cut_batches(
     columns: RecordColumns, row: int, end: int, table: NDArray[np.void], batch_size: int, ratio: float
 ) -> tuple[int, int]:
-    """Cut rows into batches as records sent one by one would fill them; returns (batches, the first row left).
+    """Cut rows into batches as if records were sent one by one; returns (batches, the first row left).
 
     Each row of `table` gets count, lastOffsetDelta, timestamps and, in `size`, its bytes before compression.
     """
@@ -86,7 +86,7 @@ def cut_batches(
 
 
 def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_size: int, ratio: float) -> int:
-    """Give a batch the rows from `row` on that fit into it; returns the first one behind them."""
+    """Give a batch the rows from `row` on that fit into it; returns the row after them."""
     first, used, limit = row, 0, batch_size
     timestamps = columns.timestamp
     base_timestamp = int(timestamps[row])
@@ -107,7 +107,7 @@ def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_s
 
 
 def _estimated_size(record_bytes: int, ratio: float) -> int:
-    """What a batch with so many bytes of records will have, in Kafka's float arithmetic; a ratio of 0: no codec."""
+    """The estimated size of a batch with that many bytes of records, in Kafka's float arithmetic; ratio 0: no codec."""
     if ratio == 0:
         return layout.BATCH_OVERHEAD + record_bytes
     packed = np.float32(record_bytes) * np.float32(ratio) * COMPRESSION_RATE_ESTIMATION_FACTOR
@@ -120,7 +120,7 @@ def _record(delta_ms: int, place: int, fields: bytes) -> bytes:
 
 
 def _fields(columns: RecordColumns, row: int) -> bytes:
-    """Key, value and headers, each behind its length."""
+    """Key, value and headers, each after its length."""
     first, last = 0, 0
     if columns.header_offsets is not None:
         first, last = int(columns.header_offsets[row]), int(columns.header_offsets[row + 1])

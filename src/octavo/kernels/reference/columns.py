@@ -1,4 +1,4 @@
-"""Appending to and reading from `RecordColumns`, in plain Python."""
+"""Appends to `RecordColumns` and reads from them, in plain Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 class DecodeProblem(Exception):
-    """Ends a decode with a code, the position of the problem and what was found there."""
+    """Ends a decode with a code, the position of the problem and the value found there."""
 
     def __init__(self, code: Code, position: int, found: int = 0) -> None:
         super().__init__(code, position, found)
@@ -42,7 +42,7 @@ def check_rows(columns: RecordColumns) -> None:
 
 
 def require_writable(out: RecordColumns, columns: int) -> None:
-    """A decode needs every column that it is asked for, filled up to the last row."""
+    """Check that every requested column exists and is filled up to the last row."""
     check_rows(out)
     rows, header_rows = out.rows, out.header_rows
     sound = (
@@ -71,7 +71,7 @@ def _row_capacity(column: BinaryColumn | None) -> int | None:
 
 
 def _appendable(column: BinaryColumn | None, rows: int) -> bool:
-    """Whether the next value of a column with so many can be appended at its last offset."""
+    """Whether a value can be appended to a column that has that many."""
     room = _row_capacity(column)
     if column is None or column.validity is None or room is None:
         return False
@@ -105,7 +105,7 @@ def value_at(column: BinaryColumn | None, row: int) -> memoryview | None:
 
 
 class HeaderRoom:
-    """What is left for headers behind those that are there."""
+    """The room for headers after those that are filled."""
 
     def __init__(self, out: RecordColumns) -> None:
         room = [_row_capacity(column) or 0 for column in (out.header_key, out.header_value)]
@@ -122,7 +122,7 @@ class HeaderRoom:
 
 
 def append(out: RecordColumns, row: Row, columns: int) -> None:
-    """Add one record to the columns that are asked for; `require_writable` has seen them."""
+    """Add one record to the requested columns; `require_writable` has checked them."""
     if columns & Column.OFFSET:
         out.offset[out.rows] = row.offset
     if columns & Column.TIMESTAMP:
@@ -141,7 +141,7 @@ def append(out: RecordColumns, row: Row, columns: int) -> None:
 
 
 def check_columns(columns: RecordColumns, first: int, end: int) -> None:
-    """Refuse columns whose offsets lead outside their data."""
+    """Refuse columns whose offsets point outside their data."""
     check_rows(columns)
     sound = 0 <= first <= end <= capacity(columns)
     sound = sound and _sound(columns.key, first, end) and _sound(columns.value, first, end)

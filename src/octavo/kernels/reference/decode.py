@@ -38,9 +38,9 @@ def decode_records(
 ) -> Outcome:
     """Append the records of v2 batches `first`, `first + 1`, … of `table` to the columns `out`.
 
-    The records lie in `data` behind each batch's header, or, where `starts` and `ends` are given (int64, one a row
-    of the table), there: that is how unpacked records are decoded. Returns an `Outcome`; whatever the code, the
-    records of all batches before the returned one are in the columns and nothing of that one.
+    The records lie in `data` after each batch's header, or between `starts` and `ends` (int64, one per row) if these
+    are given: so unpacked records are decoded. Returns an `Outcome`; whatever the code, the columns have the records
+    of all batches before the returned one and nothing of that one.
     """
     if first < 0 or (starts is None) != (ends is None):
         raise ValueError("first must not be negative, and starts and ends come together")
@@ -74,12 +74,12 @@ def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColum
     if count < 0:
         raise DecodeProblem(Code.NEGATIVE_COUNT, at, count)
     if count == 0:
-        return []  # Kafka does not look at what follows
+        return []  # Kafka ignores what follows
     if count * layout.MIN_RECORD_BYTES > area:
         raise DecodeProblem(Code.TOO_MANY_RECORDS, at, count)
     if out.rows + count > capacity(out):
         raise DecodeProblem(Code.FULL, at)
-    # As the compiled twin: room for the whole area is asked for, so that no copy needs a check of its own.
+    # Like the compiled twin: ask for room for the whole area, so that no copy needs its own check.
     for column, asked in ((out.key, Column.KEY), (out.value, Column.VALUE)):
         if columns & asked and free_bytes(column, out.rows) < area:
             raise DecodeProblem(Code.FULL, at)

@@ -44,10 +44,10 @@ def encode_records(
 def encode_batches(
     columns: RecordColumns, row: int, table: NDArray[np.void], out: bytearray, at: int
 ) -> tuple[int, int, int]:
-    """Write uncompressed v2 batches behind one another to out[at:].
+    """Write uncompressed v2 batches one after another to out[at:].
 
-    Each row of `table` says what its batch's header holds and takes the next `count` rows of the columns, from `row`
-    on; `position`, `size`, `crc` and `magic` are filled in. Returns (code, batches written, end position).
+    Each row of `table` has the header of its batch and takes the next `count` rows of the columns, from `row` on;
+    `position`, `size`, `crc` and `magic` are filled in. Returns (code, batches written, end position).
     """
     view = memoryview(out).cast("B")
     if not 0 <= at <= len(view):
@@ -81,7 +81,7 @@ def _write_header(view: memoryview, at: int, batch: np.void) -> None:
 
 
 def _fields(columns: RecordColumns, row: int) -> Iterator[bytes | memoryview]:
-    """Key, value and headers, each behind its length."""
+    """Key, value and headers, each after its length."""
     yield from _sized(value_at(columns.key, row))
     yield from _sized(value_at(columns.value, row))
     first, last = 0, 0

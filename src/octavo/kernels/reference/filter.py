@@ -1,4 +1,4 @@
-"""Compaction's filter in plain Python: batches to columns, a decision for each row, the rows that stay to batches."""
+"""Compaction's filter, in plain Python: batches to columns, a decision for each row, the surviving rows to batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOTHING = _Judged([], False)
 def foresee_fates(
     offset_table: OffsetTable, table: NDArray[np.void], verdicts: NDArray[np.uint8], fates: NDArray[np.int8]
 ) -> None:
-    """What becomes of v2 batches, into `fates` (int8 each), as far as the table's marks tell; -1 where they do not."""
+    """What becomes of v2 batches, into `fates` (int8 each), if the table's marks tell; -1 if they do not."""
     if min(len(verdicts), len(fates)) < len(table):
         raise ValueError("a verdict and a fate are needed for each batch")
     for row, batch in enumerate(table):
@@ -61,9 +61,9 @@ def _foreseen(offset_table: OffsetTable, batch: np.void, verdict: int) -> int:
 
 
 def _is_marked(offset_table: OffsetTable, batch: np.void) -> bool:
-    """Whether the marks say which of the batch's records have been superseded.
+    """Whether the marks say which of the batch's records are superseded.
 
-    Those of a batch that brought no keys do not: it is odd at both ends. (So are some others, which are looked up.)
+    They do not for a batch whose keys were not put: it is odd at both ends. (So are some others, which are looked up.)
     """
     base, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
     first, is_known = base - offset_table.marks_from, base + delta <= offset_table.latest_offset
@@ -90,11 +90,11 @@ def filter_batches(
     starts: NDArray[np.int64] | None = None,
     ends: NDArray[np.int64] | None = None,
 ) -> Outcome:
-    """Append to the run what stays of v2 batches, and note in `fates` (a byte each) what became of them.
+    """Append what survives of v2 batches to the run, and note in `fates` (a byte each) what became of them.
 
     `verdicts` (a byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; batches of which some stay are written without compression, and without header. Returns an `Outcome`; FULL:
-    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`;
+    FULL: the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
     """
     if (
         len(run.state) != len(FILTER_STATE)
@@ -170,7 +170,7 @@ def _count(run: FilterRun, read: int, kept: int, without_key: int) -> None:
 def _settle(
     run: FilterRun, view: memoryview, batch: np.void, verdict: int, columns: RecordColumns, judged: _Judged
 ) -> Fate:
-    """Write what stays of a batch, if anything."""
+    """Write what survives of a batch, if anything."""
     if not judged.kept and not verdict & BatchVerdict.RETAIN_EMPTY:
         return Fate.GONE
     at, row = run.end_position, run.table[run.batches : run.batches + 1]

@@ -25,7 +25,7 @@ _CRC32C = _table(0x82F63B78)
 
 
 def crc32c_implementation() -> str:
-    """Which CRC-32C runs on this machine."""
+    """Which CRC-32C implementation this machine uses."""
     return "python"
 
 

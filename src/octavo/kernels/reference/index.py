@@ -1,4 +1,4 @@
-"""Make the index entries that batches give, in plain Python."""
+"""Makes the index entries for batches, in plain Python."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def index_batches(
     offset_room: int,
     time_room: int,
 ) -> tuple[bytes, bytes]:
-    """The entries, of both kinds, that batches give which lie one behind the other from `position` on.
+    """The entries of both indexes for consecutive batches from `position` on.
 
-    `counters` (six int64, see `layout.INDEX_COUNTERS`) are taken and left as after the last batch. What has no room
-    (a number of entries) gets no entry, nor does an offset that is not larger than the last entry's.
+    `counters` (six int64, see `layout.INDEX_COUNTERS`) are updated. Entries beyond the room (a number of entries) are
+    left out, and so is an offset that is not larger than the last entry's.
     """
     state = memoryview(counters).cast("B").cast("q")
     if len(state) != len(INDEX_COUNTERS):

@@ -10,7 +10,7 @@ _MASK = 2**64 - 1
 
 
 def hash_key(key_hash: int, key: bytes | memoryview, secret0: int, secret1: int) -> bytes:
-    """The hash as it lies in a slot; all zeros stand for an empty one."""
+    """The hash as stored in a slot; all zeros mark an empty slot."""
     if key_hash == KeyHash.MD5:
         return hashlib.md5(key, usedforsecurity=False).digest()
     digest = siphash128(bytes(key), secret0 & _MASK, secret1 & _MASK)

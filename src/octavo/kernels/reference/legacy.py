@@ -1,4 +1,4 @@
-"""v0 and v1 message sets to columns, in plain Python."""
+"""Decodes v0 and v1 message sets to columns, in plain Python."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def decode_messages(
 ) -> Outcome:
     """Append the uncompressed messages of data[start:end] to the columns `out`, all of them or none.
 
-    `relative`: the set was unpacked from a v1 wrapper of that offset, and its inner offsets count from its first.
-    `timestamp`: the wrapper's, where it overrules that of v1 messages. Returns an `Outcome` (the second number is 0).
+    `relative`: the offset of the v1 wrapper that the set was unpacked from; inner offsets count from its first one.
+    `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     require_writable(out, columns)
     view = memoryview(data).cast("B")
@@ -69,7 +69,7 @@ def _entries(view: memoryview, at: int, end: int) -> list[tuple[int, int]]:
 
 
 def _base_offset(view: memoryview, last: int, wrapper_offset: int) -> int:
-    # A wrapper offset of 0 says that some librdkafka left all offsets to the broker: the inner ones stand as they are.
+    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker: the inner ones count as they are.
     if wrapper_offset == 0:
         return 0
     inner, _ = layout.ENTRY_PREFIX.unpack_from(view, last)

@@ -1,4 +1,4 @@
-"""The table of a compaction, in plain Python: byte for byte the compiled one."""
+"""The offset table of a compaction, in plain Python: byte for byte the compiled one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EMPTY = bytes(_HASH_BYTES)
 
 
 class OffsetLookup:
-    """One table, for as long as a kernel runs."""
+    """One table, while a kernel runs."""
 
     def __init__(self, table: OffsetTable) -> None:
         room = min(len(table.slots) // SLOT_BYTES, MAX_SLOTS)
@@ -38,7 +38,7 @@ class OffsetLookup:
         self._byte_order = "big" if self._hash == KeyHash.MD5 else sys.byteorder
 
     def put(self, key: memoryview, offset: int) -> bool:
-        """Let the key have this offset; False where the table is full, even if the key is in it, as in Kafka."""
+        """Set the key's offset; False if the table is full, even if the key is in it, as in Kafka."""
         table, digest = self.table, self._digest(key)
         if table.size < table.capacity and table.slot_count < table.most_slots:
             self._maybe_grow()
@@ -55,7 +55,7 @@ class OffsetLookup:
         return True
 
     def settle_marks(self) -> None:
-        """Take the marks of each key's last offset away."""
+        """Remove the marks of each key's last offset."""
         table = self.table
         for slot in range(0, table.slot_count * SLOT_BYTES, SLOT_BYTES):
             if table.slots[slot : slot + _HASH_BYTES].any():
@@ -65,7 +65,7 @@ class OffsetLookup:
         table.state[TABLE_STATE.index("marks")] = table.marking
 
     def get(self, key: memoryview) -> int:
-        """The key's offset, -1 where it has none."""
+        """The key's offset, -1 if it has none."""
         digest = self._digest(key)
         slot = self._find(digest)
         if slot is None:
@@ -84,7 +84,7 @@ class OffsetLookup:
         return int.from_bytes(stored, self._byte_order, signed=True)
 
     def _maybe_grow(self) -> None:
-        """Spread the keys over more slots, once two thirds are in use."""
+        """Spread the keys over more slots once two thirds are in use."""
         table = self.table
         if 3 * table.size < 2 * table.slot_count:
             return
@@ -112,7 +112,7 @@ class OffsetLookup:
         return None
 
     def _probes(self, digest: bytes) -> Iterator[int]:
-        """Where a key is looked for: Kafka's sequence for MD5, else slot by slot."""
+        """The slots where a key may be: Kafka's sequence for MD5, otherwise slot by slot."""
         slots = self.table.slot_count
         first = int.from_bytes(digest[:8], "little") * slots >> 64
         for attempt in range(slots + _LAST_PROBE):
@@ -134,10 +134,10 @@ def map_batches(
     starts: NDArray[np.int64] | None = None,
     ends: NDArray[np.int64] | None = None,
 ) -> Outcome:
-    """Let the keys of v2 batches have the offsets of their records, from `first_offset` on.
+    """Put the keys of v2 batches with the offsets of their records, from `first_offset` on.
 
-    Of batches that `skipped` (a byte each) marks, only the last offset is noted. `starts` and `ends` as in
-    `decode_records`. Returns an `Outcome`; FULL: the table takes no more keys, and its latest offset is what it has.
+    For batches marked in `skipped` (a byte each), only the last offset is noted. `starts` and `ends` as in
+    `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and its latest offset says how far it got.
     """
     lookup = OffsetLookup(offset_table)
     for row in range(min(len(table), len(skipped), len(table) if starts is None else len(starts))):
@@ -157,7 +157,7 @@ def map_batches(
             if _put_rows(lookup, columns, first_offset) < columns.rows:
                 return Code.FULL, row, 0, 0
         last_offset = int(batch["base_offset"]) + int(batch["last_offset_delta"])
-        if skipped[row]:  # marks at both ends of a batch say that there are none inside
+        if skipped[row]:  # marks at both ends of a batch mean that there are none inside
             lookup.mark(offset_table.odd, int(batch["base_offset"]))
             lookup.mark(offset_table.odd, last_offset)
         if last_offset >= first_offset:
@@ -166,16 +166,16 @@ def map_batches(
 
 
 def map_columns(offset_table: OffsetTable, columns: RecordColumns, first_offset: int) -> int:
-    """Let the keys of rows have the rows' offsets, from `first_offset` on; returns how many rows were taken.
+    """Put the keys of rows with the rows' offsets, from `first_offset` on; returns how many rows were taken.
 
-    Less than all: the table takes no more keys.
+    Fewer than all: no more keys fit.
     """
     check_columns(columns, 0, columns.rows)
     return _put_rows(OffsetLookup(offset_table), columns, first_offset)
 
 
 def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray[np.int64]) -> None:
-    """The offset that each row's key has in the table, -1 for none and for a row without a key, into `out` (int64)."""
+    """Write the offset of each row's key in the table to `out` (int64), -1 if the key is missing in row or table."""
     check_columns(columns, 0, columns.rows)
     if len(out) < columns.rows:
         raise ValueError(f"room for {len(out)} offsets, expected {columns.rows}")
@@ -186,7 +186,7 @@ def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray
 
 
 def settle_marks(offset_table: OffsetTable) -> None:
-    """Leave the marks of superseded records alone: those of each key's last offset go. No key may be put after that."""
+    """Keep only the marks of superseded records: remove those of each key's last offset. Put no keys afterwards."""
     OffsetLookup(offset_table).settle_marks()
 
 

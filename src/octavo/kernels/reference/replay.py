@@ -1,4 +1,4 @@
-"""Replay the batches of a log onto the producers' state, and tell how a producer just goes on, in plain Python."""
+"""Replays the batches of a log onto the producers' state, in plain Python."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def replay(
     marker: int = 0,
     known: ProducerArrays | None = None,
 ) -> tuple[int, int, int]:
-    """Take in the batches of `table` from `row` on; returns (Replayed, next row, next marker).
+    """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
-    Nothing is checked but what no log may hold: these batches were accepted once. `markers` has a row for each control
-    batch of a producer, and is told which transaction it ended. Batches without a producer id are passed over. A new
-    producer that is among the `known` ones begins as it is there, but without batches; `known` does not change.
+    Only what no log may hold is checked: these batches were accepted once. `markers` has a row for each control batch
+    of a producer, and receives the transaction that it ended. Batches without a producer id are skipped. A new
+    producer that is among the `known` ones begins with its state there, but without batches; `known` does not change.
     """
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
@@ -54,10 +54,10 @@ def replay(
 
 
 def continues(table: NDArray[np.void], producers: ProducerArrays) -> bool:
-    """Whether all batches are data of one known producer that goes on: in its epoch, with the sequences that come next.
+    """Whether all batches are data of one known producer that goes on: in its epoch, with the next sequences.
 
-    A transaction neither begins nor ends with them, and none is among the producer's last batches: there is no rule
-    that could refuse them.
+    No transaction begins or ends with them, and none is among the producer's last batches, so no rule could refuse
+    them.
     """
     index = producers.find(int(table["producer_id"][0])) if len(table) and table["producer_id"][0] >= 0 else NONE
     if index == NONE or not producers.entries[index]["batch_count"]:
@@ -86,7 +86,7 @@ def _cached(entry: np.void) -> list[np.void]:
 
 
 def _add_batch(producers: ProducerArrays, entry: np.void, batch: np.void) -> Replayed:
-    """Inside a transaction every batch of its producer is transactional."""
+    """Check that within a transaction every batch of its producer is transactional."""
     base_offset, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
     is_transactional = batch["attributes"] & layout.TRANSACTIONAL
     begins = is_transactional and entry["current_txn_first_offset"] == NONE and base_offset != NONE
@@ -110,7 +110,7 @@ def _add_batch(producers: ProducerArrays, entry: np.void, batch: np.void) -> Rep
 def _end_transaction(producers: ProducerArrays, entry: np.void, epoch: int, marker: np.void) -> None:
     marker["first_offset"] = NONE
     if marker["type"] == NONE:
-        return  # compaction has emptied it, after the whole transaction was gone
+        return  # emptied by compaction, after the whole transaction was gone
     _set_epoch(entry, epoch)
     marker["first_offset"] = entry["current_txn_first_offset"]
     if marker["first_offset"] != NONE:
@@ -121,14 +121,14 @@ def _end_transaction(producers: ProducerArrays, entry: np.void, epoch: int, mark
 
 
 def _set_epoch(entry: np.void, epoch: int) -> None:
-    """A producer's batches are those of one epoch."""
+    """Keep only batches of one epoch for a producer."""
     if entry["epoch"] != epoch:
         entry["epoch"] = epoch
         entry["batch_count"] = entry["next_batch"] = 0
 
 
 def _begin(producers: ProducerArrays, first_offset: int, producer_id: int) -> None:
-    """Put the transaction into its place, the last one unless offsets go backwards."""
+    """Insert the transaction in order, which is last unless offsets go backwards."""
     ongoing, at = producers.ongoing, producers.ongoing_count
     while at and ongoing[at - 1]["first_offset"] > first_offset:
         ongoing[at] = ongoing[at - 1]
@@ -138,7 +138,7 @@ def _begin(producers: ProducerArrays, first_offset: int, producer_id: int) -> No
 
 
 def _complete(producers: ProducerArrays, producer_id: int, after_marker: int) -> int:
-    """Take the producer's transaction out; returns where the earliest one of another begins, or `after_marker`."""
+    """Remove the producer's transaction; returns the first offset of the earliest other one, or `after_marker`."""
     ongoing, count = producers.ongoing, producers.ongoing_count
     others = ongoing[:count][ongoing["producer_id"][:count] != producer_id]
     ongoing[: len(others)] = others

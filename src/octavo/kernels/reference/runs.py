@@ -1,4 +1,4 @@
-"""Rows in any order into runs of batches, in plain Python."""
+"""Writes rows in any order as runs of batches, in plain Python."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def encode_runs(
     batch_size: int,
     seal: bool,
 ) -> tuple[int, int, int]:
-    """Write runs of v2 batches behind one another to `out`; run i has the rows order[ends[i - 1]:ends[i]].
+    """Write runs of v2 batches one after another to `out`; run i has the rows order[ends[i - 1]:ends[i]].
 
     Batches count offsets from 0. Each row of `table` has the rest of its batch's header already, and gets position,
-    size, count, lastOffsetDelta and timestamps; sealed, header and CRC too, else the header's place is left as it was.
-    `ends` becomes the number of batches up to each run's end. Returns (code, batches written, end position).
+    size, count, lastOffsetDelta and timestamps. If sealed, header and CRC are written, too; else the header's place is
+    left as it was. `ends` becomes the number of batches up to each run's end. Returns (code, batches written, end
+    position).
     """
     check_columns(columns, 0, columns.rows)
     _check_order(order, ends, columns.rows)
@@ -51,12 +52,12 @@ def encode_runs(
 def _encode_one(
     columns: RecordColumns, row: int, batch: NDArray[np.void], out: memoryview, batch_size: int, seal: bool
 ) -> tuple[int | None, int]:
-    """The rows from `row` on that fit into a batch: its size, None where there is no room, and the row behind them."""
+    """The size of the batch of rows that fit from `row` on, None if there is no room, and the row after them."""
     draft = batch.copy()
     _, end = cut_batches(columns, row, columns.rows, draft, batch_size, 0.0)
     size, count = int(draft["size"][0]), end - row
     columns.offset = np.arange(columns.rows) - row + int(batch["base_offset"][0])
-    room = bytearray(size + 5)  # the encoder wants room for the longest length before a record
+    room = bytearray(size + 5)  # the encoder needs room for the longest length before a record
     code, _, written = encode_batches(columns, row, draft, room, 0)
     if code != Code.DONE or written > len(out):
         return None, row

@@ -1,4 +1,4 @@
-"""Search the slots of an index, and find the first record of a time, in plain Python."""
+"""Searches the slots of an index, and finds the first record of a time, in plain Python."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Sought = tuple[int, int, int, int, int, int]
 
 
 def last_slot_up_to(data: Buffer, entry_bytes: int, position: int, width: int, target: int) -> int:
-    """The last slot whose number is not above the target, -1 if there is none; slots ascend.
+    """The last slot whose number is not above the target, -1 if there is none; slots must ascend.
 
-    Entries have `entry_bytes`; in each the number lies at `position`, 4 or 8 bytes wide. Over slots that do not ascend
-    the search ends too, with some slot.
+    Entries have `entry_bytes`; in each the number is at `position`, 4 or 8 bytes wide. If slots do not ascend the
+    search still ends, at some slot.
     """
     if entry_bytes < position + width or position < 0 or width not in (4, 8):
         raise ValueError(f"a number of {width} bytes at position {position} of an entry of {entry_bytes} bytes")
@@ -35,10 +35,10 @@ def last_slot_up_to(data: Buffer, entry_bytes: int, position: int, width: int, t
 
 
 def find_timestamp(data: Buffer, timestamp: int, start_offset: int) -> Sought:
-    """The first record from an offset on that is not earlier, among the batches that `data` begins with.
+    """The first record from an offset on with at least this time, among the batches at the start of `data`.
 
-    Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what leads there is looked
-    at, and no CRC. The last batch need not be whole.
+    Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what is needed is read, and
+    no CRC is checked. The last batch may be incomplete.
     """
     view, position = memoryview(data).cast("B"), 0
     while len(view) - position >= layout.BATCH_OVERHEAD:
@@ -58,7 +58,7 @@ def find_timestamp(data: Buffer, timestamp: int, start_offset: int) -> Sought:
 
 
 def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: int) -> tuple[int, int, int, int] | None:
-    """How the search ends in this batch; None if it goes on behind it."""
+    """How the search ends in this batch; None if it goes on after it."""
     base_offset, _, epoch, _, _, attributes, _, base_timestamp, max_timestamp, *_, count = (
         layout.BATCH_HEADER.unpack_from(batch)
     )

@@ -1,4 +1,4 @@
-"""Write what a leader assigns into the headers of v2 batches, in plain Python."""
+"""Writes what a leader assigns into the headers of v2 batches, in plain Python."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def stamp_batches(
     """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
 
     Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each; None: its own.
-    Headers and rows are changed; a CRC is computed anew where type or time differ from what the row said. Returns the
-    next offset.
+    Headers and rows are changed; a CRC is computed again if type or time changes. Returns the next offset.
     """
     view = memoryview(data).cast("B")
     if view.readonly or not table.flags.writeable:

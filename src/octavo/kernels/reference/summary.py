@@ -1,4 +1,4 @@
-"""What an append asks of all its batches at once, in plain Python."""
+"""Summarizes all batches of an append at once, in plain Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.kernels.integers import signed64
 def summarize_batches(table: NDArray[np.void]) -> tuple[int, ...]:
     """The fields of `layout.BATCH_SUMMARY` over the rows of a table.
 
-    Of none they are 0, -1 for offsets, epochs and times, True for what all would do.
+    Of an empty table they are 0, -1 for offsets, epochs and times, True for what holds for all.
     """
     rows = [dict(zip(layout.BATCH_COLUMNS, row, strict=True)) for row in table.tolist()]
     if not rows:

@@ -1,4 +1,4 @@
-"""Records as the lines of Kafka's dump-log, in plain Python."""
+"""Writes records as the lines of Kafka's dump-log, in plain Python."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import Code
 from octavo.kernels.reference.columns import check_columns, value_at
 
-# Half of a surrogate pair, encoded as if it were a character. Java takes it for one malformed character, Python for
-# two or three. In all other cases they agree on how far one malformed character reaches.
+# Half of a surrogate pair, encoded as if it were a character: one malformed character for Java, two or three for
+# Python. In all other cases they agree on the length of a malformed character.
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "�".encode()
 
-_NUMBERS = 200  # more than the fixed words and the numbers of a line take
-_EXPANSION = 3  # a byte that is not UTF-8 becomes the three of U+FFFD
+_NUMBERS = 200  # more than the fixed words and the numbers of a line need
+_EXPANSION = 3  # a byte that is not UTF-8 becomes the three bytes of U+FFFD
 
 
 def java_text(data: bytes) -> bytes:
-    """The UTF-8 of `new String(data, UTF_8)`: whatever is malformed becomes U+FFFD."""
+    """The UTF-8 of `new String(data, UTF_8)`: malformed bytes become U+FFFD."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -40,10 +40,10 @@ def record_lines(
     out: bytearray,
     at: int,
 ) -> tuple[int, int, int]:
-    """Write a line for each of the rows first..end of decoded columns to out[at:]; returns (code, next row, position).
+    """Write one line per row first..end of decoded columns to out[at:]; returns (code, next row, position).
 
-    `sequences` has an int32 for each of these rows. `metadata` asks for offset, timestamp, sizes, sequence and header
-    keys, `content` for key and payload as text. FULL: the returned row did not fit any more.
+    `sequences` has an int32 for each of these rows. `metadata` adds offset, timestamp, sizes, sequence and header
+    keys, `content` adds key and payload as text. FULL: the returned row did not fit.
     """
     needed = columns.key, columns.value, columns.header_offsets, columns.header_key
     if end > columns.rows or any(column is None for column in needed):
@@ -94,7 +94,7 @@ def _size(column: BinaryColumn | None, row: int) -> int:
 
 
 def _most_bytes(columns: RecordColumns, row: int, type_length: int, content: bool) -> int:
-    """No line of this row is longer."""
+    """An upper bound for the length of this row's line."""
     assert columns.header_offsets is not None and columns.header_key is not None
     first, last = int(columns.header_offsets[row]), int(columns.header_offsets[row + 1])
     names = int(columns.header_key.offsets[last]) - int(columns.header_key.offsets[first])

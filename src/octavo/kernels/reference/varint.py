@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class BrokenVarintError(Exception):
-    """A varint that runs on too long, or into the end of the data; `position` is where it began."""
+    """A varint that is too long, or cut off by the end of the data; `position` is where it begins."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -24,7 +24,7 @@ def read_uvarint(data: memoryview | bytes | bytearray, position: int, end: int, 
 
 def read_varint(data: memoryview | bytes | bytearray, position: int, end: int) -> tuple[int, int]:
     value, position = read_uvarint(data, position, end)
-    value &= 0xFFFFFFFF  # bits above the 32nd are dropped, as Kafka does
+    value &= 0xFFFFFFFF  # bits above the 32nd are dropped, as in Kafka
     return value >> 1 ^ -(value & 1), position
 
 

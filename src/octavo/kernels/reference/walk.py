@@ -1,4 +1,4 @@
-"""Walk the entries of a log and group them, in plain Python."""
+"""Walks the entries of a log and groups them, in plain Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def walk(
 ) -> tuple[int, int, int]:
     """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
 
-    Positions count from the start of `data`. The walk follows lengths alone: a batch with a flaw is a row like any.
+    Positions count from the start of `data`. The walk only follows lengths: a flawed batch is a row like any other.
     """
     view = memoryview(data).cast("B")
     if not 0 <= start <= end <= len(view):
@@ -59,7 +59,7 @@ def _batch(entry: memoryview, rest: memoryview, check_crc: bool) -> tuple[tuple[
     fields = _NO_HEADER
     if len(entry) < layout.BATCH_OVERHEAD:
         flaws |= Flaw.TOO_SHORT
-    # Kafka reads a header's 61 bytes even where the batch claims to be shorter.
+    # Kafka reads a header's 61 bytes even if the batch claims to be shorter.
     if len(rest) >= layout.BATCH_OVERHEAD:
         fields = layout.BATCH_HEADER.unpack_from(rest)[4:]
     else:
@@ -84,8 +84,8 @@ def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any,
 def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, int, int, int]:
     """The rows from `first` on that are of one kind: (kind, end row, most records they can hold, bytes after headers).
 
-    A run ends with the row that brings it to `max_bytes`, and a row of more is a run of its own. Messages of a run lie
-    behind one another, so that one call decodes them all.
+    A run ends with the row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are
+    consecutive, so that one call decodes them all.
     """
     if not 0 <= first < len(table):
         raise ValueError(f"row {first} of a table of {len(table)}")
@@ -97,7 +97,7 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
             break
         if kind == DecodeKind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
-        # A count is not believed beyond what its bytes can hold; the decode refuses it then.
+        # A count is trusted only up to what its bytes can hold; otherwise the decode refuses it.
         records += 1 if kind == DecodeKind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1
