@@ -207,7 +207,7 @@ def test_zeros_of_a_preallocated_file_are_called_so(tmp_path: Path) -> None:
     assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}zeros of a preallocated file\n")
     (tmp_path / CLEAN_SHUTDOWN).unlink()
     log.write_bytes(batch(0) + bytes(49_999) + b"x")
-    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}bytes that are no batch\n")
+    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}bytes that are not a batch\n")
 
 
 def test_files_without_a_segment_are_listed(tmp_path: Path) -> None:

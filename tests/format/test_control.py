@@ -162,7 +162,7 @@ def test_a_kraft_batch_may_hold_several_records() -> None:
 
 
 def test_kraft_batches_that_cannot_be() -> None:
-    with pytest.raises(EncodingError, match="COMMIT is none of KRaft's"):
+    with pytest.raises(EncodingError, match="COMMIT is not one of KRaft's"):
         build_kraft_batch([(ControlType.COMMIT, {})], base_offset=0, timestamp=0, partition_leader_epoch=0)
     with pytest.raises(InvalidRecordError, match="null value in a LEADER_CHANGE record"):
         decode_control(encode_control_key(ControlType.LEADER_CHANGE), None)

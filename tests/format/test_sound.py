@@ -67,5 +67,5 @@ def test_what_follows_the_last_batch_is_named() -> None:
     assert (len(part.table), part.found.end, part.problem) == (1, len(batch(4)), "an incomplete batch")
     found = walk(bytes(40))
     assert found.stop is Stop.SIZE_TOO_SMALL
-    assert sound_part(chunk_of(bytes(40)), 4).problem == "bytes that are no batch"
+    assert sound_part(chunk_of(bytes(40)), 4).problem == "bytes that are not a batch"
     assert np.array_equal(sound_part(chunk_of(batch(4)), 4).table, walk(batch(4)).table)

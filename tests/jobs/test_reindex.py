@@ -104,7 +104,7 @@ def test_without_write_nothing_changes(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tail", "problem"),
-    [(batch(10)[:40], "an incomplete batch"), (bytes(100), "bytes that are no batch"), (batch(3), None)],
+    [(batch(10)[:40], "an incomplete batch"), (bytes(100), "bytes that are not a batch"), (batch(3), None)],
 )
 def test_a_log_is_followed_to_its_damage(tmp_path: Path, tail: bytes, problem: str | None) -> None:
     whole = [batch(number) for number in range(5, 9)]

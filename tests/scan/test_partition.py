@@ -97,7 +97,7 @@ def test_a_log_that_ends_below_its_start_has_nothing_to_read(folder: Path) -> No
         (TEN[9][:-1], Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
         (bytes(5000), Stop.SIZE_TOO_SMALL, None),  # a preallocated file
         (b"garbage" * 9, Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
-        (bytes(8) + b"\xff" * 90, Stop.SIZE_TOO_SMALL, "bytes that are no batch at the end"),
+        (bytes(8) + b"\xff" * 90, Stop.SIZE_TOO_SMALL, "bytes that are not a batch at the end"),
         (TEN[9][:200] + bytes(len(TEN[9]) - 200) + bytes(900), Stop.SIZE_TOO_SMALL, "damaged batches at the end (1)"),
         (TEN[9][:40] + b"\x00\x01" + TEN[9][42:], Stop.END, "damaged batches at the end (1)"),
     ],
@@ -141,7 +141,7 @@ def test_zeros_end_a_log_only_where_they_reach_to_its_end(folder: Path, hole: in
     scan = octavo.scan(folder, on_damage="skip")
     assert [record.offset for record in scan] == [*range(50), *range(70, 100)]
     assert [str(note) for note in scan.notes] == [
-        f"{log}: position {5 * len(TEN[0])}: bytes that are no batch after offset 49, "
+        f"{log}: position {5 * len(TEN[0])}: bytes that are not a batch after offset 49, "
         "expected batches up to offset 99; passed over"
     ]
     assert scan.damage_count == 1

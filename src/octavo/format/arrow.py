@@ -16,7 +16,7 @@ from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import NO_TIMESTAMP, Column
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than all the rest
+_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than everything else
 FIELDS = {
     Column.OFFSET: pa.field("offset", pa.int64(), nullable=False),
     Column.TIMESTAMP: pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
@@ -27,7 +27,7 @@ FIELDS = {
 
 
 def to_arrow(columns: RecordColumns, wanted: Column = Column.ALL) -> pa.RecordBatch:
-    """The filled rows as a record batch over the same memory: it is good until the columns are filled anew."""
+    """The filled rows as a record batch over the same memory, valid until the columns are filled again."""
     schema, makers = _plan(int(wanted))
     return pa.RecordBatch.from_arrays([make(columns) for make in makers], schema=schema)
 
@@ -39,9 +39,9 @@ def _plan(wanted: int) -> tuple[pa.Schema, list[Callable[[RecordColumns], pa.Arr
 
 
 def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
-    """A record batch with columns among offset, timestamp, key, value, headers as columns to encode.
+    """A record batch with some of the columns offset, timestamp, key, value, headers, as columns to encode.
 
-    Without an offset column rows count from 0; without timestamps they have none (-1). Strings are taken as UTF-8.
+    Without an offset column, rows count from 0; without timestamps, they have none (-1). Strings become UTF-8.
     """
     rows = batch.num_rows
     given = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -67,7 +67,7 @@ def fixed_array(kind: pa.DataType, values: NDArray[Any], rows: int) -> pa.Array:
 
 
 def binary_array(kind: pa.DataType, column: BinaryColumn | None, rows: int) -> pa.Array:
-    """The first rows of a binary column, over the same memory; nulls where there is no column."""
+    """The first rows of a binary column, over the same memory; all null if there is no column."""
     if column is None:
         return pa.nulls(rows, kind)
     validity = pa.py_buffer(column.validity) if column.nulls else None
@@ -99,7 +99,7 @@ def _text(keys: pa.Array) -> pa.Array:
 
 
 def cast_column(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column as another type; EncodingError where it cannot be."""
+    """A column as another type; EncodingError if it cannot be converted."""
     try:
         return array.cast(kind)
     except pa.ArrowException as error:
@@ -107,7 +107,7 @@ def cast_column(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def milliseconds(times: pa.Array) -> pa.Array:
-    """Timestamps as numbers; a column of integers has them already."""
+    """Timestamps as numbers; a column of integers is used as it is."""
     if not pa.types.is_integer(times.type):
         times = cast_column("timestamp", times, pa.timestamp("ms"))
     return cast_column("timestamp", times, pa.int64())
@@ -133,7 +133,7 @@ def _column(name: str, array: pa.Array | None) -> BinaryColumn | None:
     if not pa.types.is_binary(array.type) and not pa.types.is_string(array.type):
         array = cast_column(name, array, pa.binary())
     if array.offset % 8 and array.null_count:
-        array = pa.concat_arrays([array])  # a bitmap must begin at a byte
+        array = pa.concat_arrays([array])  # a bitmap must begin at a byte boundary
     validity, offsets, data = array.buffers()
     first, rows = array.offset, len(array)
     bitmap = None if not array.null_count else np.frombuffer(validity, np.uint8)[first // 8 :]
@@ -160,7 +160,7 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
 
 
 def _check_headers(kind: pa.DataType) -> None:
-    """Refuse what is neither a list of structs with key and value nor a map, which is laid out as such a list."""
+    """Refuse a type that is neither a list of structs with key and value nor a map, which has the same layout."""
     if pa.types.is_map(kind):
         return
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)

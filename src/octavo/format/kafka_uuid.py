@@ -24,7 +24,7 @@ def to_text(uuid: bytes) -> str:
 
 
 def from_text(text: str, position: int | None = None) -> bytes:
-    """The uuid's 16 bytes. As in Java padding may follow, and the last character's 4 surplus bits don't count."""
+    """The uuid's 16 bytes. As in Java, padding may follow, and the last character's 4 surplus bits are ignored."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise CorruptionError(f"expected a uuid of 22 base64url characters, found {shortened(text)}", position=position)
@@ -32,5 +32,5 @@ def from_text(text: str, position: int | None = None) -> bytes:
 
 
 def is_reserved(uuid: bytes) -> bool:
-    """Whether Kafka keeps the uuid, one of the first hundred, for a meaning of its own."""
+    """Whether Kafka reserves the uuid, one of the first hundred, for a special meaning."""
     return int.from_bytes(uuid, "big") < _RESERVED

@@ -1,4 +1,4 @@
-"""File and folder names of a log directory, built and parsed here and nowhere else."""
+"""The file and folder names of a log directory; only this module builds and parses them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
-# Octavo's own; brokers pass over files they don't know.
+# Octavo's own; brokers ignore files that they don't know.
 TOPIC_STORE = "octavo-topics.json"  # ids and configs of topics
-PRODUCER_ID_STORE = "octavo-producer-ids.json"  # where the next block of producers' ids begins
-COMMIT_STORE = "octavo-commits.json"  # what writers of several partitions have committed
+PRODUCER_ID_STORE = "octavo-producer-ids.json"  # where the next block of producer ids begins
+COMMIT_STORE = "octavo-commits.json"  # commits to several partitions
 
 OFFSET_CHECKPOINTS = (
     RECOVERY_POINT_CHECKPOINT,
@@ -37,11 +37,11 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 QUORUM_STATE = "quorum-state"
 
-TEMPORARY_SUFFIX = ".tmp"  # appended while a small file is written, until it is renamed into its place
+TEMPORARY_SUFFIX = ".tmp"  # of a small file that is being written, before it is renamed into place
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-ADMIN_CLIENT_ID = "__admin_client"  # who may write to those
+ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to them
 
 MAX_TOPIC_LENGTH = 249
 MAX_FOLDER_NAME_LENGTH = 255
@@ -62,20 +62,20 @@ class FileKind(StrEnum):
 
 
 class Transient(StrEnum):
-    """What a suffix behind the whole name says of a file on its way in or out."""
+    """The suffix after the whole name of a file that is being added or removed."""
 
     NONE = ""
     DELETED = ".deleted"  # scheduled for deletion
     CLEANED = ".cleaned"  # output of compaction or of a split, still being written
-    SWAP = ".swap"  # complete, to take the place of the segments that it was made from
+    SWAP = ".swap"  # complete, to replace the segments that it was made from
 
 
 class FolderState(StrEnum):
-    """What a suffix of a partition's folder says of it."""
+    """The state that a folder's suffix stands for."""
 
     CURRENT = ""
     DELETE = "-delete"
-    FUTURE = "-future"  # a copy on its way from another log dir
+    FUTURE = "-future"  # a copy that is being made from another log dir
     STRAY = "-stray"  # unknown to the cluster's metadata
 
 
@@ -97,7 +97,7 @@ class SegmentFile(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """The parts of a name, None when it is no segment file's."""
+        """The parts of a name, None if it is not a segment file's."""
         match = _SEGMENT_FILE.fullmatch(name)
         if match is None or int(match[1]) > INT64_MAX:
             return None
@@ -121,7 +121,7 @@ class KRaftSnapshot(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """The parts of a name, None when it is no such snapshot's."""
+        """The parts of a name, None if it is not such a snapshot's."""
         match = _KRAFT_SNAPSHOT.fullmatch(name)
         if match is None or int(match[1]) > INT64_MAX or int(match[2]) > INT32_MAX:
             return None
@@ -131,16 +131,16 @@ class KRaftSnapshot(NamedTuple):
 class StagedFile(NamedTuple):
     """Finished batches that wait for their commit, e.g. `octavo-<writer>-<attempt>-0.staged`.
 
-    The name begins with no digit, since Kafka's loader deletes any file whose number falls into the range of a swap.
+    The name does not begin with a digit: Kafka's loader deletes any file whose number falls into the range of a swap.
     """
 
-    writer: str  # 16 hex digits: who commits them
+    writer: str  # 16 hex digits: the writer that commits them
     attempt: str  # 32 hex digits: the attempt at a task that wrote them
     number: int  # of the attempt's files
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """The parts of a name, None when it is no staged file's."""
+        """The parts of a name, None if it is not a staged file's."""
         match = _STAGED_FILE.fullmatch(name)
         return None if match is None else cls(match[1], match[2], int(match[3]))
 
@@ -163,14 +163,14 @@ class TopicPartition(NamedTuple):
 class PartitionFolder(NamedTuple):
     """A partition's folder. All states but CURRENT carry a random id, 32 hex digits."""
 
-    topic: str  # of a DELETE or STRAY folder cut at its end, where the name would grow too long
+    topic: str  # cut at its end in a DELETE or STRAY folder whose name would be too long
     partition: int
     state: FolderState = FolderState.CURRENT
     unique_id: str = ""
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """The parts of a folder's name. Kafka refuses to start on a log dir that holds a folder of another name."""
+        """The parts of a folder's name. Kafka refuses to start on a log dir with a folder of any other name."""
         state = next((state for state in FolderState if state and name.endswith(state)), FolderState.CURRENT)
         stem, unique_id = name, ""
         if state:
@@ -196,7 +196,7 @@ class PartitionFolder(NamedTuple):
         if not _UNIQUE_ID.fullmatch(self.unique_id):
             raise EncodingError(f"a {self.state} folder needs an id of 32 hex digits, found {self.unique_id!r}")
         ending = f"-{self.partition}.{self.unique_id}{self.state}"
-        # Kafka does not cut the name of a future folder: it is to be renamed to the plain name again.
+        # Kafka does not cut the name of a future folder, which will be renamed to the plain name.
         topic = self.topic if self.state is FolderState.FUTURE else self.topic[: MAX_FOLDER_NAME_LENGTH - len(ending)]
         return f"{topic}{ending}"
 
@@ -207,7 +207,7 @@ class PartitionFolder(NamedTuple):
 
 
 def _has_id(stem: str) -> bool:
-    """Whether a dash and, somewhere behind it, a dot stand between other characters: Kafka's pattern in linear time."""
+    """Whether a dash and, somewhere after it, a dot stand between other characters: Kafka's pattern in linear time."""
     dash = stem.find("-", 1)
     return dash > 0 and stem.find(".", dash + 2, -1) > 0 and not _WHITESPACE.search(stem)
 
@@ -220,7 +220,7 @@ def _folder_error(name: str) -> CorruptionError:
 
 
 def base_offset_of(name: str) -> int:
-    """The number before the first dot, as Kafka's tools take it from any file's name."""
+    """The number before the first dot, as Kafka's tools read it from any file name."""
     prefix, dot, _ = name.partition(".")
     if not dot:
         raise CorruptionError(f"file name {shortened(name)}, expected <offset>.<suffix>")
@@ -228,21 +228,21 @@ def base_offset_of(name: str) -> int:
 
 
 def snapshot_id_of(name: str) -> tuple[int, int]:
-    """End offset and epoch by their places in the name, as Kafka's tools take them from any `.checkpoint` file's."""
+    """End offset and epoch by their places in the name, as Kafka's tools read them from any `.checkpoint` file name."""
     if len(name) < 31:
         raise CorruptionError(f"file name {shortened(name)}, expected <end offset>-<epoch>.checkpoint")
     return parse_integer(name[:20], 64), parse_integer(name[21:31], 32)
 
 
 def is_ignored_folder(name: str) -> bool:
-    """Whether Kafka's log manager passes over a folder of a log dir; a name that is no partition's is an error."""
+    """Whether Kafka's log manager ignores a folder of a log dir; a name that is not a partition's is an error."""
     if name == REMOTE_LOG_INDEX_CACHE:
         return True
     return PartitionFolder.parse(name).topic == CLUSTER_METADATA_TOPIC
 
 
 def topic_problem(topic: str) -> str | None:
-    """What Kafka holds against a topic's name, None when it is valid."""
+    """What is wrong with a topic's name; None if it is valid."""
     if not topic:
         return "the empty string is not allowed"
     if topic in (".", ".."):
@@ -255,18 +255,18 @@ def topic_problem(topic: str) -> str | None:
 
 
 def check_topic(topic: str) -> None:
-    """Refuse a name that no topic can have."""
+    """Refuse an invalid topic name."""
     problem = topic_problem(topic)
     if problem is not None:
         raise EncodingError(f"topic name is invalid: {problem}")
 
 
 def check_writable(topic: str, client_id: str = "") -> None:
-    """Refuse a topic that clients may not write to, as brokers do: its records are Kafka's own coordinators'."""
+    """Refuse a topic that clients may not write to, as brokers do: its records belong to Kafka's coordinators."""
     if topic == CLUSTER_METADATA_TOPIC or (topic in INTERNAL_TOPICS and client_id != ADMIN_CLIENT_ID):
-        raise InvalidTopicError(f"topic {topic} is internal, expected one that clients may write to")
+        raise InvalidTopicError(f"topic {topic} is internal: clients may not write to it")
 
 
 def collide(topic: str, other: str) -> bool:
-    """Whether the metrics of two topics would bear one name: they differ only in '.' and '_'."""
+    """Whether the metrics of two topics would have the same name: they differ only in '.' and '_'."""
     return topic.replace(".", "_") == other.replace(".", "_")

@@ -1,4 +1,4 @@
-"""One record, as people use it."""
+"""One record as a Python value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SpecialTimestamp(IntEnum):
 
 
 class TimestampType(Enum):
-    """Whose clock a timestamp is of; the values are Kafka's ids, the text is what its tools print."""
+    """Which clock a timestamp comes from; values are Kafka's ids, texts are what its tools print."""
 
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
@@ -45,7 +45,7 @@ _SHOWN = {
 
 
 class Header(NamedTuple):
-    """A record's header. A key that is not UTF-8 keeps its bytes as surrogate escapes, so that nothing is lost."""
+    """A record's header. A key that is not UTF-8 keeps its bytes as surrogate escapes."""
 
     key: str
     value: bytes | None

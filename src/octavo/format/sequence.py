@@ -1,6 +1,6 @@
 """Arithmetic of producers' sequence numbers, which wrap around from 2147483647 to 0.
 
-As Kafka computes it, in 32 bits: numbers that only a damaged header holds (a negative delta) give what Kafka shows.
+In 32 bits, like Kafka: for numbers that only a damaged header has (a negative delta) the results are Kafka's, too.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def record_sequence(base_sequence: int, offset_delta: int) -> int:
 
 
 def record_sequences(base_sequence: int, offset_deltas: NDArray[np.int64]) -> NDArray[np.int32]:
-    """`record_sequence` of many."""
-    import numpy as np  # who asks has it loaded; the others need not
+    """`record_sequence` for many records."""
+    import numpy as np  # callers of this function have it loaded; others need not
 
     if base_sequence < 0:
         return np.full(len(offset_deltas), NO_SEQUENCE, np.int32)

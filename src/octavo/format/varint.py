@@ -1,7 +1,7 @@
 """Variable-length integers as Kafka writes them: unsigned for message encodings, zigzag for records.
 
-The loops that matter for speed live in `octavo.kernels`; this is for code that reads a number here and there.
-A number may be longer than it needs to be; what exceeds its 32 (64) bits in the last byte is dropped, as Kafka does.
+For code that reads a number here and there; the fast loops are in `octavo.kernels`. A number may be longer than
+necessary; bits beyond its 32 (64) in the last byte are dropped, as in Kafka.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ONE_BYTE = [bytes([n]) for n in range(128)]
 
 
 def encode_uvarint(n: int) -> bytes:
-    """An unsigned 32-bit number: 7 bits a byte, the lowest first, the top bit set on all bytes but the last."""
+    """An unsigned 32-bit number: 7 bits per byte, lowest first, the top bit set on all bytes but the last."""
     if 0 <= n < 128:
         return _ONE_BYTE[n]
     _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")

@@ -99,7 +99,7 @@ def test_metadata_record() -> None:
 
 
 def test_kraft_control() -> None:
-    with pytest.raises(CorruptionError, match="control record type 1 is none of KRaft's"):
+    with pytest.raises(CorruptionError, match="control record type 1 is not one of KRaft's"):
         decode_kraft_control(1, b"")
     assert decode_kraft_control(4, b"\x00\x00\x00tail") == {"version": 0}
 

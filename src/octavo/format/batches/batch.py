@@ -38,7 +38,7 @@ class Origin:
     is_control: bool = False
 
     def check(self) -> None:
-        """What Kafka's builder refuses."""
+        """Refuse what Kafka's builder refuses."""
         if self.is_transactional and self.producer_id == layout.NO_PRODUCER_ID:
             raise EncodingError("a transactional batch without a producer id")
         if self.producer_id != layout.NO_PRODUCER_ID:
@@ -55,7 +55,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTraits:
-    """What a batch is beside its records. With `log_append_time` that is the time of every one of them."""
+    """The properties of a batch besides its records. `log_append_time` replaces the time of every record."""
 
     codec: Codec = Codec.NONE
     level: int | None = None
@@ -79,9 +79,9 @@ def build_batch(
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
     origin: Origin | None = None,
 ) -> bytes:
-    """A batch as Kafka's builder makes it: base offset, timestamps and last offset are those of the records.
+    """A batch as Kafka's builder makes it: base offset, timestamps and last offset come from the records.
 
-    With `log_append_time` that is the time of every record (the records keep their own as deltas, unread).
+    `log_append_time` replaces the time of every record (their own stay as deltas that nobody reads).
     """
     traits = BatchTraits(
         codec=codec,
@@ -93,7 +93,7 @@ def build_batch(
 
 
 def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
-    """`build_batch` for records in columns, all of which go into the batch."""
+    """`build_batch` for records in columns; all of them go into the batch."""
     origin, horizon_ms, append_time = traits.origin, traits.delete_horizon_ms, traits.log_append_time
     origin.check()
     check_columns(columns)
@@ -114,9 +114,9 @@ def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
 
 
 def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:
-    """The bytes of a batch with this header, to the letter; size, count and CRC are computed.
+    """The bytes of a batch with exactly this header; size, count and CRC are computed.
 
-    Deltas count from the header's base offset and base timestamp, so that a decoded batch gives its bytes again.
+    Deltas count from the header's base offset and base timestamp, so a decoded batch is encoded to the same bytes.
     """
     return _encode(replace(header, count=len(records)), from_records(records), level)
 
@@ -142,7 +142,7 @@ def _encode(header: BatchHeader, columns: RecordColumns, level: int | None) -> b
 
 
 def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
-    """A header before records that are encoded (and compressed) already."""
+    """A batch of records that are already encoded (and compressed)."""
     header.to_table()  # refuses what does not fit
     packed = memoryview(packed).cast("B")
     out = bytearray(layout.BATCH_OVERHEAD) + packed
@@ -156,7 +156,7 @@ def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
 
 
 def empty_batch(header: BatchHeader) -> bytes:
-    """What compaction leaves of a batch that it emptied but must keep: offsets, producer and sequence, no records."""
+    """A batch that compaction emptied but must keep: offsets, producer and sequence, no records."""
     kept = header.attributes & _FLAGS
     return frame_batch(replace(header, attributes=kept, base_timestamp=layout.NO_TIMESTAMP, count=0), b"")
 
@@ -166,7 +166,7 @@ def decode_batch(
 ) -> tuple[BatchHeader, list[Record]]:
     """The batch (or v0/v1 message) at `position`, its CRC checked.
 
-    `stored_timestamps`: what the bytes say, even where LogAppendTime overrules it (for encoding the batch again).
+    `stored_timestamps`: as stored, even if LogAppendTime overrides them (to encode the batch again).
     """
     view = memoryview(data).cast("B")
     header = read_header(view, position)
@@ -177,7 +177,7 @@ def decode_batch(
 
 
 def read_header(data: Buffer, position: int = 0) -> BatchHeader:
-    """The header of the whole batch that begins at `position`; its flaws say what is wrong with it."""
+    """The header of the complete batch at `position`; its flaws say what is wrong with it."""
     view = memoryview(data).cast("B")
     left = len(view) - position
     size = int.from_bytes(view[position + layout.SIZE_POSITION : position + layout.LOG_OVERHEAD], signed=True)
@@ -191,7 +191,7 @@ def read_header(data: Buffer, position: int = 0) -> BatchHeader:
 def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
     """A v2 batch with another timestamp type and largest timestamp: what a broker does for LogAppendTime.
 
-    The header alone changes, and its CRC. Attribute bits that Kafka does not know are lost, as when it does so.
+    Only the header changes, with its CRC. Attribute bits that Kafka does not know are lost, as in Kafka.
     """
     view = memoryview(batch).cast("B")
     header = read_header(view)
@@ -200,7 +200,7 @@ def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int
     _check_crc(view, header)
     replace(header, max_timestamp=max_timestamp).to_table()  # refuses what does not fit
     stamped = bytearray(view[: header.size])
-    next_offset = header.next_offset - header.count  # so that the base offset stays
+    next_offset = header.next_offset - header.count  # keeps the base offset
     appended = timestamp_type is TimestampType.LOG_APPEND_TIME
     time = np.array([max_timestamp])
     kernels.stamp_batches(stamped, header.to_table(), next_offset, header.partition_leader_epoch, appended, time)
@@ -208,7 +208,7 @@ def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int
 
 
 def check_records(records: Sequence[Record]) -> None:
-    """Refuse what Kafka's builder refuses of records that go into one batch, of whatever magic."""
+    """Refuse records that Kafka's builder refuses to put into one batch, of any magic."""
     check_columns(from_records(records))
 
 
@@ -216,7 +216,7 @@ def check_columns(columns: RecordColumns) -> None:
     """`check_records` for records in columns."""
     offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
     if not columns.rows:
-        raise EncodingError("a batch without a record; an empty batch is left by compaction alone (empty_batch)")
+        raise EncodingError("a batch without a record; only compaction leaves empty batches (empty_batch)")
     disorder = (offsets[1:] <= offsets[:-1]).nonzero()[0]
     if len(disorder):
         last, found = offsets[disorder[0] : disorder[0] + 2].tolist()

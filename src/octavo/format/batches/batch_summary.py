@@ -1,4 +1,4 @@
-"""What can be said of all batches of a table at once."""
+"""Summarizes all batches of a table at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BatchSummary(NamedTuple):
 
 
 def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
-    """The last offset of each batch, which after compaction may be that of no record."""
+    """The last offset of each batch; after compaction there may be no record at it."""
     last: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
     return last
 

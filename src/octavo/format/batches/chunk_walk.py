@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2 << 20
 FIRST_TABLE_ROWS = 1024
 _POSITION, _FLAWS = 0, 14  # in a row of the batch table
-_TOO_SHORT = int(Flaw.TOO_SHORT)  # a flag's own operators take longer than the rest of a check
+_TOO_SHORT = int(Flaw.TOO_SHORT)  # operators of a Flag take longer than the rest of the check
 
 
 class ReadInto(Protocol):
-    """Reads the file's next bytes into the buffer and says how many; 0 at the end."""
+    """Reads the file's next bytes into the buffer and returns how many; 0 at the end."""
 
     def __call__(self, buffer: memoryview, /) -> int: ...
 
@@ -122,16 +122,16 @@ def _claimed_bytes(entry: memoryview) -> int:
 
 
 def _doubled(buffer: memoryview) -> memoryview:
-    # Not the length that the batch claims: a damaged length must not take 2 GiB for a small file.
+    # Do not trust the batch's length: a damaged one must not take 2 GiB for a small file.
     larger = memoryview(bytearray(2 * len(buffer)))
     larger[: len(buffer)] = buffer
     return larger
 
 
 def _first_unread(table: memoryview, rows: int, filled: int) -> tuple[int, int] | None:
-    """The first batch, too short for its header, whose header's 61 bytes are not all there yet: its row and position.
+    """Row and position of the first batch that is too short for its header, if the header's 61 bytes are not all there.
 
-    What such a header says must not depend on where a chunk ends.
+    The content of such a header must not depend on where a chunk ends.
     """
     for row in range(max(rows - BATCH_OVERHEAD // (LOG_OVERHEAD + MIN_MESSAGE_SIZE) - 1, 0), rows):
         fields = BATCH_ROW.unpack_from(table, row * BATCH_ROW.size)

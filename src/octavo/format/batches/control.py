@@ -1,9 +1,9 @@
 """Control records: what a batch with the control bit holds instead of data.
 
-The messages of KRaft's control records are tables in `octavo.format.messages.control`, imported with the first of them:
-every reader of transactions needs this module, and few need those. It knows the keys, the markers that end
-transactions, and how their batches are built. A control batch without a record is a marker that
-compaction has emptied already (`octavo.format.batches.batch.empty_batch`).
+This module has the keys, the markers that end transactions, and the building of control batches. The messages of
+KRaft's control records are tables in `octavo.format.messages.control`, which is imported when first needed: every
+reader of transactions needs this module, and few need those. A control batch without a record is a marker that
+compaction has emptied (`octavo.format.batches.batch.empty_batch`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from octavo.format.messages.schema import Row
     from octavo.format.varint import Bytes
 
-# Later versions may only add fields behind these.
+# Later versions may only add fields after these.
 KEY_FIELDS = {"version": "h", "type": "h"}
 MARKER_VALUE_FIELDS = {"version": "h", "coordinatorEpoch": "i"}
 KEY = layout.big_endian(KEY_FIELDS)
@@ -33,7 +33,7 @@ WRITTEN_VERSION = 0
 
 
 class ControlType(IntEnum):
-    """The type in a control record's key. Any number without a name is UNKNOWN, and its record to be ignored."""
+    """The type in a control record's key. Records of any number without a name are UNKNOWN and ignored."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -71,7 +71,7 @@ class EndTransactionMarker:
 
 
 def control_type_id(key: Bytes | None) -> int:
-    """The number of the type, as the key has it; `ControlType` names it. A version above 0 is read as 0."""
+    """The type's number in the key; `ControlType` names it. A version above 0 is read as 0."""
     return _after_version(KEY, key, "key")
 
 
@@ -82,7 +82,7 @@ def encode_control_key(control_type: ControlType) -> bytes:
 
 
 def decode_control(key: Bytes | None, value: Bytes | None) -> EndTransactionMarker | Row | None:
-    """A transaction's marker, or the message of a KRaft record; None for a type that is not known."""
+    """A transaction's marker, or the message of a KRaft record; None for an unknown type."""
     type_id = control_type_id(key)
     if type_id in MARKERS:
         return EndTransactionMarker(ControlType(type_id), _after_version(MARKER_VALUE, value, "value"))
@@ -104,7 +104,7 @@ def build_marker_batch(
     producer_epoch: int,
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
 ) -> bytes:
-    """The batch that ends a transaction in a partition: one record, which takes an offset of its own."""
+    """The batch that ends a transaction in a partition: one record, which has its own offset."""
     record = Record(offset, timestamp, encode_control_key(marker.type), marker.encode_value())
     origin = Origin(producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True)
     return build_batch([record], partition_leader_epoch=partition_leader_epoch, origin=origin)
@@ -119,14 +119,14 @@ def build_kraft_batch(
     records = []
     for offset, (control_type, row) in enumerate(messages, base_offset):
         if control_type not in KRAFT_CONTROL_MESSAGES:
-            raise EncodingError(f"{control_type.name} is none of KRaft's control records")
+            raise EncodingError(f"{control_type.name} is not one of KRaft's control records")
         value = encode_kraft_control(control_type, row)
         records.append(Record(offset, timestamp, encode_control_key(control_type), value))
     return build_batch(records, partition_leader_epoch=partition_leader_epoch, origin=Origin(is_control=True))
 
 
 def _after_version(fields: Struct, data: Bytes | None, what: str) -> int:
-    """The one field behind the version; what a later version has behind it is not looked at."""
+    """The field after the version; fields that a later version adds are ignored."""
     if data is None or len(data) < fields.size:
         found = "null" if data is None else f"{len(data)} bytes"
         sentence = f"a control record's {what} of {found}, expected at least {fields.size} bytes"

@@ -1,8 +1,8 @@
-"""Conversion between v0, v1 and v2, as brokers do it.
+"""Converts batches between v0, v1 and v2, as brokers do.
 
-Three occasions: a fetch by a consumer that does not know the stored magic (`down_convert`, brokers up to 3.9), a
-produce request of an older magic than the log's (`up_convert`), and a cleaner that meets an old batch
-(`rewrite_as_v2`, brokers from 4.0 on). Whether records may be appended at all is for the append path to say.
+There are three occasions: a fetch by a consumer that does not know the stored magic (`down_convert`, brokers up to
+3.9), a produce request of an older magic than the log's (`up_convert`), and a cleaner that meets an old batch
+(`rewrite_as_v2`, brokers from 4.0 on). The append path decides whether records may be appended at all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Appending:
     """What a broker decides about records that it appends."""
 
-    first_offset: int | None = None  # None: the records keep the offsets they have
+    first_offset: int | None = None  # None: the records keep their offsets
     codec: Codec | None = None  # None: the producer's (compression.type = producer)
     level: int | None = None
     log_append_time: int | None = None  # None: the type is CreateTime and each record keeps its timestamp
@@ -43,12 +43,12 @@ class Appending:
 
 
 def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: int | None = None) -> bytes:
-    """The batches for a consumer that knows no magic above `to_magic`, who asked for `first_offset`.
+    """The batches for a consumer that knows no magic above `to_magic` and asked for `first_offset`.
 
-    What has no place below v2 is lost: headers, the producer's fields, leader epochs, whole control batches; below v1
-    timestamps too. Codec and timestamp type stay, and batches of `to_magic` or less stay byte for byte. Uncompressed
-    records before `first_offset` are left out, since old consumers expect to get their first message first. A last
-    batch that is cut short is dropped.
+    What older formats cannot hold is lost: below v2 headers, the producer's fields, leader epochs and whole control
+    batches, below v1 timestamps, too. Codec and timestamp type stay, and batches of `to_magic` or less stay byte for
+    byte. Uncompressed records before `first_offset` are left out, since old consumers expect that message first. An
+    incomplete last batch is dropped.
     """
     _check_magic(to_magic)
     decoder = Decoder(limit=limit)
@@ -60,9 +60,9 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
 
 
 def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, *, limit: int | None = None) -> bytes:
-    """The v0 or v1 message set of a produce request as the leader appends it in magic `to_magic`.
+    """The v0 or v1 message set of a produce request, as the leader appends it in magic `to_magic`.
 
-    To v2 the whole set becomes one batch. v0's records get the timestamp -1 with CreateTime.
+    In v2 the whole set becomes one batch. v0's records get the timestamp -1 with CreateTime.
     """
     _check_magic(to_magic)
     appending = appending or Appending()
@@ -78,10 +78,10 @@ def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, 
 
 
 def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
-    """The same log in v2 alone: each v0 or v1 message, or wrapper, becomes a batch of its own with the same offsets.
+    """The same log in v2 only: each v0 or v1 message, or wrapper, becomes its own batch with the same offsets.
 
-    So rewrites the cleaner of Kafka 4 what it keeps. v0's records get the timestamp -1 with CreateTime, whatever the
-    topic says: the time of their append is not known any more. v2 batches stay byte for byte.
+    Kafka 4's cleaner does the same with what it keeps. v0's records get the timestamp -1 with CreateTime, whatever the
+    topic says: when they were appended is not known. v2 batches stay byte for byte.
     """
     decoder = Decoder(limit=limit)
     return b"".join(
@@ -115,7 +115,7 @@ def _batches(data: Buffer) -> Iterator[_Batch]:
 
 
 def _records(batches: Sequence[_Batch], decoder: Decoder) -> list[Record]:
-    """The records of these batches. Their checksums must hold: a new one would hide the damage."""
+    """The records of these batches. Their checksums must be right: a new one would hide the damage."""
     for batch in batches:
         if batch.header.flaws & Flaw.CRC_MISMATCH:
             raise crc_mismatch(batch.data, batch.header)
@@ -142,7 +142,7 @@ def _down(batch: _Batch, to_magic: int, first_offset: int, decoder: Decoder) -> 
 
 
 def _build_like(header: BatchHeader, records: Sequence[Record], magic: int) -> bytes:
-    """Records of a stored batch in another magic, with its codec and its kind of timestamps."""
+    """The records of a stored batch in another magic, with its codec and timestamp type."""
     appended = header.timestamp_type is TimestampType.LOG_APPEND_TIME
     like = Appending(log_append_time=header.max_timestamp if appended else None)
     return _build(records, magic, _codec(header), like)
@@ -191,7 +191,7 @@ def _check_produced(header: BatchHeader, magic: int, to_magic: int, *, is_only: 
     if magic >= to_magic:
         raise EncodingError(f"a set of magic {magic} is not to be converted up to {to_magic}")
     if header.codec_id != Codec.NONE and not is_only:
-        raise InvalidRecordError("a compressed message beside others, expected it alone", position=header.position)
+        raise InvalidRecordError("a compressed message among others, expected it alone", position=header.position)
 
 
 def _check_magic(magic: int) -> None:

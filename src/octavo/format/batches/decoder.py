@@ -1,4 +1,4 @@
-"""Batches of every magic and codec to columns, through buffers that are reused."""
+"""Decodes batches of every magic and codec to columns, through buffers that are reused."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from octavo.kernels.layout import Code, Column, DecodeKind
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# One filling of the columns ends with the batch that brings it to so many bytes: memory stays flat, and columns that
-# stay in the cache are filled twice as fast as larger ones (measured with lz4 on a core with 1.25 MB of L2).
+# One filling of the columns ends with the batch that brings it to this many bytes: memory stays flat, and columns in
+# the cache are filled twice as fast as larger ones (measured with lz4 on a core with 1.25 MB of L2).
 TARGET_BYTES = 2 << 20
-# Compressed batches are decoded by about so many, or so many unpacked bytes, while these are still in the CPU's cache.
+# Compressed batches are decoded in sets of about this many, or this many unpacked bytes, while the CPU caches them.
 UNPACK_BYTES = 256 << 10
 UNPACK_BATCHES = 64
 _MOST_UNPACKED = MAX_COLUMN_BYTES - TARGET_BYTES - UNPACK_BYTES
@@ -34,11 +34,11 @@ _PACKED_FIELDS = itemgetter(*map(list(layout.BATCH_COLUMNS).index, ("position", 
 
 
 class Decoder:
-    """Turns batches into columns, which it owns and fills anew with each call. Not thread-safe: one a thread.
+    """Turns batches into columns, which it owns and fills again with each call. Not thread-safe: one per thread.
 
-    `limit` bounds what one batch may unpack to (`unpack_limit()` unless it is given); what a column can hold bounds it
-    too. The CRCs of batches and outer messages are the business of the walk (a reader may want to see a damaged batch);
-    those of the messages inside a wrapper are checked here.
+    `limit` bounds what one batch may unpack to (`unpack_limit()` by default); so does the size of a column. The CRCs of
+    batches and outer messages are checked by the walk, since a reader may want to see a damaged batch; those of the
+    messages inside a wrapper are checked here.
     """
 
     def __init__(self, columns: Column = Column.ALL, *, limit: int | None = None, check_inner_crc: bool = True) -> None:
@@ -51,14 +51,14 @@ class Decoder:
 
     @property
     def filled_bytes(self) -> int:
-        """How many bytes of records the last filling had, at most: its buffers have grown that far."""
+        """An upper bound of the last filling's bytes of records: its buffers have grown that far."""
         return self._filled_bytes
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches of the table, in one or more fillings of the columns.
 
-        More than one where they hold more than `TARGET_BYTES`. The records before a damaged batch are handed out
-        before the error is raised.
+        More than one if they hold more than `TARGET_BYTES`. The records before a damaged batch are yielded before the
+        error is raised.
         """
         view = memoryview(data).cast("B")
         first, more = 0, True
@@ -75,7 +75,7 @@ class Decoder:
     def decode_one(self, data: Buffer, row: np.void) -> RecordColumns:
         """The records of one batch."""
         self._reset()
-        # A table of one from the row's bytes: a tenth of the cost of np.array([row]).
+        # A table of one row from the row's bytes: ten times as fast as np.array([row]).
         self._fill(memoryview(data).cast("B"), np.frombuffer(row.tobytes(), layout.BATCH), 0)
         return self.columns
 
@@ -84,10 +84,10 @@ class Decoder:
         self._filled_bytes = 0
 
     def _fill(self, view: memoryview, table: NDArray[np.void], first: int) -> int:
-        """Append batches from `first` on; returns the first one that is left for the next filling."""
+        """Append batches from `first` on; returns the first one left for the next filling."""
         while first < len(table) and self._filled_bytes < TARGET_BYTES:
             if self._filled_bytes and table[first]["size"] > TARGET_BYTES:
-                break  # columns with something in them already might not hold it
+                break  # columns that are partly filled might not hold it
             kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self._filled_bytes)
             if kind == DecodeKind.PLAIN:
                 self._make_room(rows, size)
@@ -106,13 +106,13 @@ class Decoder:
         return first
 
     def _make_room(self, rows: int, data_bytes: int) -> None:
-        """For rows whose keys and values have at most so many bytes together."""
+        """Make room for rows whose keys and values have at most that many bytes together."""
         self._filled_bytes += data_bytes
         self.columns.grow(rows, data_bytes)
 
     def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
-        """Unpack and decode batches, a set at a time; returns the first one that the columns have no room for."""
-        # Rows are read as they are used: numpy would take as long for one as all else here does.
+        """Unpack and decode batches, one set at a time; returns the first one that does not fit into the columns."""
+        # Rows are read from plain memory: through numpy one would take as long as everything else here.
         fields = map(_PACKED_FIELDS, layout.BATCH_ROW.iter_unpack(table[first:end].tobytes()))
         while first < end and self._filled_bytes < TARGET_BYTES:
             ends, rows, damage = self._unpack_set(view, islice(fields, UNPACK_BATCHES))
@@ -128,10 +128,10 @@ class Decoder:
     def _unpack_set(
         self, view: memoryview, fields: Iterator[tuple[int, ...]]
     ) -> tuple[list[int], int, CorruptionError | None]:
-        """Unpack batches behind one another: where they end, how many rows they have, and what ended the set early."""
+        """Unpack batches one after another: where they end, how many rows they have, and what ended the set early."""
         ends, rows, at, before = [0], 0, 0, 0
         for position, size, attributes, count in fields:
-            if count > 0:  # else Kafka does not look at what follows
+            if count > 0:  # otherwise Kafka ignores what follows
                 try:
                     at = self._unpack(view, position + layout.BATCH_OVERHEAD, position + size, attributes, 2, at)
                 except CorruptionError as error:
@@ -144,7 +144,7 @@ class Decoder:
         return ends, rows, None
 
     def _unpack(self, view: memoryview, start: int, end: int, attributes: int, magic: int, at: int) -> int:
-        """Unpack view[start:end] into the scratch behind `at`; returns where it ends there."""
+        """Unpack view[start:end] into the scratch from `at` on; returns where it ends there."""
         try:
             unpack = unpacker(attributes & layout.CODEC_MASK, magic)
             return unpack(view[start:end], self._scratch, at, magic=magic, limit=min(self.limit, _MOST_UNPACKED))
@@ -160,13 +160,13 @@ class Decoder:
         starts: memoryview | None = None,
         ends: memoryview | None = None,
     ) -> None:
-        """Decode batches whose records lie behind their headers, or unpacked between `starts` and `ends`."""
+        """Decode batches whose records follow their headers, or lie unpacked between `starts` and `ends`."""
         index, code, columns = 0, int(Code.FULL), self.columns
         while code == Code.FULL:
             code, index, position, found = kernels.decode_records(
                 view, table, index, columns, self._wanted, starts, ends
             )
-            if code == Code.FULL:  # room for rows and bytes was made, so it is the headers: 2 bytes make one
+            if code == Code.FULL:  # there is room for rows and bytes, so headers need more: 2 bytes make one
                 area = int(table[index]["size"] if starts is None or ends is None else ends[index] - starts[index])
                 columns.grow(0, 0, area // 2, area)
         if code != Code.DONE and starts is None:
@@ -175,12 +175,12 @@ class Decoder:
             raise problem_of(code, position - int(starts[index]), found, int(table[index]["position"]))
 
     def _messages(self, view: memoryview, run: NDArray[np.void], size: int) -> int:
-        """Uncompressed messages that lie behind one another; returns how many of them were decoded."""
+        """Decode consecutive uncompressed messages; returns how many."""
         start = int(run[0]["position"])
         code, _, position, found = kernels.decode_messages(view, start, start + size, self.columns, self._wanted, False)
         if code == Code.DONE:
             return len(run)
-        # All messages or none are decoded: the sound ones before the damaged one go first.
+        # The kernel decodes all messages or none: first decode the sound ones before the damaged one.
         damaged = int(np.searchsorted(run["position"], position, "right")) - 1
         if damaged == 0:
             raise problem_of(code, position, found)
@@ -189,7 +189,7 @@ class Decoder:
         return damaged
 
     def _wrapper(self, view: memoryview, batch: np.void) -> None:
-        """A compressed message: the message set that its value holds."""
+        """Decode a compressed message: the message set in its value."""
         position, magic, attributes = int(batch["position"]), int(batch["magic"]), int(batch["attributes"])
         start, end = wrapped_value(view, position, position + int(batch["size"]))
         end = self._unpack(view, start, end, attributes, magic, 0)

@@ -1,4 +1,4 @@
-"""The header of a batch as a value: the fields of a v2 batch, or what of them a v0/v1 message has."""
+"""The header of a batch as a value: the fields of a v2 batch, or those that a v0/v1 message has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SOUND = Flaw(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchHeader:
-    """What a batch says of itself. For a v0/v1 message `base_offset` is its own (a wrapper's last) offset."""
+    """The fields of a batch. For a v0/v1 message `base_offset` is its own (a wrapper's last) offset."""
 
     base_offset: int = 0
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH
@@ -47,7 +47,7 @@ class BatchHeader:
         return cls(**fields, flaws=Flaw(int(row["flaws"])))
 
     def to_table(self) -> NDArray[np.void]:
-        """A table of one row, as the kernels take it."""
+        """A table of one row, for the kernels."""
         table = np.zeros(1, BATCH)
         for name in self.__slots__:
             try:
@@ -63,7 +63,7 @@ class BatchHeader:
 
     @property
     def next_offset(self) -> int:
-        """Where a reader goes on: after compaction the last record may lie before the batch's last offset."""
+        """Where a reader goes on: after compaction the last record may come before the batch's last offset."""
         return self.last_offset + 1
 
     @property
@@ -88,7 +88,7 @@ class BatchHeader:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the batch's tombstones and markers may go; it takes the place of the base timestamp."""
+        """When the batch's tombstones and markers may be dropped; stored in place of the base timestamp."""
         has_horizon = self.magic >= 2 and self.attributes & layout.DELETE_HORIZON
         return self.base_timestamp if has_horizon else None
 

@@ -1,4 +1,4 @@
-"""The markers of a walk's control batches as a table, for whoever follows many transactions at once."""
+"""The markers of a walk's control batches as a table, to follow many transactions at once."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _KEY, _VALUE = (
     np.dtype([(name, f">i{struct.calcsize('>' + form)}") for name, form in fields.items()])
     for fields in (KEY_FIELDS, MARKER_VALUE_FIELDS)
 )
-# Plain integers: while numpy looks what an enum's member is, it drops a KeyboardInterrupt.
+# Plain integers: while numpy inspects a member of an enum, it drops a KeyboardInterrupt.
 _ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
 
 
 class MarkerTable(NamedTuple):
     """A row of `MARKER` for each control batch of a producer among the first `rows` of a walk's table.
 
-    Less than all rows where the batch behind them is damaged.
+    Fewer than all rows if the batch after them is damaged.
     """
 
     markers: NDArray[np.void]
@@ -47,7 +47,7 @@ class MarkerTable(NamedTuple):
 
 
 def decode_markers(data: Buffer, table: NDArray[np.void]) -> MarkerTable:
-    """The markers that the control batches of a walk begin with. A batch that compaction has emptied is of type -1."""
+    """The markers at the start of a walk's control batches. A batch that compaction has emptied has type -1."""
     places = np.flatnonzero(table["attributes"] & CONTROL)
     places = places[table["producer_id"][places] > NO_PRODUCER_ID] if len(places) else places
     if not len(places):
@@ -58,12 +58,12 @@ def decode_markers(data: Buffer, table: NDArray[np.void]) -> MarkerTable:
 
 
 def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], CorruptionError | None]:
-    """The markers of the control batches before the first damaged one, and what is wrong with that."""
+    """The markers of the control batches before the first damaged one, and what is wrong with that one."""
     markers = np.zeros(len(table), MARKER)
     markers["producer_id"], markers["offset"], markers["type"] = table["producer_id"], table["base_offset"], NONE
     is_sound = np.ones(len(table), bool)
     readable, damage = len(table), None
-    # Records of batches lie behind one another in the columns; Kafka looks at the first one of each.
+    # The records of batches follow one another in the columns; Kafka looks at the first one of each.
     rows = np.flatnonzero(table["count"])
     bounds = np.concatenate([[0], np.cumsum(np.maximum(table["count"][rows], 0), dtype=np.int64)])
     seen = done = 0
@@ -86,7 +86,7 @@ def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], Co
 
 
 def _heads(column: BinaryColumn | None, rows: NDArray[np.int64], fields: np.dtype[np.void]) -> NDArray[np.void]:
-    """What values begin with; a version of -1 stands for null and for what is too short."""
+    """The first fields of values; a version of -1 stands for null or too short."""
     assert column is not None
     heads = np.zeros(len(rows), fields)
     starts, ends = column.offsets[rows], column.offsets[rows + 1]

@@ -1,4 +1,4 @@
-"""Batches in v2, or with another codec, that say the same at the same offsets."""
+"""Rewrites batches in v2, or with another codec, with the same records at the same offsets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, LOG_APPEND_TIME, D
 if TYPE_CHECKING:
     from octavo.kernels.columns import RecordColumns
 
-# Uncompressed v0 and v1 messages stand alone: so many bytes of them become one batch, as producers fill theirs.
+# Uncompressed v0 and v1 messages stand alone: this many bytes of them become one batch, as in producers.
 BATCH_BYTES = 16384
 _RUN_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
 class Recoder:
-    """Keeps its memory from call to call; not thread-safe. `codec` None: each batch keeps the one that it has."""
+    """Keeps its memory between calls; not thread-safe. `codec` None: each batch keeps its own."""
 
     codec: Codec | None = None
     level: int | None = None
@@ -36,7 +36,7 @@ class Recoder:
     _scratch: Scratch = field(default_factory=Scratch)
 
     def changes(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
-        """Which batches would not stay as they are. What has no records is never compressed, markers neither."""
+        """Which batches would change. Batches without records and markers are never compressed."""
         old: NDArray[np.bool_] = table["magic"] < 2
         if self.codec is None:
             return old
@@ -47,7 +47,7 @@ class Recoder:
         return changes
 
     def recode(self, data: memoryview, table: NDArray[np.void]) -> Iterator[bytes | memoryview]:
-        """The batches of a table of sound ones, in order; those that stay are views of `data`."""
+        """The new batches for a table of sound ones, in order; those that do not change are views of `data`."""
         changes, first = self.changes(table), 0
         while first < len(table):
             kind, end, _, _ = kernels.next_run(table, first, _RUN_BYTES)
@@ -65,7 +65,7 @@ class Recoder:
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> Iterator[bytes]:
         done = 0
         for columns in self._decoder.decode(data, table):
-            if not columns.rows:  # what was made room for is still to come, or cannot be read
+            if not columns.rows:  # the decoder only made room, or the records cannot be read
                 continue
             messages = table[done : done + columns.rows]
             done += columns.rows
@@ -89,7 +89,7 @@ class Recoder:
         return build_columns(columns, traits)
 
     def _batch(self, data: memoryview, row: np.void) -> bytes:
-        """A v2 batch with the codec asked for; its records are not looked at."""
+        """A v2 batch with the requested codec; its records are not decoded."""
         assert self.codec is not None
         header = BatchHeader.from_row(row)
         packed = _stored(data, row)[BATCH_OVERHEAD:]
@@ -99,7 +99,7 @@ class Recoder:
 
 
 def _edges(messages: NDArray[np.void]) -> list[int]:
-    """Where batches of uncompressed messages begin and end: by size, and where the time of the append is another."""
+    """Where batches of uncompressed messages begin and end: cut by size, and where the append time changes."""
     ends = np.cumsum(messages["size"], dtype=np.int64)
     kinds = (messages["magic"] == 1) & (messages["attributes"] & LOG_APPEND_TIME != 0)
     times = np.where(kinds, messages["max_timestamp"], -1)

@@ -1,7 +1,7 @@
-"""The parts of v2 records one by one, with their places.
+"""The parts of v2 records one by one, with their positions.
 
-For what a kernel, which decodes a batch whole or not at all, cannot give: the records before the damaged one of an
-uncompressed batch, and the anatomy of a record. A loop a field in plain Python: no hot path goes through it.
+A kernel decodes a batch whole or not at all; this gives the records before the damaged one of an uncompressed batch,
+and the anatomy of a record. It loops over fields in plain Python: no hot path uses it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from octavo.kernels.layout import Code
 
 
 class RecordPart(NamedTuple):
-    """One field in its place; a null key or value takes no bytes."""
+    """One field and its position; a null key or value takes no bytes."""
 
     name: str
     start: int
@@ -26,7 +26,7 @@ class RecordPart(NamedTuple):
 
 
 class Deltas(NamedTuple):
-    """What the numbers of a batch's records count from; with `log_append_time` that is the time of all of them."""
+    """The base values of a batch's records; `log_append_time` replaces the time of all of them."""
 
     base_offset: int
     base_timestamp: int
@@ -34,9 +34,9 @@ class Deltas(NamedTuple):
 
 
 def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]:
-    """The fields of the record at `start`, in Kafka's names; `end` is that of all records.
+    """The fields of the record at `start`, with Kafka's names; `end` is the end of all records.
 
-    A damaged record raises after the fields before the damage.
+    A damaged record raises after yielding the fields before the damage.
     """
     length, at = decode_varint(data[:end], start)
     yield RecordPart("length", start, at, length)
@@ -69,7 +69,7 @@ def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]
 
 
 def read_records(data: memoryview, start: int, end: int, count: int, deltas: Deltas) -> Iterator[Record]:
-    """The records of data[start:end] as far as they can be read; then the error that Kafka finds, if there is one."""
+    """The records of data[start:end] as far as they can be read, then the error that Kafka would find, if any."""
     if count < 0:
         raise problem_of(Code.NEGATIVE_COUNT, start, count)
     for left in range(count - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Records as Python values ↔ columns, for small work: a loop a record, which no hot path goes through."""
+"""Records as Python values ↔ columns, for small work: a loop per record, which no hot path uses."""
 
 from __future__ import annotations
 

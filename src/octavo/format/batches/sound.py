@@ -1,12 +1,12 @@
-"""Which batches are sound: one rule for all that follow a log, whatever they do with a batch that is not.
+"""The rule of a sound batch, for all code that follows a log, whatever it does with other batches.
 
-Recovery cuts a log there, reindexing ends there, readers pass over it or raise, the cleaner gives its run up. There are
+Recovery cuts a log there, reindexing ends there, readers skip it or raise, the cleaner gives up its run. There are
 two questions, since Kafka asks two:
 
-- Can the log be followed past the batch (`broken` says no)? Its header is whole and its CRC is right. Kafka's recovery
-  looks no further: it keeps a batch of a magic that it does not know, or of -1 records.
-- Can its records be read, too (`unreadable` says no)? A consumer fails at a magic that it does not know and at a count
-  below 0, and no broker takes such a batch from a producer, or one that ends before it begins.
+- Can the log be followed past the batch? Not if it is `broken`. A followable batch has a whole header and a right
+  CRC. Kafka's recovery checks nothing else: it keeps a batch of an unknown magic, or of -1 records.
+- Can its records be read, too? Not if it is `unreadable`. A consumer fails at an unknown magic and at a count below
+  0, and no broker accepts such a batch from a producer, nor one that ends before it begins.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _V2 = 2
 
 
 def broken(table: NDArray[np.void]) -> NDArray[np.bool_]:
-    """The batches past which the log cannot be followed: their length, offsets and CRC are not to be believed."""
+    """The batches past which the log cannot be followed: their length, offsets and CRC are not trustworthy."""
     mask: NDArray[np.bool_] = table["flaws"] & BROKEN != 0
     return mask
 
 
 def unreadable(table: NDArray[np.void]) -> NDArray[np.bool_]:
-    """The batches whose records cannot be read, by what their headers say."""
+    """The batches whose records cannot be read, judged by their headers."""
     mask: NDArray[np.bool_] = table["flaws"] & _UNREADABLE != 0
     mask |= (table["magic"] >= _V2) & ((table["count"] < 0) | (table["last_offset_delta"] < 0))
     return mask
 
 
 def are_readable(found: BatchSummary) -> bool:
-    """Whether `unreadable` is true of no batch of the table, as far as its summary tells: most tables' does."""
+    """Whether the summary rules out that any batch is `unreadable`; for most tables it does."""
     return found.produced and not found.flaws & _UNREADABLE
 
 
@@ -61,18 +61,18 @@ def flaw_of(batch: np.void) -> CorruptRecordError:
 
 
 class SoundPart(NamedTuple):
-    """The batches of a chunk before the first broken one, and what breaks there; None where the chunk is whole."""
+    """The batches of a chunk before the first broken one, and what is wrong there; None if the chunk is sound."""
 
     table: NDArray[np.void]
-    found: BatchSummary  # `end` is how many bytes they have: a chunk begins with a batch
+    found: BatchSummary  # its `end` is their size, since a chunk begins with a batch
     problem: str | None
 
 
 def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
-    """What of a chunk belongs to the segment with this base offset.
+    """The part of a chunk that belongs to the segment with this base offset.
 
-    The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken too. (Kafka does not
-    start on such a log. Offsets that go back within the segment stay: `decisions/0010-crashes.md`.)
+    The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken, too. (Kafka does not
+    start on such a log. Batches with offsets that go back within the segment stay: `decisions/0010-crashes.md`.)
     """
     table, found = chunk.table, chunk.summary
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN
@@ -85,9 +85,9 @@ def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
 
 
 def up_to_marker(table: NDArray[np.void], rows: int, damage: CorruptionError) -> tuple[NDArray[np.void], str]:
-    """The batches up to a transaction's marker that cannot be read, after so many sound rows, and what is wrong there.
+    """The batches up to and including an unreadable transaction marker, after `rows` sound ones, and what is wrong.
 
-    Kafka notices such a marker only when it has counted its batch as sound.
+    Kafka notices such a marker only after it has counted its batch as sound.
     """
     return table[: rows + 1], damage.problem
 
@@ -101,10 +101,10 @@ def _flaw(batch: np.void, base_offset: int) -> str:
 
 
 def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
-    """Which batches lie before the segment, or so far behind its base offset that no index entry can name them.
+    """Which batches lie before the segment, or too far after its base offset for an index entry.
 
-    A batch may begin before the segment as long as it does not end there: compaction and splits leave such ones. One
-    too far behind may be right, in a segment that is to be split, as long as offsets only go up.
+    A batch may begin before the segment if it does not end there: compaction and splits leave such batches. One that is
+    too far after it may be right, in a segment that is to be split, as long as offsets only go up.
     """
     last = last_offsets(table)
     found: NDArray[np.bool_] = last < base_offset

@@ -1,4 +1,4 @@
-"""The one batch walker: every reader of log bytes goes through it and is told why it stopped."""
+"""The batch walker that every reader of log bytes uses; it says why it stopped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STOPS = tuple(Stop)  # by code
 STOP_TEXTS = {
     Stop.INCOMPLETE_HEADER: "an incomplete batch header",
     Stop.INCOMPLETE_BATCH: "an incomplete batch",
-    Stop.SIZE_TOO_SMALL: "bytes that are no batch",
+    Stop.SIZE_TOO_SMALL: "bytes that are not a batch",
 }
 
 

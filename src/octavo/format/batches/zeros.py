@@ -1,13 +1,13 @@
-"""Runs of zeros in a file: the room of a preallocated one, or a hole that a crash or a failing disk left."""
+"""Finds the end of a run of zeros in a file: unused preallocated space, or what a crash or a failing disk left."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-_LEAST_BYTES = 4 << 10  # most often there are none, or few
+_LEAST_BYTES = 4 << 10  # most often there are few or none
 _MOST_BYTES = 1 << 20
 
-# Fills a buffer from a position on, and returns how many bytes there were: fewer than it takes only at the end.
+# Fills a buffer from a position on and returns the number of bytes: fewer than fit only at the end.
 ReadAt = Callable[[memoryview, int], int]
 
 
@@ -16,15 +16,15 @@ def _nowhere(position: int) -> int:
 
 
 def zeros_end(read_at: ReadAt, position: int, end: int, skip_hole: Callable[[int], int] = _nowhere) -> int:
-    """The position of the first byte from here on that is not zero; `end` where all of them are.
+    """The position of the first byte from here on that is not zero; `end` if there is none.
 
-    `skip_hole` returns a position up to which all is known to be zeros: that is not read.
+    `skip_hole` returns a position up to which everything is known to be zeros: that part is not read.
     """
     block, zeros = memoryview(bytearray(_LEAST_BYTES)), bytes(_LEAST_BYTES)
     while (position := skip_hole(position)) < end:
         filled = read_at(block[: end - position], position)
         if not filled:
-            return position  # it was cut off meanwhile
+            return position  # the file was cut meanwhile
         if block[:filled] != zeros[:filled]:
             content = bytes(block[:filled])
             return position + len(content) - len(content.lstrip(b"\0"))
