@@ -249,8 +249,8 @@ def test_what_is_not_a_log_directory_is_refused(torn: Path) -> None:
     before = state(torn)
     for place, found in (
         (torn / "nowhere", "no such directory"),
-        (torn / "meta.properties", "a file, expected a log directory"),
-        (torn / "crash.plain-0", "a partition's folder, expected the log directory around it"),
+        (torn / "meta.properties", "it is a file, not a log directory"),
+        (torn / "crash.plain-0", "this is a partition's folder; open the log directory that contains it"),
     ):
         run = octavo("recover", str(place))
         assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {place}: {found}\n")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.kernels.layout import BATCH, DecodeKind, Flaw
+from octavo.kernels.layout import BATCH, Flaw, Kind
 from tests.golden import strings
 from tests.kernels import implementations
 from tests.kernels.hand_made import batch, message, record
@@ -37,18 +37,18 @@ def test_every_kind(kernels: SimpleNamespace) -> None:
     plain, packed, wrapper = one + one, strings.BATCHES["gzip"] * 3, strings.WRAPPERS["v1_gzip"] * 2
     data = plain + packed + strings.MESSAGES["v0"] + strings.MESSAGES["v1"] + wrapper + unknown + short + one
     assert runs(kernels, data) == [
-        (DecodeKind.PLAIN, 2, 2, 2 * len(record())),
-        (DecodeKind.PACKED, 5, 3, 3 * (len(strings.BATCHES["gzip"]) - 61)),
-        (DecodeKind.MESSAGE, 9, 4, len(strings.MESSAGES["v0"] + strings.MESSAGES["v1"])),
-        (DecodeKind.WRAPPER, 11, 0, len(wrapper) - 2 * 61),
-        (DecodeKind.UNREADABLE, 13, 1, len(record())),
-        (DecodeKind.PLAIN, 14, 1, len(record())),
+        (Kind.PLAIN, 2, 2, 2 * len(record())),
+        (Kind.PACKED, 5, 3, 3 * (len(strings.BATCHES["gzip"]) - 61)),
+        (Kind.MESSAGE, 9, 4, len(strings.MESSAGES["v0"] + strings.MESSAGES["v1"])),
+        (Kind.WRAPPER, 11, 0, len(wrapper) - 2 * 61),
+        (Kind.UNREADABLE, 13, 1, len(record())),
+        (Kind.PLAIN, 14, 1, len(record())),
     ]
 
 
 def test_a_count_is_not_believed_beyond_its_bytes(kernels: SimpleNamespace) -> None:
     data = batch(record(), 2**31 - 1) + batch(b"\0" * 14, 5) + batch(record(), -7) + batch(b"", 1)
-    assert runs(kernels, data) == [(DecodeKind.PLAIN, 4, 1 + 2, 2 * len(record()) + 14)]
+    assert runs(kernels, data) == [(Kind.PLAIN, 4, 1 + 2, 2 * len(record()) + 14)]
 
 
 def test_a_run_of_batches_ends_when_it_is_long_enough(kernels: SimpleNamespace) -> None:
@@ -69,7 +69,7 @@ def test_messages_of_a_run_lie_one_after_another(kernels: SimpleNamespace) -> No
     table = table_of_walk(kernels, message() * 5)
     size = len(message())
     for rows, expected in (([0, 1, 2, 3, 4], 5), ([0, 1, 3, 4], 2), ([0, 2, 1, 3], 1), ([1, 1, 2], 1)):
-        assert kernels.next_run(table[rows], 0, MANY) == (DecodeKind.MESSAGE, expected, expected, expected * size)
+        assert kernels.next_run(table[rows], 0, MANY) == (Kind.MESSAGE, expected, expected, expected * size)
 
 
 @pytest.mark.parametrize("first", [-1, 2, 2**40])

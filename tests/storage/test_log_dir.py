@@ -77,8 +77,8 @@ def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, mon
     ("configs", "problem"),
     [
         ({"cordoned.log.dirs": "elsewhere"}, "cordoned.log.dirs names elsewhere, expected [*] or log directories: "),
-        ({"log.dirs": "elsewhere"}, "log.dirs is given as a config, expected the directories as the first argument"),
-        ({"log.dir": "elsewhere"}, "log.dir is given as a config, expected the directories as the first argument"),
+        ({"log.dirs": "elsewhere"}, "log.dirs is given as a config: pass the directories as the first argument"),
+        ({"log.dir": "elsewhere"}, "log.dir is given as a config: pass the directories as the first argument"),
     ],
 )
 def test_directories_that_are_not_its_own_are_refused(tmp_path: Path, configs: dict[str, str], problem: str) -> None:

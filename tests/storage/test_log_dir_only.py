@@ -49,7 +49,7 @@ def test_only_the_named_partitions_are_opened(root: Path) -> None:
         assert logs.topics == {"a": [1], "b": [0]}
         with pytest.raises(UnknownTopicOrPartitionError, match="a-0 was not opened"):
             logs.log("a", 0)
-        with pytest.raises(UnknownTopicOrPartitionError, match="a-7 is not there"):
+        with pytest.raises(UnknownTopicOrPartitionError, match="a-7 does not exist"):
             logs.log("a", 7)
         logs.log("a", 1).append_as_leader(bytearray(batch(0, 2)), leader_epoch=0)
     assert contents(root, "a-0", "a-2") == before

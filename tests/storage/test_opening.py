@@ -90,7 +90,7 @@ def test_a_mistyped_path_is_not_created(tmp_path: Path, caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING), opened(tmp_path / "typo" / "logs", World()) as logs:
         assert logs.topics == {}
     assert list(tmp_path.iterdir()) == []
-    assert "no such directory; it is made with the first topic" in caplog.text
+    assert "no such directory; it is created with the first topic" in caplog.text
     with pytest.raises(LogDirError, match="no such directory"):
         opened(tmp_path / "typo", World(), create=False)
 
@@ -111,7 +111,7 @@ def test_a_directory_that_another_program_made_meanwhile_is_not_taken(tmp_path: 
     with opened(root, world) as late:
         with opened(root, world) as logs:
             logs.create_topic("t", 1)
-        with pytest.raises(LogDirError, match="another program has made it"):
+        with pytest.raises(LogDirError, match="another program has created it"):
             late.create_topic("t", 1)
     with opened(root, world) as logs:
         assert logs.topics == {"t": [0]}

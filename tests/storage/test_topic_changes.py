@@ -161,7 +161,7 @@ def test_a_selection_leaves_an_interrupted_change_as_it_is(tmp_path: Path, files
             logs.create_topic("t", 3)
         logs.create_topic("u", 1)
     assert pending(tmp_path) == "create"
-    not_yet = pytest.raises(InvalidPartitionsError, match="partition 1 of topic t is not made yet, its creation was")
+    not_yet = pytest.raises(InvalidPartitionsError, match="partition 1 of topic t does not exist yet: its creation was")
     with opened(tmp_path, only=[TopicPartition("t", 0)]) as logs, not_yet:
         logs.check_complete("t")
     with opened(tmp_path, only=["t"]) as logs:
@@ -179,7 +179,7 @@ def test_a_creation_waits_for_all_directories(
         assert logs.topics == {"t": [1]}
         with pytest.raises(InvalidPartitionsError, match="open all its log directories together"):
             logs.check_complete("t")
-        assert "topic t: its creation was interrupted and is not completed: not all log" in caplog.text
+        assert "topic t: its creation was interrupted and cannot be completed yet: not all log" in caplog.text
     with opened(one, two) as logs:
         assert logs.topics == {"t": [0, 1, 2, 3]}
 
@@ -241,7 +241,7 @@ def test_what_could_not_be_deleted_is_shown_and_deleted_again(tmp_path: Path, fi
 
 def test_a_task_does_not_stage_for_a_topic_that_is_half_made(tmp_path: Path, files: WatchedFileSystem) -> None:
     kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4), tmp_path)
-    with pytest.raises(UnknownTopicOrPartitionError, match="has here the partitions 0, 1 alone"):
+    with pytest.raises(UnknownTopicOrPartitionError, match="has only the partitions 0, 1 here"):
         Destinations(files, [tmp_path], NewTopics(configs={})).of("t")
 
 

@@ -4,7 +4,7 @@
 """
 
 from octavo.config.key import ConfigKey, Synonym, Unit
-from octavo.config.kinds import Given, Kind, Value, as_text
+from octavo.config.kinds import ConfigType, Given, Value, as_text
 from octavo.config.resolved import BrokerConfig, LogConfig
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, find, parse
 
@@ -14,8 +14,8 @@ __all__ = [
     "TOPIC_CONFIGS",
     "BrokerConfig",
     "ConfigKey",
+    "ConfigType",
     "Given",
-    "Kind",
     "LogConfig",
     "Synonym",
     "Unit",

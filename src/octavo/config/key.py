@@ -8,7 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from octavo.config.kinds import INT, Given, Kind, Value, as_text
+from octavo.config.kinds import INT, ConfigType, Given, Value, as_text
 from octavo.config.ranges import ANYTHING, ValueRange
 from octavo.errors import ConfigError
 
@@ -46,7 +46,7 @@ class ConfigKey:
     """A config as Kafka defines it: everything that parsing, docs and the command line need to know."""
 
     name: str
-    kind: Kind
+    kind: ConfigType
     default: Value
     valid: ValueRange
     doc: str
@@ -95,7 +95,7 @@ class ConfigKey:
 
 
 def config(
-    kind: Kind,
+    kind: ConfigType,
     default: Value,
     valid: ValueRange = ANYTHING,
     *synonyms: str | Synonym,

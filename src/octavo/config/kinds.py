@@ -22,7 +22,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Kind:
+class ConfigType:
     """A type by Kafka's name; `read` raises ValueError if a text is not such a value."""
 
     name: str
@@ -77,9 +77,9 @@ def _list(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_COMMA.split(text))) if text else ()
 
 
-INT = Kind("INT", _integer(32), "an integer of 32 bits")
-LONG = Kind("LONG", _integer(64), "an integer of 64 bits")
-DOUBLE = Kind("DOUBLE", _double, "a decimal number")
-BOOLEAN = Kind("BOOLEAN", _boolean, "true or false")
-STRING = Kind("STRING", str, "a text")
-LIST = Kind("LIST", _list, "elements separated by commas")
+INT = ConfigType("INT", _integer(32), "an integer of 32 bits")
+LONG = ConfigType("LONG", _integer(64), "an integer of 64 bits")
+DOUBLE = ConfigType("DOUBLE", _double, "a decimal number")
+BOOLEAN = ConfigType("BOOLEAN", _boolean, "true or false")
+STRING = ConfigType("STRING", str, "a text")
+LIST = ConfigType("LIST", _list, "elements separated by commas")

@@ -173,7 +173,7 @@ class Stop(IntEnum):
     SIZE_TOO_SMALL = 4  # a length below 14: garbage, or the zeros of a preallocated file
 
 
-class DecodeKind(IntEnum):
+class Kind(IntEnum):
     """What it takes to decode a batch; neighbours of one kind are decoded together."""
 
     PLAIN = 0

@@ -7,10 +7,12 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from octavo.errors import NotRegularFileError
+
+if TYPE_CHECKING:  # a small dump starts faster without it
+    from pathlib import Path
 
 _SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
 

@@ -194,7 +194,7 @@ def test_a_commit_whose_files_are_lost_is_undone(scene: Scene) -> None:
 def test_a_staged_file_that_went_before_the_decision_is_refused(scene: Scene) -> None:
     staged = scene.stage(batch_values(0))
     (scene.root / "t-1" / staged[1].name).unlink()
-    with pytest.raises(StagedFileLostError, match="there is nothing, expected"):
+    with pytest.raises(StagedFileLostError, match="no such file, expected"):
         scene.publish(0, staged)
     assert scene.values() == {0: [], 1: []}
 

@@ -18,7 +18,7 @@ from octavo.format.compression import Scratch, beyond, unpack_limit, unpacker
 from octavo.format.legacy.message_set import wrapped_value
 from octavo.kernels import layout
 from octavo.kernels.columns import MAX_COLUMN_BYTES, RecordColumns
-from octavo.kernels.layout import Code, Column, DecodeKind
+from octavo.kernels.layout import Code, Column, Kind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -89,15 +89,15 @@ class Decoder:
             if self._filled_bytes and table[first]["size"] > TARGET_BYTES:
                 break  # columns that are partly filled might not hold it
             kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self._filled_bytes)
-            if kind == DecodeKind.PLAIN:
+            if kind == Kind.PLAIN:
                 self._make_room(rows, size)
                 self._records(view, table[first:end])
-            elif kind == DecodeKind.PACKED:
+            elif kind == Kind.PACKED:
                 end = self._packed(view, table, first, end)
-            elif kind == DecodeKind.MESSAGE:
+            elif kind == Kind.MESSAGE:
                 self._make_room(rows, size)
                 end = first + self._messages(view, table[first:end], size)
-            elif kind == DecodeKind.WRAPPER:
+            elif kind == Kind.WRAPPER:
                 self._wrapper(view, table[first])
                 end = first + 1
             else:

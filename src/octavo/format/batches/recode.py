@@ -16,7 +16,7 @@ from octavo.format.batches.batch import BatchTraits, build_columns, frame_batch
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec, Scratch, compress, decompress
-from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, LOG_APPEND_TIME, DecodeKind
+from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, LOG_APPEND_TIME, Kind
 
 if TYPE_CHECKING:
     from octavo.kernels.columns import RecordColumns
@@ -52,9 +52,9 @@ class Recoder:
         while first < len(table):
             kind, end, _, _ = kernels.next_run(table, first, _RUN_BYTES)
             rows = table[first:end]
-            if kind == DecodeKind.MESSAGE:
+            if kind == Kind.MESSAGE:
                 yield from self._messages(data, rows)
-            elif kind == DecodeKind.WRAPPER:
+            elif kind == Kind.WRAPPER:
                 for row in rows:
                     yield self._wrapper(data, row)
             else:

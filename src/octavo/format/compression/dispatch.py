@@ -1,4 +1,4 @@
-"""The front of the codecs: pick one by id, check what holds for all of them."""
+"""Compresses and decompresses streams: picks a codec by id, checks what holds for all of them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from octavo.format.compression.scratch import Scratch
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# What one stream may unpack to. Kafka has no such limit; an honest batch of the usual 1 MiB (message.max.bytes) stays
-# far below this, and one that is made to (262 KB of zstd can be 1 GiB of zeros) takes no more memory than this.
+# How far one stream may unpack. Kafka has no such limit; an honest batch of the usual 1 MiB (message.max.bytes) stays
+# far below it, and a hostile one (262 KB of zstd can be 1 GiB of zeros) takes no more memory than this.
 DEFAULT_LIMIT = 256 << 20
 LIMIT_VARIABLE = "OCTAVO_MAX_UNPACKED_BYTES"
 
 
 def unpack_limit() -> int:
-    """What one stream may unpack to where nobody says otherwise: by the environment variable, if that is set."""
+    """How far one stream may unpack by default: as the environment variable says, if it is set."""
     given = os.environ.get(LIMIT_VARIABLE)
     if given is None:
         return DEFAULT_LIMIT
@@ -39,7 +39,7 @@ class Unpack(Protocol):
 
 
 class CodecModule(Protocol):
-    """What each codec's module offers."""
+    """The interface of a codec's module."""
 
     def compress(self, data: memoryview, *, level: int, magic: int) -> bytes:
         """The stream that Kafka would write for this data, up to the library's own choices."""
@@ -66,7 +66,7 @@ def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int =
 def decompress(
     codec: int, data: Buffer, *, magic: int = 2, limit: int | None = None, scratch: Scratch | None = None
 ) -> memoryview:
-    """What a stream holds: a view of the scratch's beginning, good until the scratch is used again."""
+    """The content of a stream: a view of the scratch's start, valid until the scratch is used again."""
     scratch = Scratch() if scratch is None else scratch
     return scratch.view(0, decompress_into(codec, data, scratch, 0, magic=magic, limit=limit))
 
@@ -74,10 +74,10 @@ def decompress(
 def decompress_into(
     codec: int, data: Buffer, scratch: Scratch, at: int, *, magic: int = 2, limit: int | None = None
 ) -> int:
-    """Unpack a stream into the scratch from position `at` on, behind what is there; returns where it ends.
+    """Unpack a stream into the scratch from position `at` on; returns where it ends.
 
     Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
-    the position in `data`; what lies before `at` in the scratch stays as it is.
+    the position in `data`; what the scratch holds before `at` stays.
     """
     limit = unpack_limit() if limit is None else limit
     try:
@@ -87,7 +87,7 @@ def decompress_into(
 
 
 def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitError:
-    """A codec's error with the limit that was reached, and how to raise it."""
+    """A codec's error, with the limit that was reached and how to raise it."""
     allow = "to allow more give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
     sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {allow}"
     return DecompressionLimitError(sentence, position=error.position, path=error.path)
@@ -95,7 +95,7 @@ def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitErro
 
 @cache
 def unpacker(codec: int, magic: int) -> Unpack:
-    """What `decompress_into` goes through: for who has many streams, as views of bytes."""
+    """The fast path of `decompress_into`, for callers with many streams, as views of bytes."""
     if codec == Codec.NONE:
         return _copy_into
     if codec == Codec.ZSTD and magic < CODECS[Codec.ZSTD].min_magic:

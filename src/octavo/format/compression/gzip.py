@@ -1,4 +1,4 @@
-"""gzip members (RFC 1952), read as Java's GZIPInputStream reads them and written as its GZIPOutputStream does."""
+"""gzip members (RFC 1952), read like Java's GZIPInputStream and written like its GZIPOutputStream."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FHCRC, FEXTRA, FNAME, FCOMMENT = 2, 4, 8, 16
 FIXED = Struct("<2sBBIBB")  # magic, method, flags, modification time, extra flags, operating system
 UINT16 = Struct("<H")
 TRAILER = Struct("<II")  # CRC-32 of the content, its size modulo 2^32
-HEADER = FIXED.pack(MAGIC, DEFLATE, 0, 0, 0, 0xFF)  # as Java 16 and later write it; earlier ones wrote system 0
-# Java looks for a further member only where a trailer, a header and the next trailer leave a byte for content.
+HEADER = FIXED.pack(MAGIC, DEFLATE, 0, 0, 0, 0xFF)  # like Java 16 and later; earlier ones wrote system 0
+# Java looks for another member only if a trailer, a header and the next trailer leave a byte for content.
 MIN_MEMBER_BYTES = FIXED.size + TRAILER.size + 1
 
 RAW_DEFLATE = -15
@@ -32,14 +32,14 @@ FIRST_FEED_BYTES = 1024
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """One member. Always by zlib: the levels are zlib's, and so are Java's bytes."""
+    """One member, always by zlib: Kafka's levels are zlib's, and so are Java's bytes."""
     deflater = zlib.compressobj(level, zlib.DEFLATED, RAW_DEFLATE)
     trailer = TRAILER.pack(inflate.crc32(data), len(data) & 0xFFFFFFFF)
     return b"".join((HEADER, deflater.compress(data), deflater.flush(), trailer))
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack all members; see CodecModule. Bytes behind a member that are no header are ignored, as Java does."""
+    """Unpack all members; see CodecModule. As in Java, bytes after a member that are not a header are ignored."""
     stop = at + limit
     position, at = _read_member(data, _read_header(data, 0), len(data), scratch, at, stop)
     while len(data) - position >= MIN_MEMBER_BYTES:
@@ -90,10 +90,10 @@ def _behind_zero(data: memoryview, position: int) -> int:
 
 
 def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: int, stop: int) -> tuple[int, int]:
-    """Inflate and check one member; returns the positions behind it in the input and in the scratch.
+    """Inflate and check one member; returns the positions after it in the input and in the scratch.
 
-    What the inflater does not need it copies, so a member that others may follow is fed in growing pieces, and the
-    output is asked for in one piece where the last trailer tells its size.
+    The inflater copies input that it does not need, so a member that others may follow is fed in growing pieces. The
+    output is requested in one piece if the last trailer tells its size.
     """
     inflater = inflate.decompressobj(RAW_DEFLATE)
     begin, crc, position = at, 0, start
@@ -107,7 +107,7 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
             position += len(piece)
             feed *= 2
         try:
-            # One byte more than allowed tells "just full" from "too much".
+            # One more byte than allowed distinguishes "just full" from "too much".
             out = inflater.decompress(piece, min(room, stop - at) + 1)
         except InflateError as error:
             raise InvalidRecordError(f"broken gzip stream: {error}", position=start) from None
@@ -128,7 +128,7 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
 
 
 def _check_empty(stream: memoryview, position: int) -> None:
-    """Let zlib confirm that a stream is empty: isal takes some broken ones for that, and zeros for their trailer."""
+    """Let zlib confirm that a stream is empty: isal takes some broken ones for empty, and zeros for their trailer."""
     judge = zlib.decompressobj(RAW_DEFLATE)
     try:
         is_empty = judge.decompress(stream, 1) == b"" and judge.eof
@@ -139,7 +139,7 @@ def _check_empty(stream: memoryview, position: int) -> None:
 
 
 def _first_guess(data: memoryview) -> int:
-    """The size in the last trailer, never believed beyond what deflate can do."""
+    """The size in the last trailer, trusted only up to what deflate can do."""
     _, size = TRAILER.unpack_from(data, len(data) - TRAILER.size)
     return int(min(size, MAX_RATIO * len(data)))
 

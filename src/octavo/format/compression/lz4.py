@@ -1,7 +1,7 @@
-"""lz4 frames, read and written exactly as Kafka's Lz4BlockInputStream and Lz4BlockOutputStream do.
+"""lz4 frames, read and written exactly like Kafka's Lz4BlockInputStream and Lz4BlockOutputStream.
 
-No frame decoder of a library will do: in a v0 message the header checksum is wrong on purpose (KAFKA-3160), content
-checksums are skipped, and bytes behind the end mark are ignored.
+No library's frame decoder will do: in a v0 message the header checksum is wrong on purpose (KAFKA-3160), content
+checksums are skipped, and bytes after the end mark are ignored.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ HEADER = WRITTEN + bytes([kernels.xxh32(WRITTEN[4:]) >> 8 & 0xFF])
 # Producers of v0 messages hashed the magic bytes too, and readers of v0 have skipped the byte ever since.
 HEADER_V0 = WRITTEN + bytes([kernels.xxh32(WRITTEN) >> 8 & 0xFF])
 
-FAST_LEVEL = 9  # Kafka's default level means lz4's fast compressor; each other level the thorough one
-MIN_THOROUGH_LEVEL = 3  # below it the library would compress fast
+FAST_LEVEL = 9  # Kafka's default level means lz4's fast compressor; any other level the thorough one
+MIN_THOROUGH_LEVEL = 3  # below this the library uses the fast compressor
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """One frame of independent 64 KiB blocks, stored where compression gains nothing."""
+    """One frame of independent 64 KiB blocks, stored uncompressed if compression gains nothing."""
     header = HEADER if magic > 0 else HEADER_V0
     blocks = _fast_blocks(data) if level == FAST_LEVEL else _thorough_blocks(data, max(level, MIN_THOROUGH_LEVEL))
     return b"".join((header, *blocks, END_MARK))
@@ -59,9 +59,9 @@ def _fast_blocks(data: memoryview) -> list[bytes | memoryview]:
 
 
 def _thorough_blocks(data: memoryview, level: int) -> list[bytes | memoryview]:
-    """cramjam offers these levels in whole frames only, with a checksum behind each block: take the blocks out.
+    """Take the blocks out of whole frames: cramjam offers these levels only there, with a checksum after each block.
 
-    It holds the GIL meanwhile, so it gets a block at a time: other threads run in between.
+    It holds the GIL meanwhile, so it gets one block at a time: other threads run in between.
     """
     compressor = lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     for start in range(0, len(data), BLOCK_BYTES):
@@ -80,7 +80,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
     """Unpack one frame; see CodecModule."""
     end = len(data)
     stop = at + limit
-    if data[: len(HEADER)] == HEADER:  # Kafka's own frames, most of all: nothing to interpret
+    if data[: len(HEADER)] == HEADER:  # Kafka's own frames, the usual case: nothing to interpret
         position, block_max, block_checksums, content_checksum = len(HEADER), BLOCK_BYTES, 0, 0
     else:
         position, block_max, block_checksums, content_checksum = _read_descriptor(data, magic)
@@ -99,7 +99,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
             raise InvalidRecordError(f"an lz4 block of {length} bytes where {end - start} are left", position=start)
         block = data[start:position]
         if field & STORED:
-            # A stored block may end beyond the limit by no more than its own input.
+            # A stored block exceeds the limit by at most its own input.
             scratch.reserve(at + length, at)[at : at + length] = block
             at += length
         else:
@@ -108,7 +108,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
             raise DecompressionLimitError(f"lz4 blocks of more than the allowed {limit} bytes", position=start)
         if block_checksums:
             position = _check_block(data, block, position)
-    if content_checksum and end - start < UINT32.size:  # there, but never verified
+    if content_checksum and end - start < UINT32.size:  # it must exist, but is never verified
         raise InvalidRecordError("an lz4 frame without its content checksum", position=start)
     return at
 
@@ -139,7 +139,7 @@ def _read_descriptor(data: memoryview, magic: int) -> tuple[int, int, int, int]:
 
 
 def _check_block(data: memoryview, block: memoryview, position: int) -> int:
-    """The position behind the checksum of a block as it is stored."""
+    """Check a block's checksum; returns the position after it."""
     if len(data) - position < UINT32.size:
         raise InvalidRecordError("an lz4 block without its checksum", position=position)
     (found,) = UINT32.unpack_from(data, position)

@@ -1,4 +1,4 @@
-"""The buffer that streams are unpacked into, kept from batch to batch."""
+"""The buffer that streams are unpacked into, reused from batch to batch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from octavo.errors import DecompressionLimitError
 class Scratch:
     """A buffer that grows and never shrinks.
 
-    Memory fresh from the system costs three to four times as much to write as memory in use, so a reader keeps one
-    scratch for all its batches. Not thread-safe: one a thread. A view handed out shows its bytes until they are
-    unpacked over; when the buffer has to grow, older views keep the old memory alive.
+    Writing to fresh memory costs three to four times as much as to memory in use, so a reader keeps one scratch for all
+    its batches. Not thread-safe: one per thread. A view shows its bytes until they are overwritten; when the buffer has
+    to grow, older views keep the old memory alive.
     """
 
     __slots__ = ("buffer",)
@@ -19,7 +19,7 @@ class Scratch:
         self.buffer = fresh_buffer(capacity)
 
     def reserve(self, end: int, keep: int = 0) -> memoryview:
-        """The whole buffer, at least `end` bytes long; the first `keep` bytes stay what they are."""
+        """The whole buffer, at least `end` bytes long; the first `keep` bytes keep their content."""
         buffer = self.buffer
         if len(buffer) < end:
             grown = fresh_buffer(max(end, 2 * len(buffer)))
@@ -33,7 +33,7 @@ class Scratch:
 
 
 def fresh_buffer(capacity: int) -> memoryview:
-    """Memory left uninitialised: a page of it costs nothing before it is written to."""
+    """Uninitialised memory: a page of it costs nothing before it is written to."""
     import numpy as np  # takes longer to load than a small file takes to read
 
     try:

@@ -16,16 +16,16 @@ LENGTH = Struct(">i")
 HEADER = MAGIC + VERSIONS.pack(1, 1)
 BLOCK_BYTES = 32 * 1024  # what Kafka's writer puts into a chunk; a reader takes any size
 MAX_CHUNK_BYTES = 512 * 1024 * 1024
-# A copy element of 3 bytes yields 64: no block unpacks to more.
+# A copy element of 3 bytes yields 64: no block unpacks further.
 MAX_RATIO = 22
-# A concatenated stream begins where a chunk's length would stand.
+# A concatenated stream begins in the place of a chunk's length.
 (CONCATENATED,) = LENGTH.unpack_from(MAGIC)
 
 _decompress_block, _decompressed_size = snappy.decompress_raw_into, snappy.decompress_raw_len
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """A header and chunks of 32 KiB, the last one shorter; of no data the header alone."""
+    """A header and chunks of 32 KiB, the last one shorter; only the header if there is no data."""
     pieces: list[bytes | memoryview] = [HEADER]
     for start in range(0, len(data), BLOCK_BYTES):
         block = data[start : start + BLOCK_BYTES]
@@ -36,7 +36,7 @@ def compress(data: memoryview, *, level: int, magic: int) -> bytes:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack as snappy-java's SnappyInputStream reads; see CodecModule."""
+    """Unpack like snappy-java's SnappyInputStream; see CodecModule."""
     end = len(data)
     stop = at + limit
     if end == 0:
@@ -44,7 +44,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
     if end < len(HEADER) or data[: len(MAGIC)] != MAGIC:
         # Written without framing: the whole input is one block.
         return _unpack_block(data, 0, scratch, at, stop)
-    position = len(HEADER)  # the first header's versions are not looked at
+    position = len(HEADER)  # the first header's versions are ignored
     while end - position >= LENGTH.size:  # fewer bytes are a clean end
         (length,) = LENGTH.unpack_from(data, position)
         start = position + LENGTH.size
@@ -63,9 +63,9 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
 
 
 def _read_next_header(data: memoryview, position: int) -> int:
-    """The position behind a concatenated stream's header.
+    """The position after a concatenated stream's header.
 
-    snappy-java ends or goes on after a half-right magic, by the size of its caller's buffer: here it is an error.
+    After a half-right magic snappy-java ends or goes on, depending on its caller's buffer; here it is an error.
     """
     header = data[position : position + len(HEADER)]
     if len(header) < len(HEADER) or header[: len(MAGIC)] != MAGIC:
@@ -77,7 +77,7 @@ def _read_next_header(data: memoryview, position: int) -> int:
 
 
 def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop: int) -> int:
-    # The library's own reading of the size is as good where it has three bytes at most, as in all that Kafka writes.
+    # The library reads a size of up to three bytes as well, and Kafka never writes longer ones.
     size = _decompressed_size(block) if len(block) > 2 and block[2] < 0x80 else _block_size(block, start)
     if size > MAX_RATIO * len(block):
         raise InvalidRecordError(f"a snappy block of {len(block)} bytes that claims to hold {size}", position=start)

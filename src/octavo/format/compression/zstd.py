@@ -1,4 +1,4 @@
-"""zstd frames: bounded by their block headers, unpacked by zstandard, written without a content size as Kafka does."""
+"""zstd frames: bounded by their block headers, unpacked by zstandard, written without a content size like Kafka's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.format.compression.zstd_frame import BLOCK_MAX_BYTES, output_size, w
 
 
 class _Context(threading.local):
-    """A thread's decompressor: to make one takes longer than to unpack a small batch."""
+    """The thread's decompressor: making one takes longer than unpacking a small batch."""
 
     def __init__(self) -> None:
         self.decompressor = ZstdDecompressor()
@@ -25,8 +25,8 @@ _context = _Context()
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
     """One frame without content size, checksum or dictionary.
 
-    cramjam leaves the content size out only in its `Compressor`, which copies the data and holds the GIL. So it writes
-    the size, and the header is rewritten.
+    Only cramjam's `Compressor` can omit the content size, but it copies the data and holds the GIL. So the size is
+    written, and the header rewritten.
     """
     out = fresh_buffer(_compress_bound(len(data)))
     size = zstd.compress_into(data, out, level=level)
@@ -34,19 +34,19 @@ def compress(data: memoryview, *, level: int, magic: int) -> bytes:
 
 
 def _compress_bound(size: int) -> int:
-    """zstd's own ZSTD_COMPRESSBOUND, and a header."""
+    """zstd's own ZSTD_COMPRESSBOUND, plus a header."""
     return size + (size >> 8) + (max(0, BLOCK_MAX_BYTES - size) >> 11) + 64
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack any number of frames, skippable ones among them; see CodecModule."""
+    """Unpack any number of frames, including skippable ones; see CodecModule."""
     bound, declared = output_size(data)
     room = min(bound, limit)
     out = scratch.reserve(at + room, at)[at : at + room]
     try:
         with _context.decompressor.stream_reader(data, read_across_frames=True) as reader:
             size = reader.readinto(out) if room else 0
-            # A full buffer need not be all: there may be more bytes than allowed, or a checksum to look at.
+            # A full buffer may not be everything: there may be more bytes than allowed, or a checksum to check.
             is_more = size == room and reader.read(1) != b""
     except ZstdError as error:
         raise InvalidRecordError(f"broken zstd stream: {error}", position=0) from None

@@ -1,4 +1,4 @@
-"""The outside of zstd frames (RFC 8878): headers and block sizes, without a look into the blocks."""
+"""The outside of zstd frames (RFC 8878): headers and block sizes, without unpacking the blocks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ CONTENT_SIZE_BYTES = (0, 2, 4, 8)
 
 
 class OutputSize(NamedTuple):
-    """What the outside of frames says of what they unpack to."""
+    """What the outside of frames says about their content."""
 
-    bound: int  # they hold no more
-    declared: int  # what those that declare a content size are to hold
+    bound: int  # they hold at most this many bytes
+    declared: int  # the sum of the declared content sizes
 
 
 def output_size(data: memoryview) -> OutputSize:
-    """What these frames can unpack to. Each frame has to be complete and nothing may follow the last.
+    """How far these frames can unpack. Each frame must be complete, and nothing may follow the last.
 
-    zstd-jni forgives a second frame that is cut short, as long as it was read in one piece with the first: that is an
-    accident of its buffer, and here an error like every truncation.
+    zstd-jni accepts an incomplete second frame if it was read in one piece with the first: that is an accident of its
+    buffer, and here an error like every truncation.
     """
     bound = declared = position = 0
     while position < len(data):
@@ -53,13 +53,13 @@ def output_size(data: memoryview) -> OutputSize:
 
 
 def without_content_size(frame: memoryview) -> bytes:
-    """The same frame with a header that tells its window and nothing else. It must not have a checksum."""
+    """The same frame with a header that has only its window. The frame must not have a checksum."""
     end, window_bytes, _, _ = _read_header(frame, 0)
     return b"".join((UINT32.pack(MAGIC), b"\0", bytes([_window_descriptor(window_bytes)]), frame[end:]))
 
 
 def _read_header(data: memoryview, position: int) -> tuple[int, int, int, int]:
-    """Of a frame: where its header ends, its window in bytes, its content size (0: none), whether it has a checksum."""
+    """Where a frame's header ends, its window in bytes, its content size (0: none), whether it has a checksum."""
     at = position + UINT32.size
     try:
         descriptor = data[at]

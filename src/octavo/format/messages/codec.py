@@ -35,7 +35,7 @@ def decode_prefix(message: MessageSchema, version: int, data: Bytes, position: i
 
 
 def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
-    """The same as Kafka's own reader has it, for a tool that shows of damaged bytes what Kafka shows.
+    """Like `decode_prefix`, but as lenient as Kafka's own reader, for a tool that shows damaged bytes as Kafka does.
 
     Text that isn't UTF-8 has U+FFFD in it, every negative length is null, tags come in any order and their sizes are
     not checked: such a row cannot be written back.
@@ -48,7 +48,7 @@ def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: 
 
 
 def encode(message: MessageSchema, version: int, row: Row) -> bytes:
-    """The bytes of a message; `decode` gives the row back, with the defaults of what it left out."""
+    """The bytes of a message; `decode` returns the row, with the defaults of what it left out."""
     try:
         write = _writer(message, version)
     except _UnknownVersionError as error:
@@ -59,7 +59,7 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
 
 
 class _UnknownVersionError(Exception):
-    """Told by an error, which a cache doesn't keep: damaged data must not fill it with versions that aren't there."""
+    """Raised, since a cache doesn't keep errors: damaged data must not fill it with versions that don't exist."""
 
 
 @cache

@@ -59,7 +59,7 @@ KRAFT_CONTROL_MESSAGES: dict[int, MessageSchema] = {
 
 
 def decode_kraft_control(type_id: int, value: Bytes) -> Row:
-    """The value of a KRaft control record; bytes after the message are ignored, as Kafka does."""
+    """The value of a KRaft control record; bytes after the message are ignored, as in Kafka."""
     if type_id not in KRAFT_CONTROL_MESSAGES:
         raise CorruptionError(f"control record type {type_id} is not one of KRaft's", position=0)
     return decode_prefix(KRAFT_CONTROL_MESSAGES[type_id], WRITTEN_VERSION, value)[0]

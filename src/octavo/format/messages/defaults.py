@@ -1,4 +1,4 @@
-"""Whether a value is its field's default: then a tagged field isn't written, and an absent one isn't missed."""
+"""Whether a value is its field's default: such a tagged field isn't written, and such a field may be absent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DefaultTest = Callable[[Any], bool]
 
 
 def default_test(part: Field) -> DefaultTest:
-    """The test for one field; a struct may leave out what is default in it."""
+    """The test for one field; a struct may omit fields that have their defaults."""
     default = part.default()
     if default is None:
         return lambda value: value is None

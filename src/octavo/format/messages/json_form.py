@@ -1,8 +1,8 @@
 """Messages as JSON, as Kafka's generated converters make it and its tools print it.
 
-Fields stand in the schema's order; those absent in the version are left out, and tagged ones that hold their default.
-A uuid is its text, bytes are base64, records are told by their size alone (`recordsSizeInBytes`), unknown tags are
-not shown.
+Fields come in the schema's order; those absent in the version are left out, and so are tagged ones with their default.
+A uuid is its text, bytes are base64, records are shown only by their size (`recordsSizeInBytes`), unknown tags are not
+shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def json_value(message: MessageSchema, version: int, row: Row) -> dict[str, Any]
 
 
 def json_text(value: Any) -> str:
-    """A tree of JSON's types as Kafka prints it: no blanks, numbers as in Java, text beyond ASCII as it is."""
+    """A tree of JSON's types as Kafka prints it: no blanks, numbers as in Java, text beyond ASCII unescaped."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_quoted(name)}:{json_text(part)}" for name, part in value.items()) + "}"
     if isinstance(value, list):
@@ -58,7 +58,7 @@ def java_double(value: float) -> str:
     sign, digits, exponent = Decimal(short if float(short) == value else repr(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
-    point = len(text) + exponent  # how many of the digits stand before the point
+    point = len(text) + exponent  # how many digits stand before the point
     if -3 < point <= 7:
         text = text.rjust(len(text) + 1 - point, "0") if point < 1 else text.ljust(point, "0")
         point = max(point, 1)

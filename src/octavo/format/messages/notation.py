@@ -1,13 +1,13 @@
-"""Schemas as text, a line a field: name, type, versions (`0+` when left out), options.
+"""Schemas as text, one line per field: name, type, versions (`0+` by default), options.
 
     members           []MemberMetadata
         memberId          string
         groupInstanceId   string    3+   nullable default=null ignorable
         rebalanceTimeout  int32     1+   default=-1 ignorable
 
-Deeper lines are the fields of the struct above them; a struct named again without any is the same one. Options:
+Indented lines are the fields of the struct above them; a struct named again without any is the same one. Options:
 `nullable` and `tag=n` (in all versions of the field), `nullable=3+`, `tagged=3+`, `flexible=none`, `default=…`,
-`ignorable`. What they mean is said in `schema`.
+`ignorable`. `schema` says what they mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which partition of an internal topic holds an id: the rule by which coordinators are found."""
+"""Which partition of an internal topic holds an id: the rule that finds coordinators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from octavo.errors import EncodingError
 from octavo.format.kafka_uuid import to_text
 
 DEFAULT_PARTITIONS = 50
-"""Of `__consumer_offsets`, `__transaction_state` and `__share_group_state`."""
+"""The default for `__consumer_offsets`, `__transaction_state` and `__share_group_state`."""
 
 
 def coordinator_partition(coordinator_id: str, partitions: int = DEFAULT_PARTITIONS) -> int:

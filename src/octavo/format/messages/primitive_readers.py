@@ -1,7 +1,7 @@
 """Readers of a message's smallest parts: lengths, strings, bytes, arrays of fixed-size numbers.
 
 Each function builds a reader for one place in one version: `reader(data, position) -> (value, next position)`. `path`
-names the place in error messages. A length is checked against the bytes that are left before anything is allocated.
+names the place in error messages. A length is checked against the remaining bytes before anything is allocated.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ NULL = -1
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
-SHORT_ARRAY = 16  # arrays below this length have their layout at hand
+SHORT_ARRAY = 16  # arrays below this length have a prepared layout
 
 
 class UnreadableMessageError(CorruptionError):
-    """A message that ends too soon, or holds what it may not.
+    """A message that ends too soon, or holds an invalid value.
 
-    `kafka_reason` is what Kafka's own reader says of it, for tools that print that; a buffer's end has no words there.
+    `kafka_reason` is what Kafka's own reader says, for tools that print that; it has no words for a buffer's end.
     """
 
     def __init__(self, problem: str, *, position: int, kafka_reason: str = "null") -> None:
@@ -38,14 +38,14 @@ class UnreadableMessageError(CorruptionError):
 
 
 def truncated(path: str, position: int, needed: int, data: Bytes, kafka_reason: str = "null") -> CorruptionError:
-    """The error for a value that needs more bytes than are left."""
+    """The error for a value that needs more bytes than remain."""
     left = max(0, len(data) - position)
     problem = f"{path} needs {needed} bytes, {left} are left"
     return UnreadableMessageError(problem, position=position, kafka_reason=kafka_reason)
 
 
 def too_many_elements(path: str, count: int, needed: int, position: int, data: Bytes) -> CorruptionError:
-    """The error for an array that needs more bytes than are left."""
+    """The error for an array that needs more bytes than remain."""
     left = len(data) - position
     said = f"Tried to allocate a collection of size {count}, but there are only {left} bytes remaining."
     return truncated(f"{path} with {count} elements", position, needed, data, said if count > left else "null")
@@ -68,7 +68,7 @@ def _long_varint_reason(found: Bytes) -> str:
 
 
 def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool, lenient: bool = False) -> LengthReader:
-    """Of a string, bytes or array: -1 is null. `short`: two bytes where it isn't flexible."""
+    """A reader of the length of a string, bytes or array: -1 is null. `short`: two bytes unless it is flexible."""
     if flexible:
         return _compact_length_reader(path, nullable)
     return _fixed_length_reader(path, short, nullable, lenient)
@@ -118,7 +118,7 @@ def _field_name(path: str) -> str:
 
 
 def fixed_reader(kind: Primitive, path: str) -> Reader:
-    """Of one value of fixed size."""
+    """A reader of one value of fixed size."""
     assert kind.layout is not None
     layout = struct.Struct(f">{kind.layout}")
     unpack, width = layout.unpack_from, layout.size
@@ -133,7 +133,7 @@ def fixed_reader(kind: Primitive, path: str) -> Reader:
 
 
 def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: bool, lenient: bool = False) -> Reader:
-    """Of a string, bytes, or records (a view into the data, so that a produced batch isn't copied)."""
+    """A reader of a string, bytes, or records (a view into the data, so that a produced batch isn't copied)."""
     length_of = length_reader(path, flexible=flexible, short=kind is STRING, nullable=nullable, lenient=lenient)
     text = _lenient_text if lenient else _text
     cut: Callable[[Bytes, int, int], Any] = {STRING: text, BYTES: _copy, RECORDS: _view}[kind]
@@ -163,7 +163,7 @@ def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: boo
 
 
 def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> Reader:
-    """Of an array of fixed-size values, unpacked in one call."""
+    """A reader of an array of fixed-size values, unpacked in one call."""
     assert kind.layout is not None
     width = struct.calcsize(f">{kind.layout}")
     # A count in front of "16s" would mean one value of that many bytes.

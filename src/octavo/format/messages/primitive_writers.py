@@ -24,17 +24,17 @@ _PACK_ERRORS = (struct.error, OverflowError, TypeError)
 
 
 def is_number(kind: Primitive) -> bool:
-    """Whether `struct` checks the value by itself: not so for a bool (any object) and a uuid (bytes of any length)."""
+    """Whether `struct` itself checks the value: not for a bool (any object) and a uuid (bytes of any length)."""
     return kind.layout is not None and kind not in (BOOL, UUID)
 
 
 def length_writer(*, compact: bool, short: bool = False) -> LengthWriter:
-    """Of a length or count, -1 for null: a uvarint one higher where it is compact, else two or four bytes."""
+    """A writer of a length or count, -1 for null: if compact a uvarint one higher, otherwise two or four bytes."""
     return (lambda length: encode_uvarint(length + 1)) if compact else struct.Struct(">h" if short else ">i").pack
 
 
 def primitive_writer(kind: Primitive, path: str, *, compact: bool) -> Writer:
-    """Of one value, which must not be null."""
+    """A writer of one value, which must not be null."""
     if kind is STRING:
         return _string_writer(path, length_writer(compact=compact, short=True))
     if kind.layout is None:
@@ -45,7 +45,7 @@ def primitive_writer(kind: Primitive, path: str, *, compact: bool) -> Writer:
 
 
 def number_writer(kind: Primitive, path: str) -> Writer:
-    """Of a number of fixed size."""
+    """A writer of a number of fixed size."""
     pack = struct.Struct(f">{kind.layout}").pack
 
     def write(value: Any, out: Chunks) -> None:
@@ -58,7 +58,7 @@ def number_writer(kind: Primitive, path: str) -> Writer:
 
 
 def numbers_packer(kinds: Sequence[Primitive], paths: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
-    """Of numbers that stand side by side, packed in one call; an error still names the one at fault."""
+    """A writer of adjacent numbers, packed in one call; an error still names the one at fault."""
     pack = struct.Struct(">" + "".join(str(kind.layout) for kind in kinds)).pack
 
     def pack_all(values: Sequence[Any]) -> bytes:
@@ -74,7 +74,7 @@ def numbers_packer(kinds: Sequence[Primitive], paths: Sequence[str]) -> Callable
 
 
 def number_array_writer(kind: Primitive, path: str, length_of: LengthWriter) -> Writer:
-    """Of an array of numbers, packed in one call."""
+    """A writer of an array of numbers, packed in one call."""
     packers = [numbers_packer([kind] * count, [path] * count) for count in range(SHORT_ARRAY)]
 
     def write(value: Any, out: Chunks) -> None:
@@ -86,7 +86,7 @@ def number_array_writer(kind: Primitive, path: str, length_of: LengthWriter) -> 
 
 
 def array_length(value: Any, path: str) -> int:
-    """The number of elements of what must be a list or another sequence of values."""
+    """The length of a value that must be a list or another sequence."""
     if not isinstance(value, list | tuple) and (not isinstance(value, Sequence) or isinstance(value, str | Bytes)):
         raise EncodingError(f"{path} is {type_name(value)}, not a list")
     return len(value)
@@ -140,7 +140,7 @@ def _bytes_writer(path: str, length_of: LengthWriter) -> Writer:
 
 
 def shown(value: Any) -> str:
-    """A value as messages quote it."""
+    """A value as error messages quote it."""
     # Python refuses to print very long numbers.
     return (
         f"a number of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 64 else repr(value)
@@ -148,5 +148,5 @@ def shown(value: Any) -> str:
 
 
 def type_name(value: Any) -> str:
-    """What kind of value was found."""
+    """The type of a value, for error messages."""
     return "null" if value is None else type(value).__name__

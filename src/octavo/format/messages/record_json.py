@@ -45,14 +45,14 @@ def metadata_json(record: MetadataRecord) -> str:
 
 
 def kraft_control_json(type_id: int, row: Row) -> str:
-    """The value of a KRaft control record, in the version that it names itself where that one is known."""
+    """The value of a KRaft control record, in its own version if that is known."""
     schema = KRAFT_CONTROL_MESSAGES[type_id]
     version = row["version"] if row["version"] in schema.versions else WRITTEN_VERSION
     return json_text(json_value(schema, version, row))
 
 
 def _show_consumer_protocol(shown: dict[str, Any], member: Row) -> None:
-    """Replace a member's bytes by what they say; those that aren't readable stay base64."""
+    """Replace a member's bytes by their content; unreadable ones stay base64."""
     for name, schema in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
         try:
             version = schema.versions.nearest(read_version(schema, member[name]))

@@ -2,7 +2,7 @@
 
 A coordinator's key is an int16 record type and a message, its value an int16 version and a message; a null value is a
 tombstone. A metadata record has a frame instead: uvarint frame version, record type, record version. Bytes after a
-coordinator's message are ignored, as Kafka does; after a metadata record they are corruption.
+coordinator's message are ignored, as in Kafka; after a metadata record they are corruption.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PREFIX = struct.Struct(">h")
 
 
 class UnknownRecordTypeError(CorruptionError):
-    """A record type that no schema is known for; Kafka skips such records."""
+    """A record type without a known schema; Kafka skips such records."""
 
     def __init__(self, type_id: int, *, position: int) -> None:
         super().__init__(f"record type {type_id} is unknown", position=position)
@@ -52,7 +52,7 @@ class MetadataType(NamedTuple):
 
 
 class Versioned(NamedTuple):
-    """A message behind its int16 version."""
+    """A message after its int16 version."""
 
     version: int
     data: Row
@@ -126,18 +126,18 @@ def encode_key(kind: RecordType, row: Row) -> bytes:
 
 
 def decode_versioned(schema: MessageSchema, data: Bytes) -> Versioned:
-    """A message behind its int16 version: a coordinator's value."""
+    """A message after its int16 version: a coordinator's value."""
     version = read_version(schema, data)
     return Versioned(version, decode_prefix(schema, version, data, VERSION_BYTES)[0])
 
 
 def read_version(schema: MessageSchema, data: Bytes) -> int:
-    """The int16 version in front of a message."""
+    """The int16 version before a message."""
     return _read_prefix(data, f"the version of {schema.name}")
 
 
 def encode_versioned(schema: MessageSchema, version: int, row: Row) -> bytes:
-    """The bytes of a message behind its int16 version."""
+    """The bytes of a message after its int16 version."""
     encoded = encode(schema, version, row)
     return _PREFIX.pack(version) + encoded
 

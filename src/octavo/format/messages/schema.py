@@ -1,7 +1,7 @@
-"""The words in which message schemas are declared: versions, types, fields, structs, messages.
+"""The vocabulary of message schemas: versions, types, fields, structs, messages.
 
-They mirror the JSON definitions from which Kafka generates its message classes. A schema is data: reading, writing
-and printing derive from it (`codec`, `json_form`). Fields stand in the order of Kafka's definition, tagged ones too.
+It mirrors the JSON definitions from which Kafka generates its message classes. A schema is data: reading, writing
+and printing derive from it (`codec`, `json_form`). Fields, tagged ones too, are in the order of Kafka's definition.
 Schemas are written down as text (`notation`).
 """
 
@@ -18,14 +18,14 @@ Row = dict[str, Any]
 """A struct's value: field name to plain value (int, float, bool, str, bytes, list, Row, None; uuid = 16 bytes)."""
 
 UNKNOWN_TAGS: Final = "_unknownTaggedFields"
-"""The key under which a row carries the tags that its schema doesn't know, as `{tag: bytes}`; absent without any."""
+"""The key of a row's tags that its schema doesn't know, as `{tag: bytes}`; absent if there are none."""
 
 _NEWEST = 0x7FFF
 
 
 @dataclass(frozen=True)
 class Versions:
-    """A range of versions, both ends included; empty when the lowest is above the highest."""
+    """A range of versions, both ends included; empty if the lowest is above the highest."""
 
     lowest: int
     highest: int
@@ -47,7 +47,7 @@ class Versions:
         return iter(range(self.lowest, self.highest + 1))
 
     def nearest(self, version: int) -> int:
-        """The version that Kafka's reader takes this one for, where it doesn't look whether it knows it."""
+        """The known version that Kafka's reader uses for this one if it doesn't check whether it knows it."""
         return max(self.lowest, min(version, self.highest))
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ NO_VERSIONS: Final = Versions(0, -1)
 
 @dataclass(frozen=True)
 class Primitive:
-    """A type without parts. `layout` is its `struct` format where its size is fixed, else None."""
+    """A type without parts. `layout` is its `struct` format if its size is fixed, otherwise None."""
 
     name: str
     layout: str | None
@@ -128,11 +128,11 @@ class Field:
     tag: int | None = None
     tagged: Versions = NO_VERSIONS
     flexible: Versions | None = None  # overrides the message's own: a request header's clientId never becomes compact
-    ignorable: bool = False  # a value that the version has no room for is dropped in silence, instead of refused
+    ignorable: bool = False  # a value that the version cannot hold is silently dropped instead of refused
     declared_default: bool | int | float | str | _Natural | None = NATURAL
 
     def default(self) -> Any:
-        """The value of the field where it is absent; a fresh one where it can be changed."""
+        """The value of the field if it is absent; a new one each time if it can be changed."""
         return natural_default(self.type) if isinstance(self.declared_default, _Natural) else self.declared_default
 
 
@@ -149,7 +149,7 @@ class MessageSchema:
 class Encoding(NamedTuple):
     """The version that a coder is compiled for, and whether it is in the flexible encoding.
 
-    `lenient` readers take what Kafka's own readers take and its writers never write; see `codec.decode_lenient`.
+    `lenient` readers accept what Kafka's readers accept and its writers never write; see `codec.decode_lenient`.
     """
 
     version: int
@@ -162,7 +162,7 @@ class Encoding(NamedTuple):
 
 
 def natural_default(kind: Type) -> Any:
-    """What a field of this type holds when nothing was said: zero, empty, or a struct of defaults."""
+    """The default of a field of this type: zero, empty, or a struct of defaults."""
     if isinstance(kind, Primitive):
         return kind.default
     return [] if isinstance(kind, Array) else {part.name: part.default() for part in kind.fields}

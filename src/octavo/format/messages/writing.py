@@ -1,7 +1,7 @@
-"""From a schema and a version to a writer of structs: compiled once, then run for each message.
+"""Builds writers of structs from a schema and a version: compiled once, then run for each message.
 
-A writer appends chunks to a list, so that large values are copied once, when the message is joined. A field that the
-row leaves out takes its default. What the version cannot hold is refused, unless the schema calls it ignorable.
+A writer appends chunks to a list, so that large values are copied once, when the message is joined. A field missing
+in the row takes its default. A value that the version cannot hold is refused, unless the schema calls it ignorable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PRESENT, _ABSENT, _COMPACT_ABSENT = b"\x01", b"\xff", b"\x00"
 
 
 def struct_writer(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Writer:
-    """Of a struct: its fields in the schema's order, then, in the flexible encoding, the tagged ones."""
+    """A writer of a struct: its fields in the schema's order, then, in the flexible encoding, the tagged ones."""
     version = encoding.version
     inline = [part for part in fields if version in part.versions and version not in part.tagged]
     absent = [part for part in fields if version not in part.versions and not part.ignorable]
@@ -135,7 +135,7 @@ def _array_writer(element: Primitive | Struct, encoding: Encoding, path: str, le
 
 
 def _tag_section_writer(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Writer:
-    """Of the tagged fields that aren't at their defaults and the unknown tags, by rising tag."""
+    """A writer of the tagged fields that aren't at their defaults and of the unknown tags, by rising tag."""
     version = encoding.version
     tagged = [
         (part.tag, part.name, default_test(part), _field_writer(part, encoding, f"{path}.{part.name}"))

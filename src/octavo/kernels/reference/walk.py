@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
-from octavo.kernels.layout import DecodeKind, Flaw, Stop
+from octavo.kernels.layout import Flaw, Kind, Stop
 from octavo.kernels.reference.hash import crc32c
 
 if TYPE_CHECKING:
@@ -92,13 +92,13 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
     kind, records, size, end = _kind(table[first]), 0, 0, first
     while end < len(table) and _kind(table[end]) == kind:
         row, before = table[end], table[end - 1]
-        area = int(row["size"]) if kind == DecodeKind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
+        area = int(row["size"]) if kind == Kind.MESSAGE else max(int(row["size"]) - layout.BATCH_OVERHEAD, 0)
         if end > first and (size >= max_bytes or area > max_bytes):
             break
-        if kind == DecodeKind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
+        if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
         # A count is trusted only up to what its bytes can hold; otherwise the decode refuses it.
-        records += 1 if kind == DecodeKind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
+        records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1
     return kind, end, records, size
@@ -106,6 +106,6 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
 
 def _kind(row: np.void) -> int:
     if row["flaws"] & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT):
-        return DecodeKind.UNREADABLE
-    packed = DecodeKind.PACKED if row["attributes"] & layout.CODEC_MASK else DecodeKind.PLAIN
-    return packed + (DecodeKind.MESSAGE if row["magic"] < 2 else DecodeKind.PLAIN)
+        return Kind.UNREADABLE
+    packed = Kind.PACKED if row["attributes"] & layout.CODEC_MASK else Kind.PLAIN
+    return packed + (Kind.MESSAGE if row["magic"] < 2 else Kind.PLAIN)

@@ -12,7 +12,7 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.decoder import TARGET_BYTES, Decoder
 from octavo.format.batches.problems import problem_of
 from octavo.format.batches.walker import Chunk
-from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, DecodeKind
+from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
 from octavo.storage.cleaner.offset_map import OffsetMap
 from octavo.storage.cleaner.plan import CleanPlan
@@ -79,11 +79,11 @@ class _Mapper:
             skipped[row] = may_go or bool(table[row]["attributes"] & CONTROL)
         while first < len(table) and fits:
             kind, end, _, _ = kernels.next_run(table, first, TARGET_BYTES)
-            if kind == DecodeKind.PLAIN:
+            if kind == Kind.PLAIN:
                 fits = self._batches(chunk.data, table[first:end], skipped[first:end])
-            elif kind == DecodeKind.PACKED:
+            elif kind == Kind.PACKED:
                 end, fits = self._packed(chunk.data, table[first:end], skipped[first:end], first)
-            elif kind == DecodeKind.MESSAGE:
+            elif kind == Kind.MESSAGE:
                 fits = self._messages(chunk.data, table[first:end])
             else:
                 fits = self._wrapper(chunk.data, table[first : first + 1])

@@ -15,7 +15,7 @@ from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import problem_of
 from octavo.format.batches.walker import Chunk
 from octavo.format.compression import compress
-from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code, DecodeKind
+from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code, Kind
 from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTable
 from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
 from octavo.storage.cleaner.unpack import Unpacker
@@ -55,12 +55,12 @@ class ChunkFilter:
         _empty(self._run)
         while first < len(table):
             kind, end, _, _ = kernels.next_run(table, first, TARGET_BYTES)
-            if kind == DecodeKind.PLAIN:
+            if kind == Kind.PLAIN:
                 self._plain(chunk.data, table[first:end], verdicts[first:end])
-            elif kind == DecodeKind.PACKED:
+            elif kind == Kind.PACKED:
                 end = first + self._packed(chunk.data, table[first:end], verdicts[first:end])
             else:
-                end = end if kind == DecodeKind.MESSAGE else first + 1
+                end = end if kind == Kind.MESSAGE else first + 1
                 keeps = self.keeps_legacy_tombstones
                 self._add(self._legacy.filter(chunk.data, table[first:end], verdicts[first:end], keeps))
             first = end
