@@ -173,7 +173,7 @@ def test_what_is_read_is_not_written_to(logs: Path, form: str, place: str) -> No
     before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
     for name in (f"orders-0/{0:020}.log", "orders-0/new"):
         run = octavo("cat", place, "--format", form, "--output", str(logs / name), folder=logs)
-        sentence = f"--output {logs / name} lies in {place}, which is read, expected a place outside of it"
+        sentence = f"--output {logs / name} lies in {place}, which is being read: choose a place outside of it"
         assert run == Run(2, "", f"octavo: {sentence}\n")
     assert {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()} == before
 
@@ -182,7 +182,7 @@ def test_what_is_read_is_not_written_to(logs: Path, form: str, place: str) -> No
 def test_what_is_read_by_its_url_is_not_written_to(logs: Path, spelling: str) -> None:
     run = octavo("cat", spelling.format(logs), "--output", str(logs / "new"))
     assert run.exit == 2
-    assert "which is read, expected a place outside of it" in run.stderr
+    assert "which is being read: choose a place outside of it" in run.stderr
 
 
 def test_an_output_that_cannot_be_made_is_told_by_its_name(logs: Path, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--offset", "-1"], "'-1' is no offset, expected a number, earliest or latest"),
+        (["--offset", "-1"], "'-1' is not an offset, expected a number, earliest or latest"),
         (["--from-timestamp", "noon"], "timestamp 'noon', expected milliseconds or ISO 8601"),
         (["--format", "xml"], "'xml' is not one of"),
     ],

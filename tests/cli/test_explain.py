@@ -176,8 +176,8 @@ def test_an_index(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--position", "9999"), "position 9999 lies behind the end of the file"),
-        (("--offset", "9"), "no batch reaches to offset 9; its batches end at position"),
+        (("--position", "9999"), "position 9999 is after the end of the file"),
+        (("--offset", "9"), "no batch extends to offset 9; its batches end at position"),
     ],
 )
 def test_what_is_not_there(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
@@ -217,7 +217,7 @@ def test_an_aborted_transaction_is_found_by_an_offset_in_it(tmp_path: Path) -> N
 def test_what_is_not_searched_by_offset_says_so(tmp_path: Path, name: str) -> None:
     content = producer_snapshot.encode([]) if name.endswith("snapshot") else b"0\n1\na 0 5\n"
     run = explain(tmp_path, content, "--offset", "3", name=name)
-    assert run == Run(1, "", f"octavo: {name}: its entries are not found by offset, expected --position\n")
+    assert run == Run(1, "", f"octavo: {name}: its entries have no offset to search by; use --position\n")
 
 
 def test_a_url_is_explained_too(tmp_path: Path) -> None:

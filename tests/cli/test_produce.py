@@ -154,11 +154,11 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "options", "words"),
     [
-        (b"no tab\n", ["--key-separator", "\\t"], "line 1: no '\\t', expected one behind a key"),
-        (b"", ["--property", "parse.keys=true"], "parse.keys is no property of a line, expected one of"),
+        (b"no tab\n", ["--key-separator", "\\t"], "line 1: no '\\t', expected one after a key"),
+        (b"", ["--property", "parse.keys=true"], "parse.keys is not a property of a line, expected one of"),
         (b"", ["--property", "parse.key=yes"], "parse.key is 'yes', expected true or false"),
         (b"{}\n[]\n", ["--format", "json"], "line 2: a list, expected an object"),
-        (b"{", ["--format", "json"], "line 1: no JSON"),
+        (b"{", ["--format", "json"], "line 1: not JSON"),
         (b'{"valeu":1}', ["--format", "json"], "line 1: field 'valeu', expected some of headers, key"),
         (b'{"value":1}', ["--format", "json"], "line 1: the value is a number, expected a text, null or"),
         (b'{"value":{"base64":"?"}}', ["--format", "json"], "line 1: the value cannot be read"),

@@ -98,10 +98,10 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
 def test_what_was_cut_is_said(torn: Path) -> None:
     run = octavo("recover", str(torn))
     assert (run.exit, run.stderr) == (0, "")
-    summary = "11 segments of 11 partitions checked and indexed anew; 55180 bytes of 5 partitions cut\n"
+    summary = "11 segments of 11 partitions checked and reindexed; 55180 bytes of 5 partitions cut\n"
     assert run.stdout == CUTS + summary
     again = octavo("recover", str(torn))
-    assert again.stdout == "0 segments of 11 partitions checked and indexed anew; 0 bytes of 0 partitions cut\n"
+    assert again.stdout == "0 segments of 11 partitions checked and reindexed; 0 bytes of 0 partitions cut\n"
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
     run = octavo("recover", "--dry-run", str(torn))
     assert (run.exit, run.stderr) == (0, "")
     assert run.stdout.startswith(CUTS.replace("bytes cut", "bytes would be cut"))
-    assert run.stdout.endswith("would be checked and indexed anew; 55180 bytes of 5 partitions would be cut\n")
+    assert run.stdout.endswith("would be checked and reindexed; 55180 bytes of 5 partitions would be cut\n")
     assert state(torn) == before
     planned = rows(octavo("recover", "--dry-run", "--json", str(torn)))
     assert state(torn) == before
@@ -153,7 +153,7 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
         f"{stray}: segment 213, position 3851: 80 bytes cut: an incomplete batch",
         f"{stray}: unknown to its cluster: kept, but no broker serves it",
         f"{future}: segment 160, position 0: 11 bytes cut: an incomplete batch header",
-        f"{future}: a copy on its way from another log directory: kept, but no broker serves it",
+        f"{future}: a copy from another log directory that is not complete: kept, but no broker serves it",
     ]
     assert (torn / stray).is_dir() and (torn / future).is_dir()
     assert octavo("recover", str(torn)).stdout.splitlines()[0].startswith(f"{stray}: unknown to its cluster")

@@ -189,7 +189,7 @@ def test_records_of_many_partitions(root: Path, tmp_path: Path) -> None:
         assert (run.exit, run.stdout) == (1, "")
         assert sentence in run.stderr
     file.write_text("{")
-    assert "no JSON" in octavo("delete-records", str(root), "--offset-json-file", str(file)).stderr
+    assert "not JSON" in octavo("delete-records", str(root), "--offset-json-file", str(file)).stderr
 
 
 def test_records_of_compacted_topics_stay(root: Path) -> None:

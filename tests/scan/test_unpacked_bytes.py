@@ -72,7 +72,7 @@ def test_without_memory_a_command_says_so(log: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("octavo.scanner.reading.source.Source.__iter__", fail)
     run = printed("cat", str(log))
     assert run.exit == 1
-    assert run.stderr.startswith("octavo: not enough memory for what was to be read; --max-unpacked-bytes")
+    assert run.stderr.startswith("octavo: not enough memory to read this; --max-unpacked-bytes")
 
 
 def test_of_many_records_explain_shows_some(tmp_path: Path) -> None:

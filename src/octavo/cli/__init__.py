@@ -1,4 +1,4 @@
-"""The command line `octavo`: a file a command, each imported only when it is asked for."""
+"""The command line `octavo`: one file per command, each imported only when it runs."""
 
 from octavo.cli.app import main
 

@@ -1,6 +1,6 @@
-"""`main`: runs one command and turns however it ends into an exit code and at most one sentence on stderr.
+"""`main`: runs one command and turns its end into an exit code and at most one sentence on stderr.
 
-What every command pays for at its start is imported here: no dataclasses, no pathlib, no traceback, some ms each.
+Every command pays for what is imported here: so no dataclasses, pathlib or traceback, which take some ms each.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import cast
 from octavo.cli.command_table import COMMANDS
 from octavo.errors import OctavoError
 
-COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the command's
+COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the command's name
 
 
 class Settings:
-    """What holds for the whole run, wherever on the line it was said."""
+    """Settings of the whole run, given anywhere on the command line."""
 
     def __init__(self) -> None:
         self.debug = False
 
 
 class UsageError(Exception):
-    """The line cannot be understood: one sentence, exit code 2."""
+    """The command line is wrong: one sentence, exit code 2."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `octavo` on these arguments (default: the process's own) and return its exit code.
 
-    0 is fine, 1 means that problems were found or the work failed, 2 that the line was wrong. An interrupt and a
-    closed pipe end the process by their signal, so that a shell's loop around it ends too.
+    0 means success, 1 that problems were found or the work failed, 2 that the command line was wrong. An interrupt and
+    a closed pipe end the process by their signal, so that a shell's loop around it ends too.
     """
-    # Numpy's linear algebra, which nobody here needs, starts a thread a processor: a quarter of numpy's import.
+    # Numpy's linear algebra, which is not needed here, starts one thread per processor: a quarter of numpy's import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _open_closed_streams()
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(arguments: list[str]) -> int:
-    """Run a command; of a failure say what it was."""
+    """Run a command; say what failed."""
     settings = Settings()
     try:
         code = _run(arguments, settings)
@@ -68,9 +68,7 @@ def _report(arguments: list[str]) -> int:
         problem = str(error.strerror or error)
         return _fail(f"{error.filename}: {problem}" if error.filename else problem, settings)
     except MemoryError:
-        return _fail(
-            "not enough memory for what was to be read; --max-unpacked-bytes says what a batch may take", settings
-        )
+        return _fail("not enough memory to read this; --max-unpacked-bytes limits what a batch may take", settings)
     except Exception as error:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
 
@@ -85,19 +83,19 @@ def _run(arguments: list[str], settings: Settings) -> int:
         del arguments[0]
     command = COMMANDS.get(arguments[0]) if arguments else None
     if command is not None and command.verbatim:
-        warnings.simplefilter("ignore")  # who promises Kafka's stderr adds nothing to it
+        warnings.simplefilter("ignore")  # a command that promises Kafka's stderr adds nothing to it
         verbatim = cast("Callable[[list[str]], int]", import_module(command.module).main)
         return verbatim(arguments[1:])
-    # Click takes 30 ms to import: a verbatim command does not pay for it.
+    # Click takes 30 ms to import: a verbatim command does without it.
     from octavo.cli.group import run_group
 
     return run_group(arguments, settings)
 
 
 def _open_closed_streams() -> None:
-    """Let a standard stream that was closed from the start be an empty one.
+    """Replace a standard stream that was closed from the start by an empty one.
 
-    Else its number would go to the first file that is opened, and messages for a closed stderr to stdout.
+    Otherwise its number would go to the first file that is opened, and messages for a closed stderr to stdout.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -109,29 +107,31 @@ def _open_closed_streams() -> None:
 
 
 def _speak_utf8(stream: object) -> None:
-    """Write UTF-8 whatever the locale; bytes of a file name that are not UTF-8 go out as they came in."""
+    """Write UTF-8 whatever the locale; bytes of a file name that are not UTF-8 are printed unchanged."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _say(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning is one sentence too."""
+    """Print a warning as one sentence, too."""
     from octavo.cli.plain import plain
 
     print(plain(str(message)), file=sys.stderr)
 
 
 def _flush() -> None:
-    """Hand out what was printed; a stdout that takes nothing more (a full disk) is replaced, and the error raised."""
+    """Write out what was printed; a stdout that accepts no more (a full disk) is replaced, and the error raised."""
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at its exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the interpreter flushes once more when it exits
         raise
 
 
 def _placed(error: OctavoError) -> str:
-    """What went wrong, behind where: who passed the error on has noted the places, the outermost last."""
+    """What went wrong, after where: callers added the places to the error, the outermost last."""
     return ": ".join([*reversed(getattr(error, "__notes__", [])), str(error)])
 
 
@@ -141,7 +141,7 @@ def _fail(sentence: str, settings: Settings, code: int = 1) -> int:
     except BrokenPipeError:
         raise
     except OSError:
-        pass  # the first failure is the one to tell
+        pass  # report the first failure
     if settings.debug:
         import traceback
 

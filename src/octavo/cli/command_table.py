@@ -6,7 +6,7 @@ Listing a command imports nothing; running one imports its module, which has eit
   for 0.
 - `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as they were typed. Click
   never sees them: a tool that promises Kafka's flags parses them by Kafka's rules. Its `completion` names a module
-  with a click `command` of the same flags, for shell completion alone.
+  with a click `command` of the same flags, only for shell completion.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "alter": Command("octavo.cli.commands.alter", "Change a topic's configs, or give it more partitions."),
+    "alter": Command("octavo.cli.commands.alter", "Change a topic's configs, or add partitions."),
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "compact": Command("octavo.cli.commands.compact", "Keep the last record of each key: one cleaner round."),
     "config": Command("octavo.cli.commands.config", "Show the configs of topics and of log directories."),
-    "consume": Command("octavo.cli.commands.consume", "Print what a group has not read yet, and commit its offsets."),
+    "consume": Command(
+        "octavo.cli.commands.consume", "Print the records that a group has not read yet, and commit its offsets."
+    ),
     "copy": Command("octavo.cli.commands.copy", "Append the batches of topics to another log directory."),
     "create": Command("octavo.cli.commands.create", "Create a topic."),
     "delete": Command("octavo.cli.commands.delete", "Delete topics."),
-    "delete-records": Command("octavo.cli.commands.delete_records", "Let partitions start at a later offset."),
+    "delete-records": Command("octavo.cli.commands.delete_records", "Make partitions start at a later offset."),
     "dump-log": Command(
         "octavo.cli.dump_log.command",
         "Dump files of a log directory as kafka-dump-log does.",
@@ -40,11 +42,11 @@ COMMANDS: dict[str, Command] = {
         completion="octavo.cli.dump_log.completion",
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
-    "lookup": Command("octavo.cli.commands.lookup", "Show where an offset or a time is found, and the way there."),
+    "lookup": Command("octavo.cli.commands.lookup", "Show where an offset or a time is found, and how."),
     "produce": Command("octavo.cli.produce.command", "Append records to a topic."),
-    "recover": Command("octavo.cli.commands.recover", "Bring a log directory into the state of a clean stop."),
-    "reindex": Command("octavo.cli.commands.reindex", "Write the indexes of segments anew from their logs."),
-    "retain": Command("octavo.cli.commands.retain", "Delete the segments that retention condemns."),
+    "recover": Command("octavo.cli.commands.recover", "Recover a log directory after a crash, as a broker does."),
+    "reindex": Command("octavo.cli.commands.reindex", "Rebuild the indexes of segments from their logs."),
+    "retain": Command("octavo.cli.commands.retain", "Delete the segments that exceed the retention limits."),
     "topics": Command("octavo.cli.commands.topics", "List the partitions of a log directory with exact counts."),
     "truncate": Command("octavo.cli.commands.truncate", "Cut the end of a partition's log."),
     "upgrade": Command("octavo.cli.commands.upgrade", "Rewrite old formats as v2, or all batches with another codec."),

@@ -25,12 +25,12 @@ class LazyGroup(click.Group):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        # A verbatim command runs without click; click knows it only while a line is being completed.
+        # A verbatim command runs without click; click knows it only for shell completion.
         module = row.module if not row.verbatim else row.completion if ctx.resilient_parsing else None
         return cast("click.Command", import_module(module).command) if module else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands by their rows, which click would import to ask for their help; then options."""
+        """List commands by their rows, since click would import them to get their help; then options."""
         names = [
             CompletionItem(name, help=row.summary) for name, row in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -60,17 +60,18 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 def octavo() -> None:
     """Apache Kafka's log directories: read, check, explain, write.
 
-    Results go to stdout, the rest to stderr. Exit code 0: fine; 1: problems found, or the work failed; 2: wrong usage.
+    Results go to stdout, everything else to stderr. Exit code 0: success; 1: problems found, or the work failed; 2:
+    wrong usage.
     """
 
 
 def complete(instruction: str) -> int:
-    """Answer a shell that asks how the line goes on, or for the script that asks (`bash_complete`, `bash_source`)."""
+    """Answer a shell that asks for completions, or for its completion script (`bash_complete`, `bash_source`)."""
     return shell_complete(octavo, {}, "octavo", COMPLETION_VARIABLE, instruction)
 
 
 def run_group(arguments: list[str], settings: Settings) -> int:
-    """Run the group on these arguments; what click raises becomes an exit code or a UsageError."""
+    """Run the group on these arguments; click's exceptions become an exit code or a UsageError."""
     try:
         with octavo.make_context("octavo", arguments, obj=settings) as context:
             return octavo.invoke(context) or 0

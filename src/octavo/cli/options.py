@@ -1,4 +1,4 @@
-"""What commands share: how one is declared, the places that it reads, `--json`, `--debug`."""
+"""What commands share: their declaration, the places that they read, `--json`, `--debug`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ debug_option = click.option(
     "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
     help="Show the traceback of a failure.",
 )  # fmt: skip
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-# What cannot be read is no wrong usage: the command says so, with the system's reason.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+# A place that cannot be read is not wrong usage: the command reports it, with the system's reason.
 path_type = click.Path(readable=False)
 logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=path_type)
 topic_option = click.option("--topic", required=True, metavar="T", help="The topic.")
@@ -44,10 +44,10 @@ partition_option = click.option(
 
 
 def _set_unpack_limit(context: click.Context, _: click.Parameter, given: int | None) -> None:
-    """Set what all parts of the command go by, and what Spark's workers on this machine inherit."""
+    """Set the limit for all parts of the command, and for Spark's workers on this machine."""
     if given is None:
         return
-    from octavo.format.compression import LIMIT_VARIABLE  # not needed to complete a command's name
+    from octavo.format.compression import LIMIT_VARIABLE  # not needed for shell completion
 
     before = os.environ.get(LIMIT_VARIABLE)
     os.environ[LIMIT_VARIABLE] = str(given)
@@ -62,16 +62,16 @@ def _set_unpack_limit(context: click.Context, _: click.Parameter, given: int | N
 
 unpacked_option = click.option(
     "--max-unpacked-bytes", type=click.IntRange(min=1), metavar="N", expose_value=False, callback=_set_unpack_limit,
-    help="How many bytes a compressed batch may unpack to, default 268435456; one of more counts as damaged.",
+    help="How many bytes a compressed batch may unpack to, default 268435456; a larger one counts as damaged.",
 )  # fmt: skip
 isolation_option = click.option(
     "--isolation-level", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted",
-    help="Whether records of open and of aborted transactions are read; default: read_uncommitted.",
+    help="Whether to read records of open and aborted transactions; default: read_uncommitted.",
 )  # fmt: skip
 
 
 def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """What a repeated option of the form KEY=VALUE gives."""
+    """The values of a repeated option of the form KEY=VALUE."""
     configs = {}
     for text in given:
         name, sign, value = text.partition("=")
@@ -82,21 +82,21 @@ def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) ->
 
 
 def offset_or(*names: str) -> Callable[[click.Context, click.Parameter, str | None], int | str | None]:
-    """Takes an offset, or one of the names that stand for one; None where none is given."""
+    """Parses an offset, or a name that stands for one; None if it is not given."""
 
     def convert(_: click.Context, __: click.Parameter, text: str | None) -> int | str | None:
         if text is None or text in names:
             return text
         if text.isascii() and text.isdigit():
             return int(text)
-        raise click.BadParameter(f"{text!r} is no offset, expected a number, {' or '.join(names)}")
+        raise click.BadParameter(f"{text!r} is not an offset, expected a number, {' or '.join(names)}")
 
     return convert
 
 
 def topic_configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Configs of topics: wrong usage, where there is no such config or it cannot have the value."""
-    from octavo.config.table import parse_topic  # who completes a command's name has no need of it
+    """Topic configs; an unknown config or an invalid value is wrong usage."""
+    from octavo.config.table import parse_topic  # not needed for shell completion
 
     configs = key_values(context, option, given)
     try:
@@ -107,10 +107,10 @@ def topic_configs(context: click.Context, option: click.Parameter, given: tuple[
 
 
 def configs_option(callback: Callable[..., object]) -> Callable[[Function], Function]:
-    """`--config`; the callback says which there are."""
+    """The option `--config`; the callback checks names and values."""
     return click.option(
         "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=callback,
-        help="A config, over those that the topic has; may be repeated. `octavo config` lists them.",
+        help="A config that overrides the topic's; may be repeated. `octavo config` lists them.",
     )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def command(
 
 
 def coloured(text: str, colour: str) -> str:
-    """Text for a terminal in a colour; as it is where NO_COLOR (no-color.org) or a dumb terminal asks for that."""
+    """Text in a colour for a terminal; unchanged if NO_COLOR (no-color.org) or a dumb terminal asks for that."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return click.style(text, fg=colour)
@@ -141,7 +141,7 @@ def print_json(fields: Mapping[str, object]) -> None:
 
 
 def echo(line: str, *, err: bool = False) -> None:
-    """Print a line of a command's result, or of what it has to say on stderr."""
+    """Print a line of a command's result, or a message on stderr."""
     print(plain(line), file=sys.stderr if err else sys.stdout)
 
 
@@ -151,6 +151,6 @@ def many(number: int, one: str, several: str | None = None) -> str:
 
 
 def say_notes(notes: Iterable[object]) -> None:
-    """Say on stderr what a reader found to be not as expected."""
+    """Print a reader's notes on stderr."""
     for note in notes:
         echo(f"octavo: {note}", err=True)

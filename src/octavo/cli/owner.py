@@ -1,4 +1,4 @@
-"""The log directories that a command owns while it runs, and what it says of their recovery."""
+"""Opens the log directories that a command owns while it runs, and reports their recovery."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.storage.partition_log import PartitionLog
 
 
 def owned(logdirs: Sequence[str], ownership: Ownership) -> AbstractContextManager[LogManager]:
-    """`octavo.jobs.owner.owned_as`, with a bar on a terminal while the directories are recovered."""
+    """`octavo.jobs.owner.owned_as`, with a progress bar on a terminal during recovery."""
     return owned_as(LogManager, logdirs, ownership)
 
 
@@ -27,8 +27,8 @@ def owned(logdirs: Sequence[str], ownership: Ownership) -> AbstractContextManage
 def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) -> Iterator[Store]:
     """`owned`, opened as another class, such as the one with producers and consumers.
 
-    What opening had to cut is said on stderr, and so is what the library warns of while the block runs. (`recover`,
-    whose job it is to cut, has its own way to say it.)
+    What opening had to cut is printed on stderr, and so are the library's warnings while the block runs. (`recover`,
+    whose job it is to cut, prints that itself.)
     """
     total = bytes_to_recover(logdirs, ownership.only) if sys.stderr.isatty() else 0
     with ExitStack() as stack:
@@ -43,10 +43,10 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
 
 
 class _Sentences(logging.Handler):
-    """A warning as a command says it."""
+    """Prints a warning as commands do."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name != RECOVERY_LOG:  # that is said with its partition, and of a dry run as what would be
+        if record.name != RECOVERY_LOG:  # printed with its partition, and for a dry run as what would be cut
             _say(record.getMessage())
 
 
@@ -65,7 +65,7 @@ def _say(sentence: str) -> None:
 
 
 def cuts(name: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:
-    """What was cut of a log when it was opened, and why: a sentence each."""
+    """What was cut off a log when it was opened, and why: one sentence each."""
     lines, would_be = [], "would be " if dry_run else ""
     for segment in log.recovered:
         if segment.bytes_cut:

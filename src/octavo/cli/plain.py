@@ -1,7 +1,7 @@
-"""Text that does nothing to a terminal: names and values come from files that anybody may have written.
+"""Makes text harmless for a terminal: names and values come from files that anybody may have written.
 
 Control characters (C0, DEL, C1) move the cursor, clear the screen or change what a terminal does; bidirectional ones
-let a text look like another. They are printed as escapes. So is what of a file name is not UTF-8.
+let a text look like another. They are printed as escapes, and so are bytes of a file name that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import re
 
 _ACTIVE = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _IN_LINES = re.compile(f"[\x00-\x1f{_ACTIVE}]")
-_IN_CELLS = re.compile(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")  # a line break or tab in quotes is data
-_IN_JSON = re.compile(f"[{_ACTIVE}]")  # the others JSON escapes itself
+_IN_CELLS = re.compile(f"[\x00-\x08\x0b-\x1f{_ACTIVE}]")  # a line break or tab within quotes is data
+_IN_JSON = re.compile(f"[{_ACTIVE}]")  # JSON itself escapes the others
 _CONTROLS = bytes([*range(9), *range(11, 32), 127])
 
 
 def plain(text: str) -> str:
-    """A line with visible escapes for all that is not plain, line breaks among it."""
+    """A line with visible escapes for everything that is not plain, including line breaks."""
     return _IN_LINES.sub(_visible, text)
 
 
 def plain_json(text: str) -> str:
-    """The same JSON, in which strings have escapes for what JSON does not escape."""
+    """The same JSON, with escapes in strings for what JSON does not escape."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

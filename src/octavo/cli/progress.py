@@ -1,4 +1,4 @@
-"""A bar on stderr for long work: only on a terminal, and only once the work has taken a moment."""
+"""A progress bar on stderr: only on a terminal, and only once the work has taken a moment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATIENCE_SECONDS = 0.5
 
 @contextmanager
 def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
-    """Within the block, tell the given function how many bytes are done; any thread may."""
+    """Within the block, call the given function with how many more bytes are done, from any thread."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -27,7 +27,7 @@ def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
 
 
 class _Bar:
-    """rich's bar, imported and shown with the first progress after a moment: short work never pays for it."""
+    """rich's bar, imported and shown with the first progress after a moment, so that short work never pays for it."""
 
     def __init__(self, label: str, total_bytes: int) -> None:
         self._label = label
@@ -64,8 +64,8 @@ class _Bar:
 
 
 def _ignore(_: int) -> None:
-    """What happens to progress while no bar is shown."""
+    """Ignore progress while no bar is shown."""
 
 
 def _nothing() -> None:
-    """How a bar is stopped that was never shown."""
+    """Stop a bar that was never shown."""

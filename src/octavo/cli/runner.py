@@ -1,4 +1,4 @@
-"""`--spark [MASTER]`: where the tasks of a command run."""
+"""`--spark [MASTER]`: chooses where the tasks of a command run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MASTER = re.compile(r"(local|local\[.+\]|local-cluster\[.+\]|yarn|(spark|k8s):/
 
 
 class SparkCommand(click.Command):
-    """A command whose `--spark` takes the word behind it only if that is a master, else stands for itself."""
+    """A command whose `--spark` takes the next word only if that is a master."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         following = [*args, ""][1:]
@@ -33,7 +33,7 @@ spark_option = click.option(
 
 @contextmanager
 def job_runner(master: str | None, *, in_place: bool = False) -> Iterator[Runner]:
-    """The runner that a command's line asks for: this process's threads, or Spark; `in_place` as `SparkRunner` says."""
+    """The runner for a command: this process's threads, or Spark; `in_place` as in `SparkRunner`."""
     if master is None:
         yield ThreadRunner()
         return

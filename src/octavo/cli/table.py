@@ -1,4 +1,4 @@
-"""Tables that fit: on a terminal the least important columns go first, in a pipe all of them stay."""
+"""Prints tables that fit: on a terminal the least important columns are dropped, in a pipe all stay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INDENT = 4
 
 
 class TableColumn(NamedTuple):
-    """A column of a table. Of those with an `importance` the smallest go first where the room ends; 0 always stays."""
+    """A column of a table. If room is short, those with the smallest `importance` are dropped first; 0 always stays."""
 
     name: str
     right: bool = False
@@ -25,7 +25,7 @@ class TableColumn(NamedTuple):
 
 
 def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under their columns' names. The first column is text, and is cut where all else is not enough."""
+    """Print rows under their columns' names. The first column is text, and is cut if dropping columns is not enough."""
     cells = [[column.name for column in columns], *([plain(cell) for cell in row] for row in rows)]
     widths = [max(len(row[slot]) for row in cells) for slot in range(len(columns))]
     kept = list(range(len(columns)))
@@ -43,9 +43,9 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:
-    """A line of columns and the texts behind them; `style` is that of the last one.
+    """A line of columns and the texts after them; `style` is for the last one.
 
-    On a terminal the texts go on below, where the line ends, and columns that leave them no room are cut there.
+    On a terminal, texts that do not fit continue on the next lines, and columns that leave no room for them are cut.
     """
     start = plain(start)
     *several, last = map(plain, texts)

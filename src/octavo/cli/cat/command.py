@@ -1,4 +1,4 @@
-"""`octavo cat`: which records, in which form, to where."""
+"""`octavo cat`: prints records, or exports them to files."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def command(
     shown: str,
     master: str | None,
 ) -> int:
-    """Print the records of LOGDIR, partition by partition, each from its earliest on.
+    """Print the records of LOGDIR, partition by partition, each from its earliest record on.
 
-    LOGDIR is a log directory, a partition's folder, a segment file, or a URL of one. A damaged batch is passed over
-    and named on stderr; the exit code is 1 then. A time stands for the first offset from it on, as a consumer looks it
-    up: behind it there may be older records.
+    LOGDIR is a log directory, a partition's folder, a segment file, or a URL of one. A damaged batch is skipped and
+    reported on stderr; the exit code is then 1. A time stands for the first offset with that time or later, as a
+    consumer looks it up: older records may follow it.
     """
     if as_json and given_form not in (None, "json"):
         raise UsageError(f"--json and --format {given_form} exclude each other; see `octavo cat --help`")
@@ -54,7 +54,7 @@ def command(
     if output is not None and form in TEXT_FORMS and is_folder(output):
         raise UsageError(f"{output} is a folder, expected a file for {form}")
     if output is not None and is_replaceable(output) and (place := place_around(output, logdirs)) is not None:
-        raise UsageError(f"--output {output} lies in {place}, which is read, expected a place outside of it")
+        raise UsageError(f"--output {output} lies in {place}, which is being read: choose a place outside of it")
     if master is not None and (output is None or form in TEXT_FORMS or not is_folder(output)):
         raise UsageError("--spark writes arrow or parquet into a folder, expected --format and --output FOLDER/")
     records = scan(

@@ -16,8 +16,8 @@ from octavo.system.runner import Outcome, Runner, ThreadRunner
 
 
 def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner) -> int:
-    """Write the records to a file, or into a folder; returns how many damaged places were passed over."""
-    path = Path(output).resolve()  # through links: what they point to is replaced, not they
+    """Write the records to a file or a folder; returns how many damaged places were skipped."""
+    path = Path(output).resolve()  # links are followed: their target is replaced
     request = ExportRequest(path, is_folder(output), form, records.columns, limit)
     export.prepare(request)
     tasks = export.plan(records.plan(), request)
@@ -29,7 +29,7 @@ def export_records(records: Scan, output: str, form: Form, limit: int | None, ru
 
 def _outcomes(tasks: list[ExportTask], runner: Runner) -> Iterable[Outcome[ExportTask, ExportResult]]:
     with progress_bar("exporting", sum(task.size for task in tasks)) as progress:
-        if isinstance(runner, ThreadRunner):  # within a task too
+        if isinstance(runner, ThreadRunner):  # it also reports progress within a task
             yield from runner.run(partial(export.run, advance=progress), tasks)
         else:
             yield from runner.run(export.run, tasks, progress)

@@ -23,7 +23,7 @@ def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int |
 _OPTIONS = (
     click.option(
         "--topic", "topics", multiple=True, metavar="T",
-        help="A topic; may be repeated. Default: all but Kafka's own.",
+        help="A topic; may be repeated. Default: all but Kafka's internal ones.",
     ),
     click.option(
         "--partition", "partitions", multiple=True, type=click.IntRange(min=0), metavar="P",
@@ -46,20 +46,20 @@ _OPTIONS = (
         "--to-timestamp", metavar="MS|ISO", callback=_timestamp,
         help="End before the first record of this time or later.",
     ),
-    click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after so many records."),
+    click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after this many records."),
     isolation_option,
     click.option(
         "--format", "given_form", type=click.Choice(FORMS),
-        help="json: an object a line (default); raw: values, each with a line break; arrow: an IPC stream.",
+        help="json: one object per line (default); raw: values, each with a line break; arrow: an IPC stream.",
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option(
         "--output", type=path_type, metavar="FILE|FOLDER/",
-        help="Write here instead of to stdout (-); arrow and parquet into a folder: several files, written at once.",
+        help="Write here instead of to stdout (-); arrow and parquet may go to a folder: several files, in parallel.",
     ),
     click.option(
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
-        help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',
+        help='How json and csv show keys and values; text (default) shows bytes that are not UTF-8 as {"base64": …}.',
     ),
     unpacked_option,
     spark_option,

@@ -1,4 +1,4 @@
-"""Where `octavo cat` writes to: stdout, a device, or a file that is there only once it is whole."""
+"""Where `octavo cat` writes: stdout, a device, or a file that appears only once it is complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.scanner.places.location import local_path
 
 
 def given_path(output: str | None) -> str | None:
-    """What `--output` names as a path of this machine; None: stdout."""
+    """The path that `--output` names, on this machine; None: stdout."""
     if output is None or output == "-":
         return None
     path = local_path(output)
@@ -25,18 +25,18 @@ def given_path(output: str | None) -> str | None:
 
 
 def is_replaceable(output: str) -> bool:
-    """Whether a new file can take the place; not that of a device or a pipe, which are written to."""
+    """Whether a new file may replace this path; devices and pipes are written to instead."""
     path = Path(output)
     return path.is_file() or path.is_dir() or not path.exists()
 
 
 def is_folder(output: str) -> bool:
-    """Whether a folder is meant: one that is there, or a name with a slash behind it."""
+    """Whether a folder is meant: one that exists, or a name with a slash at its end."""
     return Path(output).is_dir() or output.endswith("/")
 
 
 def place_around(output: str, logdirs: Sequence[str]) -> str | None:
-    """The one of the places that are read in which the output lies: it could take the place of what is read."""
+    """The place, of those that are read, that contains the output: it could overwrite what is read."""
     path = Path(output).resolve()
     for place in logdirs:
         local = local_path(place)
@@ -48,9 +48,9 @@ def place_around(output: str, logdirs: Sequence[str]) -> str | None:
 
 @contextmanager
 def opened(output: str | None) -> Iterator[BinaryIO]:
-    """Open what to write to. A file gets its name at the end, and none when the writing fails."""
+    """Open the output. A file gets its name at the end, or none if writing fails."""
     if output is None:
-        # A buffer of our own: Python's may have none, and then writes a part only.
+        # Our own buffer: Python's may be missing, and a write then only partial.
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
             yield stdout
@@ -77,5 +77,5 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
 def _created(hidden: Path, path: Path) -> BinaryIO:
     try:
         return hidden.open("xb")
-    except OSError as error:  # told of the name that was given
+    except OSError as error:  # raised with the given name
         raise OSError(error.errno, error.strerror, str(path)) from None

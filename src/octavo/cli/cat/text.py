@@ -1,4 +1,4 @@
-"""Records as text: JSON lines, CSV, or their values alone."""
+"""Prints records as text: JSON lines, CSV, or only their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from octavo.cli.plain import plain_csv, plain_json
 from octavo.scanner.reading.records import ConsumerRecord
 
-# Turns a key or value into JSON; null is not among them.
+# Turns a key or value, which is not null, into JSON.
 Show = Callable[[bytes], str]
 
 _LINES_AT_ONCE = 4096
@@ -39,7 +39,7 @@ SHOWN: dict[str, Show] = {"text": _text, "base64": _base64, "hex": _hex}
 def write_text(
     records: Iterable[ConsumerRecord], sink: BinaryIO, form: str, shown: str, *, with_header: bool = True
 ) -> None:
-    """Write the records as lines of a form: json, csv (with the line of names first) or raw."""
+    """Write the records as lines: json, csv (with a header line) or raw."""
     if form == "raw":
         values = ((record.value or b"") + b"\n" for record in records)
         while several := list(islice(values, _LINES_AT_ONCE)):
@@ -64,7 +64,7 @@ def json_line(record: ConsumerRecord, show: Show) -> str:
 
 
 def csv_line(record: ConsumerRecord, show: Show) -> str:
-    """A record as a row: null is nothing, empty is `""`; headers are JSON."""
+    """A record as a row: null is empty, an empty value is `""`; headers are JSON."""
     fields = (record.topic, record.partition, record.offset, record.timestamp, record.timestamp_type)
     key, value = _csv_bytes(record.key, show), _csv_bytes(record.value, show)
     headers = _quoted(_headers(record, show)) if record.headers else ""

@@ -1,1 +1,1 @@
-"""The commands that need one file each."""
+"""The commands that consist of one file each."""

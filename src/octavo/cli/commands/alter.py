@@ -1,4 +1,4 @@
-"""`octavo alter`: other configs or more partitions for a topic."""
+"""`octavo alter`: changes a topic's configs or adds partitions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tup
 @config_option
 @click.option(
     "--delete-config", "deleted", multiple=True, metavar="KEY", callback=_known,
-    help="A config to set back to its default.",
+    help="A config to reset to its default.",
 )  # fmt: skip
-@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="How many partitions there shall be.")
+@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="The new total of partitions.")
 @json_option
 def command(
     logdirs: tuple[str, ...],
@@ -40,15 +40,15 @@ def command(
     partitions: int | None,
     as_json: bool,
 ) -> None:
-    """Change a topic's configs, or give it more partitions.
+    """Change a topic's configs, or add partitions.
 
-    A config's line says what it is now and what it was. All is checked before anything changes.
+    One line per config says its new and its old value. Everything is checked before anything changes.
     """
     twice = sorted(set(configs) & set(deleted))
     if twice:
         raise click.UsageError(f"{twice[0]} is both set and deleted")
     if not configs and not deleted and partitions is None:
-        raise click.UsageError("nothing to change: expected --config, --delete-config or --partitions")
+        raise click.UsageError("nothing to change: give --config, --delete-config or --partitions")
     check_topics(logdirs, [topic])
     names = [*configs, *deleted]
     with owned(logdirs, Ownership(only=[topic])) as logs:
@@ -71,7 +71,7 @@ def command(
 
 def _check_total(total: int, topic: str, known: list[int]) -> None:
     if total <= len(known):
-        raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions, expected a larger total")
+        raise InvalidPartitionsError(f"topic {topic} has {len(known)} partitions: the new total must be larger")
 
 
 def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:

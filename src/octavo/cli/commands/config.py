@@ -1,4 +1,4 @@
-"""`octavo config`: the table of configs, or one of them in full."""
+"""`octavo config`: the table of configs, or one config in full."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def _find(_: click.Context, __: click.Parameter, name: str | None) -> ConfigKey 
 @declare("config")
 @click.option(
     "--describe", "key", metavar="KEY", callback=_find, shell_complete=_complete,
-    help="Tell all about one config, a broker's synonym too.",
+    help="Show everything about one config; it may be a broker's synonym.",
 )  # fmt: skip
 @json_option
 def command(key: ConfigKey | None, as_json: bool) -> None:
     """Show the configs of topics and of log directories.
 
-    Name, type, default, range, meaning, and the broker configs that give a topic config its default: of several, the
-    first that is set wins. In a pipe a config is a line.
+    Name, type, default, range, meaning, and the broker configs that give a topic config its default: if several are
+    set, the first one wins. In a pipe, one line per config.
     """
     keys = [*TOPIC_CONFIGS.values(), *BROKER_CONFIGS.values()] if key is None else [key]
     if as_json:
@@ -77,8 +77,8 @@ def _json(key: ConfigKey) -> dict[str, object]:
 
 
 def _description(key: ConfigKey) -> Iterator[str]:
-    """All about one config."""
-    hidden = " (internal: brokers accept it and do not list it)" if key.internal else ""
+    """Everything about one config."""
+    hidden = " (internal: brokers accept it but do not list it)" if key.internal else ""
     facts = {
         "config of": f"a {_scope(key)}{hidden}",
         "type": key.kind.name,
@@ -109,7 +109,7 @@ def _wrapped(text: str, start: str = "") -> str:
 
 
 def _columns(keys: Sequence[ConfigKey]) -> Iterator[str]:
-    """A config a line."""
+    """One line per config."""
     rows = [COLUMNS]
     for key in keys:
         synonyms = ", ".join(map(str, key.synonyms))

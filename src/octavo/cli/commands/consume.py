@@ -1,4 +1,4 @@
-"""`octavo consume`: the records that a group has not read yet."""
+"""`octavo consume`: prints the records that a group has not read yet."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _RECORDS_AT_ONCE = 4096
 @declare("consume")
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated.")
-@click.option("--include", metavar="PATTERN", help="The topics whose whole name matches a regular expression.")
+@click.option("--include", metavar="PATTERN", help="Topics whose whole name matches this regular expression.")
 @click.option("--group", metavar="G", help="The group whose offsets are read and committed. Default: none.")
-@click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Read this partition of the topic alone.")
+@click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Read only this partition of the topic.")
 @click.option(
     "--offset", metavar="N|earliest|latest", callback=offset_or("earliest", "latest"),
-    help="Begin the partition with this offset, whatever the group has committed.",
+    help="Begin the partition at this offset, whatever the group has committed.",
 )  # fmt: skip
 @click.option(
-    "--from-beginning", is_flag=True, help="Without committed offsets begin with the earliest record (default)."
+    "--from-beginning", is_flag=True, help="Without committed offsets, begin with the earliest record (default)."
 )
-@click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after so many records.")
+@click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after this many records.")
 @click.option(
     "--timeout-ms", type=click.IntRange(min=0), default=0, metavar="MS",
     help="How long to wait for another record; default: 0, since nobody else can write to the directory.",
@@ -43,15 +43,15 @@ _RECORDS_AT_ONCE = 4096
 @isolation_option
 @click.option(
     "--format", "form", type=click.Choice(["json", "raw", "csv"]), default="json",
-    help="json: an object a line (default); raw: values, each with a line break.",
+    help="json: one object per line (default); raw: values, each with a line break.",
 )  # fmt: skip
 @click.option(
     "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
-    help='How json and csv show keys and values; text (default) shows what is not UTF-8 as {"base64": …}.',
+    help='How json and csv show keys and values; text (default) shows bytes that are not UTF-8 as {"base64": …}.',
 )  # fmt: skip
 @click.option(
     "--consumer-property", "properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
-    help="A config of the consumer, such as auto.offset.reset=latest; may be repeated.",
+    help="A consumer config, such as auto.offset.reset=latest; may be repeated.",
 )  # fmt: skip
 def command(
     logdirs: tuple[str, ...],
@@ -70,14 +70,14 @@ def command(
 ) -> None:
     """Print the records of topics that a group has not read yet, and commit its offsets to __consumer_offsets.
 
-    What was printed is committed: not before it is written, and not at all where enable.auto.commit is false.
+    Offsets are committed after their records were written to stdout, unless enable.auto.commit is false.
     """
     if bool(topics) == bool(include):
         raise UsageError("which topics? Give --topic or --include")
     if partition is not None and len(topics) != 1:
-        raise UsageError("--partition is one of a topic's; give one --topic")
+        raise UsageError("--partition needs exactly one --topic")
     if offset is not None and (partition is None or from_beginning):
-        raise UsageError("--offset is one of a partition's; give --partition, and no --from-beginning")
+        raise UsageError("--offset needs --partition, and excludes --from-beginning")
     if group is not None and properties.get("group.id", group) != group:
         raise UsageError(f"which group? --group is {group!r}, group.id is {properties['group.id']!r}")
     _check_pattern(include)
@@ -85,7 +85,7 @@ def command(
     if from_beginning:
         configs["auto.offset.reset"] = "earliest"
     commits = configs.pop("enable.auto.commit", "true").lower() != "false"
-    # A transaction that a crash interrupted is ended first where that decides what is committed.
+    # A transaction that a crash interrupted is ended first if that decides what is committed.
     whole = include is not None or configs["isolation.level"] == "read_committed"
     only = None if whole else [*topics, CONSUMER_OFFSETS]
     with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:
@@ -110,7 +110,7 @@ def _check_pattern(pattern: str | None) -> None:
 
 
 def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | None) -> None:
-    """Begin at an offset, if one is given."""
+    """Begin at the offset, if one is given."""
     match offset:
         case "earliest":
             consumer.seek_to_beginning(partition)
@@ -121,7 +121,7 @@ def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | Non
 
 
 def _write(consumer: Consumer, sink: BinaryIO, form: str, shown: str, limit: int | None, *, commits: bool) -> None:
-    """Records as they come: written, flushed, then committed."""
+    """Write records as they come, flush, then commit."""
     left, first = sys.maxsize if limit is None else limit, True
     timeout_ms = consumer.config.consumer_timeout_ms
     while left and (found := consumer.poll(timeout_ms, min(left, _RECORDS_AT_ONCE))):

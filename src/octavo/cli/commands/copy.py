@@ -1,4 +1,4 @@
-"""`octavo copy`: topics re-appended batch by batch into another log directory."""
+"""`octavo copy`: appends the batches of topics to another log directory."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from octavo.system.runner import Progress, ThreadRunner
 @config_option
 @json_option
 def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str, str], as_json: bool) -> int:
-    """Append every batch of a topic in SRC to the log directory DST, as a follower does: offsets and bytes are kept.
+    """Append every batch of a topic in SRC to the log directory DST, like a follower: offsets and bytes are kept.
 
-    One append a batch: segments, indexes and the state of producers are made anew, by the configs that the topic has
-    in DST. A new topic takes over id and configs of the one in SRC; --config sets further ones. A partition that is in
-    DST already goes on at its end, unless its topic id or its last batch is not that of SRC. SRC may be in use or
-    damaged: a damaged batch is passed over and named on stderr; the exit code is 1 then.
+    Batches are appended one by one: segments, indexes and producer state are made again, by the configs that the topic
+    has in DST. A new topic takes over id and configs of the one in SRC; --config sets more. A partition that exists in
+    DST is continued at its end, unless its topic id or its last batch differs from SRC's. SRC may be in use or damaged:
+    a damaged batch is skipped and reported on stderr; the exit code is then 1.
     """
     log_dirs = _listed(source, target, topics)
     say_notes(log_dirs.notes)
@@ -68,12 +68,12 @@ def _listed(source: str, target: str, topics: Sequence[str]) -> LogDirs:
     selection.check(list(log_dirs.partitions), log_dirs.topics(), log_dirs.shown())
     for directory in log_dirs.directories:
         if _local(directory.root.location) == Path(target).resolve():
-            raise LogDirError(f"{target}: it holds what is to be copied, expected another log directory")
+            raise LogDirError(f"{target}: it holds what is to be copied; choose another log directory")
     return log_dirs
 
 
 def _configs(log_dirs: LogDirs) -> TopicConfigs | None:
-    """What the source says of its topics' configs; nothing is known of a URL's."""
+    """The configs of the source's topics; those of a URL are not known."""
     roots = [_local(directory.root.location) for directory in log_dirs.directories]
     found = [root for root in roots if root is not None]
     return TopicConfigs(LocalFileSystem(), found, {}, {}) if found else None

@@ -1,4 +1,4 @@
-"""`octavo create`: a new topic."""
+"""`octavo create`: creates a topic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.storage.directory.topic_admin import check_topic_name
 @topic_option
 @click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="How many partitions; default: 1.")
 @config_option
-@click.option("--if-not-exists", is_flag=True, help="Leave a topic that is there as it is.")
+@click.option("--if-not-exists", is_flag=True, help="Do nothing if the topic exists.")
 @json_option
 def command(
     logdirs: tuple[str, ...],
@@ -27,19 +27,19 @@ def command(
     if_not_exists: bool,
     as_json: bool,
 ) -> None:
-    """Create a topic in LOGDIR, which is created too where it is missing.
+    """Create a topic in LOGDIR, which is created too if it is missing.
 
-    Of several log directories each partition goes to the one that holds the fewest. Configs are kept in the directory,
-    in octavo-topics.json.
+    With several log directories, each partition goes to the one with the fewest. Configs are kept in the directory, in
+    octavo-topics.json.
     """
-    check_topic_name(topic)  # before a directory is made for it
+    check_topic_name(topic)  # before a directory is created for it
     with owned(logdirs, Ownership(only=[topic], create=True)) as logs:
         try:
             topic_id = logs.create_topic(topic, partitions, configs)
         except TopicExistsError:
             if not if_not_exists:
                 raise
-            echo(f"octavo: topic {topic} is there already", err=True)
+            echo(f"octavo: topic {topic} exists already", err=True)
             return
         folders = [str(logs.log(topic, partition).folder) for partition in logs.topics[topic]]
         if as_json:

@@ -1,4 +1,4 @@
-"""`octavo delete`: topics and all that is in them."""
+"""`octavo delete`: deletes topics and everything in them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from octavo.jobs.directories import check_topics, known_topics
 @declare("delete")
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, required=True, metavar="T", help="A topic; may be repeated.")
-@click.option("--if-exists", is_flag=True, help="Pass over a topic that is not there.")
+@click.option("--if-exists", is_flag=True, help="Ignore a topic that does not exist.")
 @json_option
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, as_json: bool) -> None:
     """Delete topics with their records, configs and checkpoint lines.
 
-    A partition's folder is renamed to end in -delete first, as a broker does it, and then removed.
+    A partition's folder is first renamed to end in -delete, as in brokers, and then removed.
     """
     if if_exists:
         there = known_topics(logdirs)

@@ -1,4 +1,4 @@
-"""`octavo delete-records`: a later start for partitions' logs."""
+"""`octavo delete-records`: makes partitions' logs start at a later offset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.jobs.directories import check_topics
     "file",
     type=path_type,
     metavar="FILE",
-    help="Offsets of many partitions, in kafka-delete-records' form.",
+    help="Offsets of many partitions, in the format of kafka-delete-records.",
 )
 @json_option
 def command(
@@ -37,9 +37,9 @@ def command(
     file: str | None,
     as_json: bool,
 ) -> int:
-    """Let the logs of partitions start at an offset: what lies before it can be read no more.
+    """Make the logs of partitions start at an offset: records before it can no longer be read.
 
-    Records before the offset go for good when retention deletes their segments. FILE holds
+    Records before the offset are removed when retention deletes their segments. FILE holds
     {"partitions": [{"topic": "t", "partition": 0, "offset": 25}], "version": 1}.
     """
     if file is not None and (topic, partition, offset) == (None, None, None):
@@ -47,7 +47,7 @@ def command(
     elif file is None and topic is not None and partition is not None and offset is not None:
         wanted = {TopicPartition(topic, partition): offset}
     else:
-        raise click.UsageError("expected --topic, --partition and --offset, or --offset-json-file alone")
+        raise click.UsageError("expected --topic, --partition and --offset, or only --offset-json-file")
     for name in wanted:
         check_topics(logdirs, [name.topic], name.partition)
     failed = 0
@@ -71,7 +71,7 @@ def _read(path: Path) -> dict[TopicPartition, int]:
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
-        raise OctavoError(f"{path}: no JSON: {error}") from None
+        raise OctavoError(f"{path}: not JSON: {error}") from None
     rows = content.get("partitions") if isinstance(content, Mapping) else None
     if not isinstance(rows, list):
         raise OctavoError(f'{path}: expected a list under "partitions"')

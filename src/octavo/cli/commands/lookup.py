@@ -1,4 +1,4 @@
-"""`octavo lookup`: where an offset or a time is found in a partition, and the way there."""
+"""`octavo lookup`: shows where an offset or a time is found in a partition, and how."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Question(NamedTuple):
 @logdirs_argument
 @click.option("--topic", required=True, help="The topic.")
 @click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
-@click.option("--offset", type=click.IntRange(min=0), help="Find the first record at or behind this offset.")
+@click.option("--offset", type=click.IntRange(min=0), help="Find the first record at or after this offset.")
 @click.option(
     "--timestamp", type=click.IntRange(min=-3), metavar="MS",
     help="Find the first record of this time or later; -1: the end, -2: the start, -3: the largest timestamp.",
@@ -47,12 +47,12 @@ def command(
     isolation_level: str,
     as_json: bool,
 ) -> int:
-    """Show where an offset or a time is found in a partition of LOGDIR, and the way there, as one JSON object.
+    """Show where an offset or a time is found in a partition of LOGDIR, and how, as one JSON object.
 
-    The segment, the entries of the time index and the offset index, the position where the reading begins, the
+    It has the segment, the entries of the time index and the offset index, the position where reading begins, the
     position of the batch, offset and timestamp of the record. The answer to a time is a broker's (ListOffsets). With
-    read_committed it ends at the last stable offset. Offset -1: no record fits. Damage is told on stderr; the exit code
-    is 1 where the answer might be another without it.
+    read_committed the search ends at the last stable offset. Offset -1: no record fits. Damage is reported on stderr;
+    the exit code is 1 if the answer might differ without it.
     """
     if (offset is None) == (timestamp is None):
         raise UsageError("expected either --offset or --timestamp; see `octavo lookup --help`")
@@ -77,14 +77,14 @@ def command(
 
 
 def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:
-    """The answer, and what is to be said of the log's end."""
+    """The answer, and notes about the log's end."""
     snapshot = look_at(files)
     end, notes = snapshot.log_end_offset, list(snapshot.notes)
     if snapshot.failure is not None:
         notes.append(not_read(snapshot.failure.filename or files.location, snapshot.failure))
     if question.committed:
         from octavo.scanner.partition.transactions import (
-            read_transactions,  # what markers take to decode is imported with it
+            read_transactions,  # it imports what decoding markers needs
         )
 
         transactions = read_transactions(snapshot)

@@ -1,4 +1,4 @@
-"""`octavo recover`: what a broker does at its start after a crash, and at the clean stop that follows."""
+"""`octavo recover`: does what a broker does when it starts after a crash, and then stops cleanly."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import sweep_dead
 
 _UNSERVED = {
-    FolderState.FUTURE: "a copy on its way from another log directory",
+    FolderState.FUTURE: "a copy from another log directory that is not complete",
     FolderState.STRAY: "unknown to its cluster",
 }
 
 
 @declare("recover")
 @logdirs_argument
-@click.option("--dry-run", is_flag=True, help="Say what would be cut, and change nothing; takes no lock.")
+@click.option("--dry-run", is_flag=True, help="Show what would be cut, and change nothing; takes no lock.")
 @json_option
 def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
-    """Bring LOGDIR into the state of a clean stop: torn tails cut, indexes and producer state made anew.
+    """Bring LOGDIR into the state of a clean stop: cut torn tails, rebuild indexes and producer state.
 
-    Files of unfinished work are settled, segments behind the recovery point are checked, and from the first damaged
-    batch on a log is cut: a line for each cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are
-    written. After a clean stop nothing but the last segment's end is looked at, as a broker trusts its mark. Staged
-    files that are a day old, of a writer that died, are removed.
+    Files of unfinished work are settled, segments after the recovery point are checked, and a log is cut at its first
+    damaged batch: one line per cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are written.
+    After a clean stop only the last segment's end is checked, since brokers trust the mark. Files that a dead writer
+    staged a day ago or earlier are removed.
 
-    A partition that cannot be loaded is left as it is and named on stderr; the others are recovered, and the exit code
-    is 1.
+    A partition that cannot be loaded is left as it is and reported on stderr; the others are recovered, and the exit
+    code is 1.
     """
     with owned(logdirs, Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
         found = [log for _, log in sorted(logs.logs.items())]
@@ -56,7 +56,7 @@ def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
 
 
 def _sweep(logs: LogManager) -> list[Path]:
-    """Remove the files that writers staged and did not live to commit; returns them."""
+    """Remove the files of writers that died before the commit; returns them."""
     environment, roots = logs.environment, [root.path for root in live(logs.roots)]
     keep = logs.commits.ledger.pending_files()
     return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)
@@ -104,5 +104,5 @@ def _summary(logs: list[PartitionLog], *, dry_run: bool) -> str:
     cut = sum(segment.bytes_cut for log in lost for segment in log.recovered)
     dropped = sum(gone.size for log in lost for gone in log.dropped)
     would = "would be " if dry_run else ""
-    checked = f"{many(segments, 'segment')} of {many(len(logs), 'partition')} {would}checked and indexed anew"
+    checked = f"{many(segments, 'segment')} of {many(len(logs), 'partition')} {would}checked and reindexed"
     return f"{checked}; {cut + dropped} bytes of {many(len(lost), 'partition')} {would}cut"

@@ -1,4 +1,4 @@
-"""`octavo reindex`: the indexes of segments, made anew from their logs."""
+"""`octavo reindex`: rebuilds the indexes of segments from their logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.jobs.reindex import ReindexResult, ReindexTask
 @logdirs_argument
 @topics_option
 @config_option
-@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @spark_option
 @json_option
 def command(
@@ -29,11 +29,11 @@ def command(
     master: str | None,
     as_json: bool,
 ) -> int:
-    """Write the offset and time indexes of LOGDIR anew, as appending the same batches would make them.
+    """Rebuild the offset and time indexes of LOGDIR, as appending the same batches would make them.
 
-    A line for each segment whose indexes change. index.interval.bytes and segment.index.bytes are those of the topic.
-    Logs stay as they are: the indexes of a damaged one end before the damage, which is told, and the exit code is 1
-    then. A directory that a broker or another process has locked is refused.
+    Prints one line per segment whose indexes change. index.interval.bytes and segment.index.bytes are the topic's. Logs
+    do not change: the indexes of a damaged log end before the damage, which is reported; the exit code is then 1. A
+    directory that a broker or another process has locked is refused.
     """
     with directories(logdirs, topics, write=not dry_run) as found:
         tasks = [task for directory in found for task in job.plan(directory, configs, write=not dry_run)]
@@ -72,5 +72,5 @@ def _print(task: ReindexTask, result: ReindexResult, as_json: bool) -> None:
     line = f"{place}: {entries}, changed: {', '.join(result.changed) or 'none'}"
     if result.problem is not None:
         error = CorruptionError(result.problem, position=result.stop_position)
-        line += f"; the log is followed no further than {error}"
+        line += f"; the log can only be followed up to {error}"
     echo(line)

@@ -1,4 +1,4 @@
-"""`octavo retain`: one round of retention."""
+"""`octavo retain`: runs one round of retention."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.storage.log_manager import LogManager
 
 
 class _Row(NamedTuple):
-    """A segment's fate."""
+    """What becomes of a segment."""
 
     topic_partition: TopicPartition
     size: int
@@ -42,7 +42,7 @@ class _Row(NamedTuple):
 @topics_option
 @config_option
 @now_option
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing; takes no lock.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and change nothing; takes no lock.")
 @json_option
 def command(
     logdirs: tuple[str, ...],
@@ -52,10 +52,10 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Delete the segments that the log start offset, retention.bytes and retention.ms condemn: a line a segment.
+    """Delete the segments that the log start offset, retention.bytes and retention.ms exclude: one line per segment.
 
-    Each line has the decision and its reason. --config stands over the topics' own configs for this round alone: with
-    --dry-run it answers what a limit would do.
+    Each line has the decision and its reason. --config overrides the topics' own configs for this round only: with
+    --dry-run it shows what a limit would do.
     """
     check_topics(logdirs, topics)
     explicit = dict.fromkeys(topics or known_topics(logdirs), configs) if configs else {}

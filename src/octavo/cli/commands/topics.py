@@ -1,4 +1,4 @@
-"""`octavo topics`: what is in a log directory, a row a partition."""
+"""`octavo topics`: lists the partitions of a log directory, one row each."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """List the partitions of LOGDIR with exact counts of what a client can read.
 
-    Batches, records and bytes are counted from the log start offset on; records of transaction markers are not
-    counted, those inside compressed messages of old formats are. A damaged batch is passed over and named on stderr;
-    the exit code is 1 then. A table on a terminal leaves out columns that have no room; --json has all of them.
+    Batches, records and bytes are counted from the log start offset on; transaction markers do not count as records,
+    messages inside compressed messages of old formats do. A damaged batch is skipped and reported on stderr; the exit
+    code is then 1. On a terminal, columns that do not fit are left out; --json has all of them.
     """
     counting = TopicCounts(logdirs, topics)
     say_notes(counting.planned)

@@ -1,4 +1,4 @@
-"""`octavo truncate`: the end of a partition's log, cut off."""
+"""`octavo truncate`: cuts the end of a partition's log."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from octavo.jobs.directories import check_topics
 @logdirs_argument
 @topic_option
 @partition_option
-@click.option("--offset", required=True, type=click.IntRange(min=0), metavar="N", help="Where the log shall end.")
-@click.option("--dry-run", is_flag=True, help="Say what would be cut, and change nothing; takes no lock.")
+@click.option("--offset", required=True, type=click.IntRange(min=0), metavar="N", help="Where the log is to end.")
+@click.option("--dry-run", is_flag=True, help="Show what would be cut, and change nothing; takes no lock.")
 @json_option
 def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, dry_run: bool, as_json: bool) -> None:
-    """Cut a partition's log at an offset: every batch that holds it or lies behind it goes.
+    """Cut a partition's log at an offset: drop the batch that holds it and all after it.
 
-    A batch is cut as a whole, so that records before the offset go too where they are in one batch with it. Indexes,
-    leader epochs, producer state and checkpoints follow.
+    Batches are dropped whole, so records before the offset go too if they are in one batch with it. Indexes, leader
+    epochs, producer state and checkpoints are cut as well.
     """
     check_topics(logdirs, [topic], partition)
     name = TopicPartition(topic, partition)

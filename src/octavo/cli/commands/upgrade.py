@@ -1,4 +1,4 @@
-"""`octavo upgrade`: old formats written anew as v2, or everything with another codec."""
+"""`octavo upgrade`: rewrites old formats as v2, or everything with another codec."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
     type=click.Choice([row.name for row in CODECS.values()]),
     help="Write all batches with this codec; default: each keeps its own.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing; takes no lock.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing; takes no lock.")
 @spark_option
 @json_option
 @unpacked_option
@@ -34,15 +34,15 @@ def command(
     master: str | None,
     as_json: bool,
 ) -> int:
-    """Write v0 and v1 messages of LOGDIR anew as v2 batches, and with --compression-type every batch with that codec.
+    """Rewrite v0 and v1 messages of LOGDIR as v2 batches, and with --compression-type every batch with that codec.
 
     Records keep their offsets, times and order, segments their age. Uncompressed messages, which stood alone in old
-    formats, are put together into batches of 16 KB; a segment that grows beyond segment.bytes is split. Segments
-    without anything to change stay as they are. A partition changes as a whole or not at all: one with a damaged
-    batch stays as it is, which is told, and the exit code is 1 then. The log of the cluster's metadata is left alone.
+    formats, are collected into batches of 16 KB; a segment that grows beyond segment.bytes is split. Segments that
+    need no change stay as they are. A partition changes as a whole or not at all: if it has a damaged batch it stays
+    as it is, which is reported; the exit code is then 1. The log of the cluster's metadata is never changed.
     """
     if dry_run and master is not None:
-        raise click.UsageError("--dry-run runs here, expected it without --spark")
+        raise click.UsageError("--dry-run and --spark exclude each other")
     check_topics(logdirs, topics)
     codec = None if compression_type is None else codec_named(compression_type)
     failed = 0
@@ -83,4 +83,4 @@ def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
     else:
         verb = "would be" if dry_run else "were"
         sizes = f"{before} bytes before, {after} after"
-        echo(f"{name}: {batches} batches in {len(changed)} segments {verb} written anew: {sizes}")
+        echo(f"{name}: {batches} batches in {len(changed)} segments {verb} rewritten: {sizes}")

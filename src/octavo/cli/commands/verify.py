@@ -1,4 +1,4 @@
-"""`octavo verify`: a line a problem, then a summary."""
+"""`octavo verify`: prints one line per problem, then a summary."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from octavo.scanner.log_dirs import no_partition
 def command(logdirs: tuple[str, ...], master: str | None, as_json: bool) -> int:
     """Check everything in LOGDIR: checksums, lengths, offsets, records, indexes, snapshots, checkpoints, names.
 
-    A line a problem: path, position in the file, kind, detail, severity; then a summary. The exit code is 1 when there
-    is a problem. What a crash leaves in the last segment, and what is about to be deleted, is info: that alone is fine.
-    The directory may be in use by a broker: nothing is locked or changed.
+    Prints one line per problem: path, position in the file, kind, detail, severity; then a summary. The exit code is 1
+    if there is a problem. What a crash leaves in the last segment, and what is about to be deleted, is only info. The
+    directory may be in use by a broker: nothing is locked or changed.
     """
     plans = plan(logdirs)
     say_notes(no_partition(planned.location) for planned in plans if planned.root and planned.is_empty)

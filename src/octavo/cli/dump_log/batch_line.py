@@ -1,4 +1,4 @@
-"""The line of a batch."""
+"""Prints the line of a batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def timestamp_type(batch: BatchRow) -> str:
 
 
 def batch_start(batch: BatchRow) -> str:
-    """What is printed of a batch before its codec is looked at: of an unknown one this stays alone on its line."""
+    """The start of a batch's line, before its codec is checked: with an unknown codec nothing follows it."""
     if batch.magic < 2:
         return f"offset: {batch.base_offset}"
     attributes = batch.attributes
@@ -37,7 +37,7 @@ def batch_start(batch: BatchRow) -> str:
 
 
 def batch_end(batch: BatchRow, position: int) -> str:
-    """The rest of the line; `position` is the batch's in the file."""
+    """The rest of the line; `position` is the batch's position in the file."""
     if batch.magic < 0:
         raise InvalidRecordError(f"a message of magic {batch.magic}, expected 0 or 1", position=position)
     codec = _CODEC_NAMES.get(batch.codec_id)

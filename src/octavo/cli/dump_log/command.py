@@ -1,4 +1,4 @@
-"""`octavo dump-log`: reads the flags, sends each file to the part that dumps its kind, ends with what was found."""
+"""`octavo dump-log`: parses the flags, dumps each file by its kind, and ends with what was found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.options import KAFKA_VERSION, Options, usage
 from octavo.cli.dump_log.report import DumpFindings, say
 
-PURPOSE = "Dumps the files of a Kafka log directory as text, as kafka-dump-log does."
+PURPOSE = "Dumps the files of a Kafka log directory as text, like kafka-dump-log."
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""What a control record says, behind its metadata."""
+"""Prints the content of a control record, after its metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands behind `key: ` and `payload: `: text and numbers, or the records of internal topics."""
+"""What is printed after `key: ` and `payload: `: text and numbers, or the records of internal topics."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BytesDecoder = Callable[[bytes], str]
 
 
 def is_plain(options: Options) -> bool:
-    """Whether key and payload are shown as the text that they are."""
+    """Whether key and payload are shown as text."""
     classes = {options.value("key-decoder-class"), options.value("value-decoder-class")}
     return options.topic_decoder is None and classes == {STRING_DECODER}
 
 
 def payload_decoder(options: Options) -> PayloadDecoder:
-    """The decoder that the flags ask for; that of an internal topic is imported only then."""
+    """The decoder that the flags select; those of internal topics are imported only if needed."""
     topic = options.topic_decoder
     if topic is not None:
         return cast("PayloadDecoder", import_module("octavo.cli.dump_log.topic_decoders").TOPIC_DECODERS[topic])
@@ -49,7 +49,7 @@ def _class(name: str) -> BytesDecoder:
 
 
 def _object_text(content: bytes) -> str:
-    """Java prints a byte array as its type and the hash of its address; a hash of its content takes that place."""
+    """Java prints a byte array as its type and the hash of its address; here a hash of its content stands for that."""
     return f"[B@{zlib.crc32(content):x}"
 
 

@@ -1,4 +1,4 @@
-"""Deep iteration: the lines of the records behind the line of their batch."""
+"""Deep iteration: prints the lines of the records after the line of their batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DeepDump:
-    """Prints the records of batches in the order of the file; finds the offsets that do not follow one another."""
+    """Prints the records of batches in the order of the file; finds offsets that are not consecutive."""
 
     def __init__(self, path: str, options: Options, findings: DumpFindings) -> None:
         shown = payload_decoder(options) if options.print_data_log else None
@@ -38,7 +38,7 @@ class DeepDump:
         self._records = self._reader.of_batches(chunk.data, chunk.table)
 
     def lines(self, batch: BatchRow) -> Iterator[bytes]:
-        """The lines of the next batch, piece by piece: a failure leaves the pieces before it."""
+        """The lines of the next batch, in pieces: after a failure the pieces before it are printed."""
         records = next(self._records)
         if isinstance(records, Span) and self._form.plain and not batch.is_control:
             yield from self._span(batch, records)

@@ -1,4 +1,4 @@
-"""A path as java.io.File has it: that is how kafka-dump-log prints it."""
+"""A path in the form of java.io.File, since kafka-dump-log prints that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class JavaFile(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """From the last dot of the name; empty without a dot."""
+        """The name from its last dot on; empty without a dot."""
         _, dot, after = self.name.rpartition(".")
         return dot + after if dot else ""
 
@@ -40,6 +40,6 @@ class JavaFile(NamedTuple):
         return f"{here.removesuffix('/')}/{self.path}" if self.path else here
 
     def sibling(self, suffix: str) -> str:
-        """The path of the file that shares the number before the first dot."""
+        """The path of the file with the same number before the first dot."""
         folder = self.absolute.rpartition("/")[0]
         return f"{folder}/{self.name.partition('.')[0]}{suffix}"

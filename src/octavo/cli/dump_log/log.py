@@ -1,4 +1,4 @@
-"""`.log` and `.checkpoint` files: a line a batch, with deep iteration a line a record."""
+"""Dumps `.log` and `.checkpoint` files: one line per batch, with deep iteration one line per record."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from octavo.cli.dump_log.java_file import JavaFile
     from octavo.cli.dump_log.report import DumpFindings
 
-_PIECES_AT_ONCE = 10_000  # of text, before they are written
+_PIECES_AT_ONCE = 10_000  # of text per write
 
 
 def dump_log(file: JavaFile, options: Options, findings: DumpFindings) -> None:
-    """Print a file as far as it can be read. The order of these steps is the order of Kafka's failures."""
+    """Print a file as far as it can be read. The order of these steps is that of Kafka's failures."""
     deep = None
     if options.deep_iteration:
-        from octavo.cli.dump_log.deep import DeepDump  # brings numpy, and with it half of a small dump's time
+        from octavo.cli.dump_log.deep import DeepDump  # imports numpy: half of a small dump's time
 
         deep = DeepDump(file.absolute, options, findings)
     max_bytes = options.integer("max-bytes")
@@ -88,7 +88,7 @@ class LogDump:
                 self._flush()
 
     def _with_whole_header(self, row: BatchRow, position: int) -> BatchRow:
-        """Of a batch that says it is shorter than a header, Kafka reads the header all the same, from what follows."""
+        """Like Kafka, read a whole header from what follows, even if the batch claims to be shorter."""
         content = self._log.read_at(position, layout.BATCH_OVERHEAD)
         if len(content) < layout.BATCH_OVERHEAD:
             sentence = f"a batch header of {len(content)} bytes, expected {layout.BATCH_OVERHEAD}"
@@ -108,7 +108,7 @@ class LogDump:
         )
 
     def _flush(self) -> None:
-        if sys.stdout is not None:  # closed before the start: there is nowhere to print to
-            sys.stdout.flush()  # the bytes go below the text layer, behind what was printed there
+        if sys.stdout is not None:  # None if it was closed before the start
+            sys.stdout.flush()  # the bytes bypass the text layer, after what was printed there
             sys.stdout.buffer.writelines(self._text)
         self._text.clear()

@@ -1,4 +1,4 @@
-"""A .log file, read in order by chunks and at single places; as much of it as was there when it was opened."""
+"""A .log file, read in chunks and at single positions: the part that existed when it was opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DumpedLog:
         os.close(self._descriptor)
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes; fewer where the file ends."""
+        """Up to `size` bytes; fewer at the end of the file."""
         found = b""
         while len(found) < size and (more := os.pread(self._descriptor, size - len(found), position + len(found))):
             found += more
@@ -43,7 +43,7 @@ class DumpedLog:
 
 
 class RangeReader:
-    """Reads a range of a file into buffers, one call after the other: what `walk_chunks` asks for."""
+    """Reads a range of a file into buffers, call by call, for `walk_chunks`."""
 
     def __init__(self, descriptor: int, start: int, end: int) -> None:
         self._descriptor = descriptor

@@ -1,4 +1,4 @@
-"""`.index` files: each entry beside the batch that it points to."""
+"""Dumps `.index` files: compares each entry with the batch that it points to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_sanity(index: SparseIndex[Any], file: JavaFile) -> None:
 
 
 def entries_to_show(index: SparseIndex[Any]) -> int:
-    """Entries end at the first, but for slot 0, that names the base offset: the zeros of an untrimmed file begin."""
+    """How many entries to show: after slot 0, one with the base offset is the first zero slot of an untrimmed file."""
     zeros = np.flatnonzero(index.slots["relative_offset"][1:] == 0)
     return int(zeros[0]) + 1 if len(zeros) else len(index)
 

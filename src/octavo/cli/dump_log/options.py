@@ -1,8 +1,8 @@
-"""kafka-dump-log's flags, parsed by the rules of the library that Kafka's tools parse theirs with (jopt-simple).
+"""Parses kafka-dump-log's flags by the rules of jopt-simple, the library that Kafka's tools use.
 
-`-flag` is as good as `--flag`; `--flag=value` and `--flag value` are the same; a flag without a value takes one
-behind `=` and ignores it; words that are no flags are ignored, and so is all that follows `--`. A value is looked at
-when it is used: a wrong `--max-bytes` does no harm to an index.
+`-flag` is the same as `--flag`, and `--flag=value` as `--flag value`; a flag without a value accepts one after `=` and
+ignores it; words that are not flags are ignored, and so is everything after `--`. A value is checked when it is used:
+a wrong `--max-bytes` does not matter for an index.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ FLAGS = {
     for flag in (
         Flag("files", "REQUIRED: the files to dump, separated by commas.", Value.REQUIRED),
         Flag("print-data-log", "Print keys and payloads; any decoder implies it."),
-        Flag("deep-iteration", "Print a line a record; --print-data-log implies it."),
-        Flag("skip-record-metadata", "Print keys and payloads alone: no offsets, sizes, control records."),
-        Flag("max-bytes", "Look at so many bytes of each .log file.", Value.REQUIRED, str(MAX_INT)),
+        Flag("deep-iteration", "Print one line per record; --print-data-log implies it."),
+        Flag("skip-record-metadata", "Print only keys and payloads: no offsets, sizes, control records."),
+        Flag("max-bytes", "Read this many bytes of each .log file.", Value.REQUIRED, str(MAX_INT)),
         Flag("max-message-size", "The largest batch that an .index entry may point to.", Value.REQUIRED, str(5 << 20)),
         Flag("verify-index-only", "Check indexes against the log without printing them."),
         Flag("index-sanity-check", "Run only the check that a broker runs on an index when it starts."),
@@ -100,7 +100,7 @@ class Options:
         return name in self._given
 
     def value(self, name: str) -> str:
-        """The flag's one value; its default where none was given."""
+        """The flag's only value; its default if none was given."""
         values = self._given.get(name) or [FLAGS[name].default or ""]
         if len(values) > 1:
             raise OctavoError(f"--{name} has {len(values)} values ({', '.join(values)}), expected one")
@@ -134,7 +134,7 @@ class Options:
 
 
 def usage() -> str:
-    """The flags, a line each."""
+    """The flags, one line each."""
     shown = {flag.name: f"--{flag.name}{_VALUES[flag.value]}" for flag in FLAGS.values()}
     width = max(map(len, shown.values()))
     lines = [f"{'Option':<{width}}  Description", f"{'------':<{width}}  -----------"]

@@ -1,4 +1,4 @@
-"""`.snapshot` files: a line a producer."""
+"""Dumps `.snapshot` files: one line per producer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.system.regular_file import read_regular
 
 
 class CorruptSnapshotError(Exception):
-    """What is wrong with a snapshot, in Kafka's words: they go to stderr, and the next file follows."""
+    """What is wrong with a snapshot, in Kafka's words: printed on stderr before going on with the next file."""
 
 
 def dump_producer_snapshot(file: JavaFile) -> None:
@@ -24,7 +24,7 @@ def dump_producer_snapshot(file: JavaFile) -> None:
 
 
 def _entries(content: bytes) -> list[ProducerEntry]:
-    """The producers; a reader that follows Kafka's order of checks, for its texts."""
+    """The producers, read in Kafka's order of checks to get its error texts."""
     failed = "Snapshot failed schema validation: "
     version = int.from_bytes(content[:2], signed=True)
     if len(content) >= 2 and version != VERSION:

@@ -1,4 +1,4 @@
-"""The line of a record, piece by piece as Kafka prints it: a failure leaves the pieces before it."""
+"""Prints the line of a record in pieces, like Kafka: after a failure the pieces before it are printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INDENT = "| "
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """Which pieces a record's line has; without a `decoder` neither key nor payload. `plain`: it shows their text."""
+    """The pieces of a record's line; without a `decoder` neither key nor payload. `plain`: they are shown as text."""
 
     metadata: bool
     decoder: PayloadDecoder | None
@@ -30,7 +30,7 @@ class RecordFormat:
 
 
 def record_line(batch: BatchRow, record: Record | Message, form: RecordFormat) -> Iterator[str]:
-    """The pieces of a line with its end."""
+    """The pieces of a line, including its end."""
     if form.metadata:
         yield from _metadata(batch, record)
     if form.decoder is not None and not batch.is_control:
@@ -57,7 +57,7 @@ def _metadata(batch: BatchRow, record: Record | Message) -> Iterator[str]:
         f"sequence: {sequence} headerKeys: [{keys}]"
     )
     if batch.is_control:
-        # Kept out of ordinary dumps: the schemas of control records take a while to import.
+        # Imported only here: the schemas of control records take a while to import.
         from octavo.cli.dump_log.control_text import control_text
 
         yield control_text(record.key, record.value)

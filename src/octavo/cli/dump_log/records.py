@@ -1,4 +1,4 @@
-"""The records of batches by the rule of Kafka's file reader: a wrong CRC and an unknown magic do not stop it."""
+"""Reads the records of batches like Kafka's file reader: a wrong CRC or an unknown magic does not stop it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Flaw
 
-# More records than any batch holds: of a batch that cannot be decoded nothing may be taken for its records.
+# More records than any batch holds: nothing may be taken for the records of a batch that cannot be decoded.
 _UNREADABLE = 2**32
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A batch's rows in columns that hold others too; good until the next batch is asked for."""
+    """A batch's rows in columns shared with others; valid until the next batch is requested."""
 
     columns: RecordColumns
     first: int
     end: int
-    is_continuous: bool  # each offset of all rows in the columns follows the one before it
+    is_continuous: bool  # the offsets of all rows in the columns are consecutive
 
     def offsets(self) -> NDArray[np.int64]:
         return self.columns.offset[self.first : self.end]
@@ -39,13 +39,13 @@ class Span:
 
 
 class RecordReader:
-    """Reads the records of the batches of a walk; keeps the buffers that they are unpacked into."""
+    """Reads the records of a walk's batches; reuses its buffers."""
 
     def __init__(self) -> None:
         self._decoder = Decoder()
 
     def of_batches(self, data: memoryview, table: NDArray[np.void]) -> Iterator[Iterable[Record | Message]]:
-        """For each row of the table its records, in order; a damaged batch raises when its records are asked for."""
+        """The records for each row of the table, in order; a damaged batch raises when its records are requested."""
         legacy = table["magic"] < 2
         first = 0
         while first < len(table):
@@ -61,7 +61,7 @@ class RecordReader:
             yield read_messages(data[position : position + size])
 
     def _batches(self, data: memoryview, rows: NDArray[np.void]) -> Iterator[Iterable[Record]]:
-        """v2 batches are decoded many at a time, up to one that is damaged."""
+        """Decode many v2 batches at a time, up to a damaged one."""
         rows = rows.copy()
         rows["magic"] = 2
         rows["flaws"] = rows["flaws"] & np.uint8(Flaw.TOO_SHORT)
@@ -83,7 +83,7 @@ class RecordReader:
 
 
 def _readable(data: memoryview, row: np.void, error: CorruptionError) -> Iterator[Record]:
-    """What Kafka reads of a damaged batch: the records before the damage, unless they are compressed."""
+    """What Kafka reads from a damaged batch: the records before the damage, unless they are compressed."""
     if row["attributes"] & layout.CODEC_MASK or row["flaws"]:
         raise error
     position = int(row["position"])

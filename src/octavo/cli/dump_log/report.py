@@ -1,4 +1,4 @@
-"""What kafka-dump-log says on stderr after all files: index entries and offsets that do not fit."""
+"""What kafka-dump-log prints on stderr after all files: index entries and offsets that do not match."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Pair = tuple[int, int]
 
 
 class DumpFindings:
-    """DumpFindings by the absolute path of their file; files in the order of their first finding."""
+    """Findings by the absolute path of their file; files in the order of their first finding."""
 
     def __init__(self) -> None:
         self.index_mismatches: dict[str, dict[int, int]] = defaultdict(dict)  # index offset to log offset
@@ -19,7 +19,7 @@ class DumpFindings:
         self.gaps: dict[str, dict[int, int]] = defaultdict(dict)  # offset to the one that follows it
 
     def print(self) -> None:
-        """All of them, in Kafka's order."""
+        """Print all findings, in Kafka's order."""
         for path, offsets in self.index_mismatches.items():
             descending = sorted(offsets.items(), reverse=True)
             _print(f"Mismatches in :{path}", "  Index offset: {}, log offset: {}", descending)
@@ -36,7 +36,7 @@ class DumpFindings:
 
 
 def say(*lines: str) -> None:
-    """Lines on stderr, behind what was printed before them where both streams go the same way."""
+    """Print lines on stderr, after what was printed before if both streams go to the same place."""
     sys.stdout.flush()
     print(*lines, sep="\n", file=sys.stderr)
 

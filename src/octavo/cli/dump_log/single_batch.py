@@ -1,4 +1,4 @@
-"""One batch at a place in a log file, as an index points to it."""
+"""Reads one batch at a position in a log file, for an index entry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.kernels.integers import signed64
 
 
 class SingleBatch(NamedTuple):
-    """A batch's place, and the last of its offsets."""
+    """A batch's position and size, and its last offset."""
 
     position: int
     size: int
@@ -19,7 +19,7 @@ class SingleBatch(NamedTuple):
 
 
 def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
-    """The batch that begins at a position; None when no whole one lies before `end`."""
+    """The batch that begins at a position; None if no whole one ends before `end`."""
     if position >= end - layout.HEADER_UP_TO_MAGIC:
         return None
     header = log.read_at(position, layout.BATCH_OVERHEAD)
@@ -39,7 +39,7 @@ def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
 
 
 def too_small(log: DumpedLog, position: int) -> CorruptRecordError:
-    """The error for the size here, which no batch has."""
+    """The error for an impossible size."""
     size = int.from_bytes(log.read_at(position + layout.SIZE_POSITION, 4), signed=True)
     found = "zeros, as in a preallocated file" if size == 0 else f"a batch of {size} bytes behind its size"
     sentence = f"{found}, expected at least {layout.MIN_MESSAGE_SIZE} bytes"

@@ -1,4 +1,4 @@
-"""The lines of a whole batch's records at once, for the records that need no decoder but their text."""
+"""Prints all records of a batch at once, if they need no decoder but text."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class SpanText:
-    """Prints batches into a buffer that is kept from one to the next."""
+    """Prints batches into a buffer that is reused."""
 
     def __init__(self) -> None:
         self._out = bytearray(1 << 18)
         self._none = np.empty(0, np.int32)
 
     def lines(self, batch: BatchRow, span: Span, form: RecordFormat) -> Iterator[bytes]:
-        """A line for each record, as UTF-8."""
+        """One line per record, as UTF-8."""
         sequences = self._sequences(batch, span)
         kind, shown = timestamp_type(batch).encode(), form.decoder is not None
         row = span.first
@@ -42,7 +42,7 @@ class SpanText:
             row = next_row
 
     def _sequences(self, batch: BatchRow, span: Span) -> NDArray[np.int32]:
-        """The records' sequence numbers; most often there are none, or they follow one another."""
+        """The records' sequence numbers; usually there are none, or they are consecutive."""
         rows, base = span.end - span.first, batch.base_sequence
         if base < 0:
             if len(self._none) < rows:
@@ -55,7 +55,7 @@ class SpanText:
 
 
 def gaps(offsets: NDArray[np.int64], last_offset: int) -> list[tuple[int, int]]:
-    """Each offset that does not follow the one before it, behind that one."""
+    """Each offset that does not follow the one before it, keyed by that one."""
     if len(offsets) == 1:
         offset = int(offsets[0])
         return [] if offset == signed64(last_offset + 1) else [(last_offset, offset)]

@@ -1,4 +1,4 @@
-"""`.timeindex` files: each entry beside the batch that it names."""
+"""Dumps `.timeindex` files: compares each entry with the batch that it names."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ def _start_position(index: OffsetIndex, offset: int) -> int:
 
 
 class BatchChain:
-    """The batches of a log file, followed from the places that an index gives.
+    """The batches of a log file, followed from the positions that an index gives.
 
-    Kafka follows them from each place to the end of the file, and fails where they break off. One pass answers that
-    for all places at which a batch begins; from any other place the batches are followed anew.
+    Kafka follows them from each position to the end of the file, and fails where they break off. One pass answers that
+    for all positions where a batch begins; from any other position the batches are followed again.
     """
 
     def __init__(self, log: DumpedLog, starts: list[int]) -> None:
         self._log = log
         self._starts = np.unique(np.array(starts, np.int64))
-        self._broken_at: dict[int, int | None] = {}  # start to the place where the batches break off
+        self._broken_at: dict[int, int | None] = {}  # from a start to the position where the batches break off
 
     def first_up_to(self, offset: int, start: int) -> SingleBatch | None:
         """The first batch from `start` on whose last offset is not below `offset`."""

@@ -1,4 +1,4 @@
-"""The records of internal topics as kafka-dump-log shows them, and what it says of those that it cannot read."""
+"""Decodes the records of internal topics like kafka-dump-log, and says what it says about unreadable ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UnreadableError(Exception):
 
 
 def _coordinator(types: Mapping[int, RecordType]) -> PayloadDecoder:
-    """A record that cannot be read is a text in place of its key."""
+    """Show a text in place of the key of a record that cannot be read."""
 
     def decode(record: Record | Message) -> tuple[str | None, str | None]:
         offset = record.offset
@@ -70,7 +70,7 @@ def _texts(kind: RecordType, key: bytes, value: bytes | None) -> tuple[str, str]
 
 
 def _content(record: Record | Message, field: Literal["key", "value"]) -> bytes | None:
-    """A key or value; that of a damaged v0 or v1 message may not be there."""
+    """A key or value; a damaged v0 or v1 message may not have it."""
     try:
         return record.key if field == "key" else record.value
     except FieldBeyondMessageError as error:
@@ -103,7 +103,7 @@ def _remote_log_metadata(record: Record | Message) -> tuple[None, str]:
 
 
 def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
-    """A record behind its frame."""
+    """A record after its frame."""
     frame_version, at = _frame_number(value, 0, "frame version")
     if frame_version == 0:
         raise UnreadableError(
@@ -133,7 +133,7 @@ def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
 
 
 def _holds_structs(message: schema.MessageSchema, row: schema.Row) -> bool:
-    """Whether a struct was read inside the message: there alone Kafka's readers look whether they know a version."""
+    """Whether a struct was read inside the message: only there Kafka's readers check whether they know a version."""
     return any(
         row[part.name]
         for part in message.fields

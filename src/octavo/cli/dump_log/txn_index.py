@@ -1,4 +1,4 @@
-"""`.txnindex` files: a line an aborted transaction."""
+"""Dumps `.txnindex` files: one line per aborted transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.system.regular_file import read_regular
 
 
 def dump_txn_index(file: JavaFile) -> None:
-    """Print all transactions, or none where one cannot be read. A file that is not there has none."""
+    """Print all transactions, or none if one cannot be read. A missing file has none."""
     base_offset_of(file.name)
     path = Path(file.path)
     if not path.exists():

@@ -1,1 +1,1 @@
-"""`octavo explain`: the anatomy of what is in a log file, byte by byte."""
+"""`octavo explain`: shows the content of a log file, byte by byte."""

@@ -1,4 +1,4 @@
-"""`octavo explain FILE`: an overview of a file, or the anatomy of one piece of it."""
+"""`octavo explain FILE`: an overview of a file, or the anatomy of one part of it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the form
 
 @declare("explain")
 @click.argument("file", type=path_type)
-@click.option("--position", type=click.IntRange(min=0), help="Take apart what has this byte of the file.")
-@click.option("--offset", type=click.IntRange(min=0), help="Take apart the batch or index entry for this offset.")
 @click.option(
-    "--all-records", is_flag=True, help="With --position: take apart all records of a batch, not the first 10000 alone."
+    "--position", type=click.IntRange(min=0), help="Explain the batch or entry that has this byte of the file."
+)
+@click.option("--offset", type=click.IntRange(min=0), help="Explain the batch or index entry for this offset.")
+@click.option(
+    "--all-records", is_flag=True, help="With --position: explain all records of a batch, not only the first 10000."
 )
 @json_option
 @unpacked_option
@@ -28,9 +30,9 @@ def command(file: str, position: int | None, offset: int | None, all_records: bo
     """Show what is in FILE, byte by byte: a log, an index, a transaction index, a producer snapshot, a checkpoint.
 
     FILE is a path or a URL. With --position or --offset: each field of one batch, message or entry with its position,
-    its bytes in hex, its value and what it means, down to the varints of a batch's records; a compressed batch is
-    unpacked. With neither: a line a batch or entry, and why a log's batches end where they end. Of Kafka's small text
-    files: a line a line. The exit code is 1 when what is shown is damaged.
+    its bytes in hex, its value and its meaning, down to the varints of a batch's records; a compressed batch is
+    unpacked. With neither: one line per batch, entry or line of a text file, and why a log's batches end where they
+    do. The exit code is 1 if what is shown is damaged.
     """
     if position is not None and offset is not None:
         raise UsageError("--position and --offset exclude each other; see `octavo explain --help`")
@@ -64,5 +66,5 @@ def _kind(file: Location) -> FileKind:
         return FileKind.LOG
     known = ", ".join([*FileKind, _CHECKPOINT, *TEXT_FILES])
     if file.entry().is_folder:
-        raise OctavoError(f"{file}: a folder, expected one of its files: {known}")
+        raise OctavoError(f"{file}: this is a folder; name one of its files: {known}")
     raise OctavoError(f"{file}: not a file that explain can read; it reads {known}")

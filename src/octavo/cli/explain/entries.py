@@ -1,4 +1,4 @@
-"""Indexes, snapshots and small text files: a line an entry, or the anatomy of one of them."""
+"""Explains indexes, snapshots and small text files: one line per entry, or the anatomy of one entry."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def explain_entries(file: Location, kind: FileKind, position: int | None, offset
 
 
 def explain_text(file: Location, name: str, position: int | None, offset: int | None, as_json: bool) -> int:
-    """Of a checkpoint or another small file of this name."""
+    """Explain a checkpoint or another small file of this name."""
     _check_searched(file, name == LEADER_EPOCH_CHECKPOINT, offset)
     return _show(file, describe_text(name, file.read()), position, offset, as_json)
 
 
 def _check_searched(file: Location, is_searched: bool, offset: int | None) -> None:
     if offset is not None and not is_searched:
-        raise OctavoError(f"{file}: its entries are not found by offset, expected --position")
+        raise OctavoError(f"{file}: its entries have no offset to search by; use --position")
 
 
 def _show(file: Location, nodes: Iterator[Node], position: int | None, offset: int | None, as_json: bool) -> int:
@@ -45,12 +45,12 @@ def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
         if node.position <= position < node.position + node.length:
             return node
     size = file.entry().size
-    raise OctavoError(f"{file}: position {position} lies behind the end of the file of {size} bytes")
+    raise OctavoError(f"{file}: position {position} is after the end of the file of {size} bytes")
 
 
 def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:
-    """The entry that a search for this offset begins with: the last one up to it; of a transaction index the first
-    aborted transaction around it."""
+    """The entry where a search for this offset begins: the last one up to it; in a transaction index the first aborted
+    transaction around it."""
     found, expected = None, "or one before it"
     for node in nodes:
         fields = {child.name: child.value for child in node.children}

@@ -1,4 +1,4 @@
-"""Find a batch in a log file: by a byte of it, or by an offset that it holds."""
+"""Finds a batch in a log file: by one of its bytes, or by an offset that it holds."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class FileTail(NamedTuple):
 
 
 def batch_with_byte(log: OpenLog, position: int) -> BatchPlacement | FileTail:
-    """The batch that has this byte; the tail when it lies behind all batches."""
+    """The batch that has this byte; the tail if it is after all batches."""
     return _first(log, lambda table, start: table["position"] + table["size"] > position - start)
 
 
 def batch_with_offset(log: OpenLog, offset: int) -> BatchPlacement | FileTail:
-    """The first batch that reaches to this offset; after compaction the record itself may be gone."""
+    """The first batch that extends to this offset; after compaction the record itself may be gone."""
     return _first(log, lambda table, _: last_offsets(table) >= offset)
 
 

@@ -1,4 +1,4 @@
-"""Logs: an overview, or the anatomy of one batch."""
+"""Explains logs: an overview, or the anatomy of one batch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explain_log(
 
 def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     if position >= log.size:
-        raise OctavoError(f"{log.path}: position {position} lies behind the end of the file of {log.size} bytes")
+        raise OctavoError(f"{log.path}: position {position} is after the end of the file of {log.size} bytes")
     found = batch_with_byte(log, position)
     return _tail_node(log, found) if isinstance(found, FileTail) else _batch_node(log, found, most)
 
@@ -44,7 +44,7 @@ def _at_offset(log: OpenLog, offset: int) -> Node:
     found = batch_with_offset(log, offset)
     if isinstance(found, FileTail):
         reason = f"its batches end at position {found.position}: {tail_text(log, found)}"
-        raise OctavoError(f"{log.path}: no batch reaches to offset {offset}; {reason}")
+        raise OctavoError(f"{log.path}: no batch extends to offset {offset}; {reason}")
     return _without_other_records(_batch_node(log, found), offset)
 
 
@@ -60,7 +60,7 @@ def _tail_node(log: OpenLog, tail: FileTail) -> Node:
 
 
 def _without_other_records(node: Node, offset: int) -> Node:
-    """The records but the wanted one without their fields."""
+    """Drop the fields of all records but the wanted one."""
     if node.offset is not None and node.offset != offset:
         return replace(node, children=())
     return replace(node, children=tuple(_without_other_records(child, offset) for child in node.children))

@@ -1,4 +1,4 @@
-"""A log file, open for explanation: as much of it as was there when it was opened."""
+"""An open log file to explain: the part that existed when it was opened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenLog:
         self._file.close()
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes; fewer where the file ends."""
+        """Up to `size` bytes; fewer at the end of the file."""
         content = memoryview(bytearray(min(size, max(self.size - position, 0))))
         return bytes(content[: read_fully(self._file, content, position)])
 

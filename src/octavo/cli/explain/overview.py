@@ -1,4 +1,4 @@
-"""A line a batch, and why the file's batches end where they end."""
+"""One line per batch, and why the file's batches end where they do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.kernels.layout import Flaw, Stop
 
 
 class BatchOverview(NamedTuple):
-    """One batch. A compressed v0/v1 message does not say how many it holds, nor the first of their offsets."""
+    """One batch. A compressed v0/v1 message does not tell how many messages it holds, nor their first offset."""
 
     position: int
     baseOffset: int | None
@@ -29,7 +29,7 @@ class BatchOverview(NamedTuple):
 
 
 class Overview:
-    """The batches of a file; once they are through, `tail` says where and why they ended."""
+    """The batches of a file; after the iteration `tail` says where and why they ended."""
 
     def __init__(self, log: OpenLog) -> None:
         self.tail = FileTail(0, Stop.END)

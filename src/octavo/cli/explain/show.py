@@ -1,4 +1,4 @@
-"""Print what was found, as text or JSON; the exit code says whether something is wrong with it."""
+"""Prints what was found, as text or JSON; the exit code says whether something is wrong with it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def show_entries(nodes: Iterable[Node], as_json: bool) -> int:
 
 
 def _node_json(node: Node) -> dict[str, Any]:
-    """A node with its children; `problem` only where there is one."""
+    """A node with its children; `problem` only if there is one."""
     fields: dict[str, Any] = {
         "position": node.position,
         "length": node.length,

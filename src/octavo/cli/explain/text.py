@@ -16,7 +16,7 @@ _OVERVIEW = "{:>10}  {:>12}  {:>12}  {:>8}  {:>9}  {:>5}  {:<6}  {}"
 
 
 def anatomy_lines(node: Node) -> Iterator[str]:
-    """A line a node, its name indented by its depth."""
+    """One line per node, its name indented by its depth."""
     rows = [("position", "bytes", "field", "value", "meaning", ""), *_rows(node, 0)]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for position, raw, name, value, meaning, problem in rows:
@@ -38,7 +38,7 @@ def tail_lines(overview: Overview) -> Iterator[str]:
 
 
 def entry_lines(node: Node) -> Iterator[str]:
-    """An entry of an index, a snapshot or a text file, on one line where there is room."""
+    """An entry of an index, a snapshot or a text file, on one line if there is room."""
     shown = f"({node.length} bytes)" if node.value is None and not node.children else _shown(node)
     problem = _wrong("; ".join(bad.problem for bad in node.problems()))
     return fitted(f"{node.position:>10}  {shown}  ", node.meaning or node.name, problem, style=_red)

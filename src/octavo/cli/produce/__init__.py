@@ -1,1 +1,1 @@
-"""`octavo produce`: records into a topic."""
+"""`octavo produce`: appends records to a topic."""

@@ -1,4 +1,4 @@
-"""`octavo produce`: from where, in which form, into which topic."""
+"""`octavo produce`: reads records from stdin or files and sends them."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def command(
     producer_properties: dict[str, str],
     as_json: bool,
 ) -> None:
-    """Append records from stdin or files to a topic of LOGDIR, and say which offsets they got.
+    """Append records from stdin or files to a topic of LOGDIR, and print which offsets they got.
 
-    Batches are filled up to batch.size, partitions chosen, ids and sequences given as Kafka's producer does. With a
-    transactional.id all the records are one transaction.
+    As in Kafka's producer, batches are filled up to batch.size, partitions are chosen, and ids and sequences assigned.
+    With a transactional.id all records are one transaction.
     """
     separator = None if key_separator is None else key_separator.replace("\\t", "\t")
     line_form = LineForm.of(properties, separator)
     configs = dict(producer_properties)
     if compression_type is not None:
         configs["compression.type"] = compression_type
-    # A transaction may have to end one that a crash interrupted, wherever that wrote.
+    # A transaction may first have to end one that a crash interrupted, whatever partitions that one wrote to.
     only = None if "transactional.id" in configs else [topic]
     with owned_as(LogDir, logdirs, Ownership(only=only, runs_when_due=True)) as logs:
         if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(
-                f"there is no topic {topic} in {', '.join(logdirs)}; make it with create"
+                f"there is no topic {topic} in {', '.join(logdirs)}; create it with `octavo create`"
             )
         producer = logs.producer(configs)
         with _reporting(logs, topic, as_json=as_json, is_transaction=only is None), _sending(producer):
@@ -74,7 +74,7 @@ def command(
 
 @contextmanager
 def _reporting(logs: LogDir, topic: str, *, as_json: bool, is_transaction: bool) -> Iterator[None]:
-    """Say which offsets were appended within the block, also where an error ends it, unless that aborts them all."""
+    """Print which offsets were appended within the block, even after an error, unless that aborts them all."""
     before = _ends(logs, topic)
     try:
         yield
@@ -87,7 +87,7 @@ def _reporting(logs: LogDir, topic: str, *, as_json: bool, is_transaction: bool)
 
 @contextmanager
 def _sending(producer: Producer) -> Iterator[None]:
-    """Within the block records are sent; at its end all of them are appended, or the error is raised."""
+    """Send records within the block; at its end all are appended, or an error is raised."""
     with producer:
         if producer.config.transactional_id is None:
             yield
@@ -98,7 +98,7 @@ def _sending(producer: Producer) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    """A source to read; an error within the block says which one it was."""
+    """A source to read; an error within the block names it."""
     if path == "-":
         yield sys.stdin.buffer
         return

@@ -1,4 +1,4 @@
-"""Records from JSON lines, as `octavo cat` prints them."""
+"""Reads records from JSON lines, as `octavo cat` prints them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.cli.produce.lines import Input, InputError
 
-# What a key or value was shown as, back to its bytes.
+# From the printed form of a key or value back to its bytes.
 Read = Callable[[str], bytes]
 
 FORMS: dict[str, Read] = {
@@ -23,14 +23,14 @@ _NO_TIMESTAMP = -1
 
 
 def read_json(lines: Iterable[bytes], shown: str) -> Iterator[Input]:
-    """A record an object; where it was (topic, offset) is not looked at. Blank lines are passed over."""
+    """One record per object; its topic and offset are ignored. Blank lines are skipped."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             fields = json.loads(line)
         except ValueError as error:
-            raise InputError(f"line {number}: no JSON: {error}") from None
+            raise InputError(f"line {number}: not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise InputError(f"line {number}: {_kind(fields)}, expected an object")
         unknown = fields.keys() - _FIELDS

@@ -1,4 +1,4 @@
-"""Records from lines of text, by the rules of Kafka's console producer."""
+"""Reads records from lines of text, by the rules of Kafka's console producer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from octavo.errors import EncodingError, OctavoError
 
 
 class InputError(OctavoError):
-    """A line that is no record of the form that was asked for."""
+    """A line that is not a record in the given format."""
 
 
 class Input(NamedTuple):
-    """A record as it was read; what is None is for the producer to choose, but key and value, which are null then."""
+    """A record that was read. The producer chooses fields that are None, except key and value, which are null."""
 
     key: bytes | None
     value: bytes | None
@@ -27,7 +27,7 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineForm:
-    """What a line holds: headers TAB key TAB value, of which only the value is there unless it is said."""
+    """The format of a line: headers TAB key TAB value; by default only the value."""
 
     parse_key: bool = False
     key_separator: str = "\t"
@@ -39,12 +39,12 @@ class LineForm:
 
     @classmethod
     def of(cls, properties: Mapping[str, str], key_separator: str | None) -> Self:
-        """By the properties of the console producer's reader; a separator that is given says that there are keys."""
+        """The format from the console producer's properties; a given separator implies keys."""
         known = {name.replace("_", "."): name for name in cls.__slots__}
         values: dict[str, str | bool] = {}
         for name, text in properties.items():
             if name not in known:
-                raise InputError(f"{name} is no property of a line, expected one of {', '.join(sorted(known))}")
+                raise InputError(f"{name} is not a property of a line, expected one of {', '.join(sorted(known))}")
             try:
                 values[known[name]] = bool(BOOLEAN.parse(text)) if name.startswith("parse.") else text
             except ValueError:
@@ -58,7 +58,7 @@ class LineForm:
 
 
 def read_lines(lines: Iterable[bytes], form: LineForm) -> Iterator[Input]:
-    """A record a line; its end (LF, or CR LF) is not part of it."""
+    """One record per line; the line's end (LF, or CR LF) is not part of it."""
     null = None if form.null_marker is None else form.null_marker.encode()
     delimiter, separator = form.headers_delimiter.encode(), form.key_separator.encode()
 
@@ -82,7 +82,7 @@ def read_lines(lines: Iterable[bytes], form: LineForm) -> Iterator[Input]:
 def _cut(text: bytes, at: bytes, number: int, what: str) -> tuple[bytes, bytes]:
     first, sign, rest = text.partition(at)
     if not sign:
-        raise InputError(f"line {number}: no {at.decode()!r}, expected one behind {what}")
+        raise InputError(f"line {number}: no {at.decode()!r}, expected one after {what}")
     return first, rest
 
 

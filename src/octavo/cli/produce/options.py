@@ -17,25 +17,25 @@ _OPTIONS = (
     ),
     click.option(
         "--format", "form", type=click.Choice(FORMS),
-        help="lines: a value a line; json: what `octavo cat` prints; arrow: an IPC stream or file. "
-        "Default: by the file's name, else lines.",
+        help="lines: one value per line; json: what `octavo cat` prints; arrow: an IPC stream or file. "
+        "Default: by the file's name, or lines.",
     ),
     click.option(
         "--key-separator", metavar="TEXT",
-        help=r"lines: what stands between key and value; \t is a tab. Without it a line is a value.",
+        help=r"lines: the separator of key and value; \t is a tab. Without it a line is a value.",
     ),
     click.option(
         "--property", "--reader-property", "properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
-        help="lines: as for Kafka's console producer: parse.key, key.separator, parse.headers, headers.delimiter, "
+        help="lines: as in Kafka's console producer: parse.key, key.separator, parse.headers, headers.delimiter, "
         "headers.separator, headers.key.separator, null.marker.",
     ),
     click.option(
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
-        help="json: how keys and values are written; as for `octavo cat`.",
+        help="json: how keys and values are written, as in `octavo cat`.",
     ),
     click.option(
         "--repartition", is_flag=True,
-        help="Choose partitions by key, whatever partitions json, arrow or parquet name.",
+        help="Choose partitions by key, and ignore those in json, arrow or parquet.",
     ),
     click.option(
         "--compression-type", type=click.Choice([row.name for row in CODECS.values()]),
@@ -43,7 +43,7 @@ _OPTIONS = (
     ),
     click.option(
         "--producer-property", "producer_properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
-        help="A config of the producer, such as linger.ms=100; may be repeated.",
+        help="A producer config, such as linger.ms=100; may be repeated.",
     ),
 )  # fmt: skip
 

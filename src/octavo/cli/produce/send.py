@@ -1,4 +1,4 @@
-"""The records of one source, sent: an error says in which line it lies."""
+"""Sends the records of one source; an error names the line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Failure(NamedTuple):
 
 
 def send_records(producer: Producer, topic: str, records: Iterator[Input], *, repartition: bool) -> None:
-    """Send records and wait for them; the first error ends it."""
+    """Send records and wait for them; stops at the first error."""
     failures: list[Failure] = []
     for record in records:
         partition = None if repartition else record.partition
@@ -53,7 +53,7 @@ def _note(failures: list[Failure], line: int, error: Exception) -> None:
 
 
 def _first_error(failures: list[Failure]) -> Exception:
-    """With the line of the record that is to blame, where it is known: a batch is refused as a whole."""
+    """Add the line of the record at fault, if it is known: a batch is refused as a whole."""
     line, error = failures[0]
     lines = [failure.line for failure in failures if failure.error is error]
     if isinstance(error, RecordsRejected) and error.record_errors:

@@ -15,14 +15,14 @@ from octavo.format.names import FileKind
 from octavo.format.sequence import decrement
 from octavo.format.small_files import producer_snapshot
 
-# Field name to value, and the base offset of the segment to what an entry means.
+# From field names to values, and the segment's base offset, to the meaning of an entry.
 Meaning = Callable[[dict[str, int], int], str]
 
 _WORD_START = re.compile("_([a-z])")
 
 
 def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iterator[Node]:
-    """The nodes of a whole file; zeros at the end of a pre-sized index are one node, an entry that is cut off too."""
+    """The nodes of a whole file; the zeros at the end of a pre-sized index are one node, so is an incomplete entry."""
     layout, meaning = _KINDS[kind]
     at = 0
     if kind is FileKind.PRODUCER_SNAPSHOT:

@@ -20,7 +20,7 @@ Fields = Mapping[str, int]
 
 
 def time_text(timestamp: int) -> str:
-    """A timestamp as people read it; empty for what no calendar has."""
+    """A timestamp in readable form; empty if it is outside of the calendar."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp)
     except OverflowError:
@@ -33,7 +33,7 @@ def timestamp_meaning(timestamp: int) -> str:
 
 
 def crc_node(node: Node, algorithm: str, computed: int, covered: int) -> Node:
-    """The node of a stored checksum beside the computed one of as many bytes."""
+    """The node of a stored checksum, compared with the computed one of `covered` bytes."""
     if computed == node.value:
         return replace(node, meaning=f"{algorithm} of the {covered} bytes behind it")
     stored = int.from_bytes(node.raw)
@@ -41,7 +41,7 @@ def crc_node(node: Node, algorithm: str, computed: int, covered: int) -> Node:
 
 
 def codec_text(attributes: int) -> str:
-    """The codec's name; empty for an id that Kafka does not know."""
+    """The codec's name; empty for an unknown id."""
     return _CODEC_NAMES.get(attributes & layout.CODEC_MASK, "")
 
 

@@ -30,7 +30,7 @@ def describe_records(
 ) -> tuple[tuple[Node, ...], str]:
     """The records of a batch with these header fields, and what is wrong with them as a whole.
 
-    They are followed as far as they can be read; the last one shown may be damaged. After the first `most` one node
+    They are followed as far as they can be read; the last one shown may be damaged. After the first `most`, one node
     stands for all others.
     """
     nodes: list[Node] = []
@@ -47,13 +47,13 @@ def describe_records(
         if node.problem:
             return tuple(nodes), ""
         at += node.length
-    # Kafka does not look behind the header of a batch that counts no records.
+    # Kafka does not read beyond the header of a batch that counts no records.
     trailing = len(data) - at if count else 0
     return tuple(nodes), f"{trailing} bytes are left after the last record, expected none" if trailing else ""
 
 
 def left_out(raw: bytes, position: int, what: str) -> Node:
-    """Stands for what is not shown."""
+    """A node for what is not shown."""
     return Node("…", position, raw, None, f"{what}, which are not shown")
 
 
@@ -96,7 +96,7 @@ def _part_node(part: RecordPart, data: memoryview, position: int, fields: Mappin
 
 
 def _with_control(parts: list[Node]) -> list[Node]:
-    """Key and value of a control record taken apart."""
+    """Key and value of a control record, field by field."""
     contents = {node.name: node for node in parts if node.name in ("key", "value")}
     if "key" not in contents:
         return parts

@@ -1,4 +1,4 @@
-"""The anatomy of Kafka's small text files: a node a line, with what it says and the fields of an entry."""
+"""The anatomy of Kafka's small text files: one node per line, with its meaning and the fields of an entry."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _NUMBER = re.compile(rb"[0-9]{1,19}")
 
 
 class _Form(NamedTuple):
-    """How a file is decoded as a whole, and what its line of this number says."""
+    """How a file is decoded as a whole, and the meaning of each of its lines."""
 
     decode: Callable[[bytes], object]
     line: Callable[[int, Node], Node]
 
 
 def describe_text(name: str, data: bytes) -> Iterator[Node]:
-    """The lines of a file of this name, one of `TEXT_FILES`; what is wrong stands at the line where it was met."""
+    """The lines of a file of this name, one of `TEXT_FILES`; a problem is noted at the line where it was found."""
     form = TEXT_FILES[name]
     lines = data.splitlines(keepends=True)
     positions = [0, *accumulate(map(len, lines))]
@@ -65,7 +65,7 @@ def _problem(form: _Form, data: bytes, positions: list[int]) -> tuple[str, int]:
 
 
 def _checkpoint(names: tuple[str, ...], meaning: str, *, by_offset: bool = False) -> Callable[[int, Node], Node]:
-    """The lines of a checkpoint: its version, how many entries follow, and these, with fields of these names."""
+    """The lines of a checkpoint: its version, the number of entries, and the entries with fields of these names."""
 
     def describe(number: int, node: Node) -> Node:
         if number < 2:

@@ -19,7 +19,7 @@ class Codec(IntEnum):
 
 
 class CodecRow(NamedTuple):
-    """What Kafka says about one codec. A codec without a `level_config` has no levels."""
+    """Kafka's rules for one codec. A codec without a `level_config` has no levels."""
 
     codec: Codec
     name: str
@@ -57,7 +57,7 @@ CODECS: dict[Codec, CodecRow] = {
 
 
 def codec_named(name: str) -> Codec:
-    """The codec that configs call so."""
+    """The codec of this name in configs."""
     for row in CODECS.values():
         if row.name == name:
             return row.codec

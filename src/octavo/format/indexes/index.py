@@ -1,4 +1,4 @@
-"""What the offset index and the time index have in common: slots, their search, the zero tail of a pre-sized file."""
+"""What the offset index and the time index share: slots, their search, the zero tail of a pre-sized file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SLOTS_AT_ONCE = 4096
 
 
 class SparseIndex(ABC, Generic[Entry]):
-    """The slots of one index file, as a view: it lives as long as the buffer that it was decoded from.
+    """The slots of one index file, as a view of the buffer that it was decoded from.
 
-    As Kafka opens a file, every whole slot counts as an entry, also the zeros of a pre-sized file that was never
-    trimmed: `used()` drops them. Search expects sorted slots; over damaged ones it ends too, with some slot.
+    As in Kafka, every whole slot counts as an entry, even the zeros of a pre-sized file that was never trimmed:
+    `used()` drops them. Search expects sorted slots; over damaged ones it still ends, at some slot.
     """
 
     LAYOUT: ClassVar[EntryLayout]
@@ -35,9 +35,9 @@ class SparseIndex(ABC, Generic[Entry]):
 
     def __init__(self, slots: NDArray[np.void], base_offset: int, cut_bytes: int = 0) -> None:
         self.slots = slots
-        self._content = slots.view(np.uint8).data  # the same bytes, which a kernel takes faster
+        self._content = slots.view(np.uint8).data  # the same bytes, faster for a kernel
         self.base_offset = base_offset
-        self.cut_bytes = cut_bytes  # of an entry that the end of the file cut off
+        self.cut_bytes = cut_bytes  # of an incomplete entry at the end of the file
 
     @classmethod
     def decode(cls, data: Buffer, base_offset: int) -> Self:
@@ -72,10 +72,10 @@ class SparseIndex(ABC, Generic[Entry]):
 
     @abstractmethod
     def keys(self) -> NDArray[np.int64]:
-        """What the slots are searched by."""
+        """The numbers that the slots are searched by."""
 
     def is_ascending(self) -> bool:
-        """Whether keys go up and offsets never down: an index of which that is not true cannot be searched."""
+        """Whether keys ascend and offsets never descend: otherwise the index cannot be searched."""
         keys, offsets = self.keys(), self.slots["relative_offset"]
         in_order = np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1])
         return bool(in_order and (not len(offsets) or offsets[0] >= 0))
@@ -99,7 +99,7 @@ class SparseIndex(ABC, Generic[Entry]):
         return bisect_left(self.slots["relative_offset"], offset - self.base_offset, key=int)
 
     def sanity_check(self) -> None:
-        """Kafka's check of an index: it looks at the last entry and the length, not at the order."""
+        """Kafka's check of an index: only the last entry and the length, not the order."""
         self._check_last_offset()
         if self.cut_bytes:
             raise CorruptionError(
@@ -124,13 +124,13 @@ class SparseIndex(ABC, Generic[Entry]):
 
 
 def relative_offset(offset: int, base_offset: int) -> int:
-    """An offset as an index entry holds it."""
+    """An offset in the form of an index entry."""
     if not 0 <= offset - base_offset <= INT32_MAX:
         raise EncodingError(f"offset {offset} is not in the range of an index with base offset {base_offset}")
     return offset - base_offset
 
 
 def relative_offsets(offsets: Integers, base_offset: int) -> NDArray[np.int64]:
-    """Many offsets as index entries hold them."""
+    """Many offsets in the form of index entries."""
     highest = min(base_offset + INT32_MAX, INT64_MAX)
     return integer_column("offset", offsets, base_offset, highest) - base_offset

@@ -1,4 +1,4 @@
-"""The offset index `.index`: at which position of the log file an offset is found."""
+"""The offset index `.index`: the position in the log file for an offset."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class OffsetPosition(NamedTuple):
 class OffsetIndex(SparseIndex[OffsetPosition]):
     """Entries by ascending offset.
 
-    Kafka 4.3 names the last offset of the batch at the position; 3.9.0, 4.0.0 and older the last offset of a whole
-    append that begins there; 1.0 and older the first. All a reader may rely on: some batch at or before the offset.
+    Kafka 4.3 notes the last offset of the batch at the position; 3.9.0, 4.0.0 and older the last offset of a whole
+    append that begins there; 1.0 and older the first. A reader may only rely on this: a batch at or before the offset.
     """
 
     LAYOUT = ENTRY
@@ -43,16 +43,16 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         return self.positions()  # scattered offsets may repeat, positions never do
 
     def last(self) -> OffsetPosition:
-        """The last entry; of an empty index the segment's start."""
+        """The last entry; the segment's start for an empty index."""
         return self[-1] if len(self) else OffsetPosition(self.base_offset, 0)
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the largest offset up to this one: where to begin to read. Before all of them: the start."""
+        """The entry with the largest offset up to this one: where to begin reading. The start if there is none."""
         slot = self._last_slot_up_to("relative_offset", offset - self.base_offset)
         return self[slot] if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> OffsetPosition | None:
-        """The first entry at or behind a position: its offset lies outside what was read up to there."""
+        """The first entry at or after a position: its offset is beyond what was read up to there."""
         slot = bisect_left(self.slots["position"], position, key=int)
         return self[slot] if slot < len(self) else None
 
@@ -66,7 +66,7 @@ def encode(offsets: Integers, positions: Integers, base_offset: int) -> bytes:
 
 
 def encode_entry(entry: OffsetPosition, base_offset: int) -> bytes:
-    """One entry's bytes, for the append to a live index."""
+    """One entry's bytes, to append to a live index."""
     if entry.position < 0:
         raise EncodingError(f"position {entry.position} is negative")
     return ENTRY.pack(relative_offset(entry.offset, base_offset), entry.position)

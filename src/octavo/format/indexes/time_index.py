@@ -23,7 +23,7 @@ class TimestampOffset(NamedTuple):
 
 
 class TimeIndex(SparseIndex[TimestampOffset]):
-    """Entries by ascending timestamp; offsets ascend too or stay."""
+    """Entries by ascending timestamp; offsets ascend or stay equal."""
 
     LAYOUT = ENTRY
     __slots__ = ()
@@ -45,16 +45,16 @@ class TimeIndex(SparseIndex[TimestampOffset]):
         return 0 if len(self) == 1 else super().zero_tail()
 
     def last(self) -> TimestampOffset:
-        """The last entry; of an empty index no timestamp at the base offset."""
+        """The last entry; no timestamp at the base offset for an empty index."""
         return self[-1] if len(self) else TimestampOffset(NO_TIMESTAMP, self.base_offset)
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The entry with the largest timestamp up to this one; before all of them no timestamp at the base offset."""
+        """The entry with the largest timestamp up to this one; no timestamp at the base offset if there is none."""
         slot = self._last_slot_up_to("timestamp", timestamp)
         return self[slot] if slot >= 0 else TimestampOffset(NO_TIMESTAMP, self.base_offset)
 
     def sanity_check(self) -> None:
-        """Kafka's check: beside the last offset and the length it compares the last timestamp with the first."""
+        """Kafka's check: besides the last offset and the length, it compares the last timestamp with the first."""
         if len(self) and self[-1].timestamp < self[0].timestamp:
             raise CorruptionError(
                 f"last time index entry has timestamp {self[-1].timestamp}, "
@@ -65,7 +65,7 @@ class TimeIndex(SparseIndex[TimestampOffset]):
 
 
 def takes(last: TimestampOffset, entry: TimestampOffset) -> bool:
-    """Whether an index that ends with `last` takes the entry: only a larger timestamp says something new."""
+    """Whether an index that ends with `last` takes the entry: only a larger timestamp is news."""
     return entry.timestamp > last.timestamp
 
 
@@ -78,7 +78,7 @@ def encode(timestamps: Integers, offsets: Integers, base_offset: int) -> bytes:
 
 
 def encode_entry(entry: TimestampOffset, base_offset: int) -> bytes:
-    """One entry's bytes, for the append to a live index."""
+    """One entry's bytes, to append to a live index."""
     if entry.timestamp < 0:
         raise EncodingError(f"timestamp {entry.timestamp} is negative")
     return ENTRY.pack(entry.timestamp, relative_offset(entry.offset, base_offset))

@@ -32,14 +32,14 @@ class AbortedTxn(NamedTuple):
 
 
 class TxnIndex(NamedTuple):
-    """What a file holds: whole entries, and how many bytes of a cut one at its end (Kafka ignores them)."""
+    """A file's content: whole entries, and the number of bytes of an incomplete one at its end (Kafka ignores them)."""
 
     aborted: list[AbortedTxn]
     cut_bytes: int
 
 
 class TxnSearch(NamedTuple):
-    """`complete` says that no later segment can hold another transaction of the range."""
+    """Aborted transactions; `complete`: no later segment can hold another one of the range."""
 
     aborted: list[AbortedTxn]
     complete: bool
@@ -49,7 +49,7 @@ def decode(data: Buffer) -> TxnIndex:
     """The entries in file order, which is the order of their last offsets."""
     aborted = []
     for slot, (version, *fields) in enumerate(ENTRY.view(data).tolist()):
-        # Kafka looks at the first byte of the two, as a signed number: versions 1 to 255 pass, so do negative ones.
+        # Kafka checks only the first byte of the two, as a signed number: versions 1 to 255 pass, so do negative ones.
         if version >> 8 > VERSION:
             raise CorruptionError(
                 f"transaction index entry of version {version >> 8}, expected {VERSION}", position=slot * ENTRY.size

@@ -1,4 +1,4 @@
-"""Java's properties text: comments, continued lines, escapes, as java.util.Properties reads and writes them."""
+"""Reads and writes Java's properties text like java.util.Properties: comments, continued lines, escapes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ESCAPED = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f", **{sign: f"\\{si
 
 
 def decode(data: bytes) -> dict[str, str]:
-    """The properties in file order; of two with one key the later counts, at the place of the first.
+    """The properties in file order; if a key comes twice, the later value counts, at the first place.
 
-    Kafka hands Java the bytes, which Java then takes for Latin-1, while it writes UTF-8: an identifier beyond ASCII
-    comes back as other characters there and here.
+    Kafka writes UTF-8 but reads it as Latin-1: an identifier beyond ASCII comes back as other characters, there and
+    here.
     """
     properties = {}
     for position, line in _logical_lines(data.decode("latin-1")):
@@ -30,7 +30,7 @@ def decode(data: bytes) -> dict[str, str]:
 
 
 def encode(properties: Mapping[str, str], comments: Sequence[str] = ()) -> bytes:
-    """The text, in the mapping's order: comment lines first, then a line for each property."""
+    """The text, in the mapping's order: comment lines first, then one line per property."""
     content = [f"#{comment}\n" for comment in comments]
     for key, value in properties.items():
         escaped_key = _escape(key).replace(" ", r"\ ")
@@ -43,7 +43,7 @@ def encode(properties: Mapping[str, str], comments: Sequence[str] = ()) -> bytes
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines without comments and blank ones, continued lines joined; with the position where each begins."""
+    """Lines without comments and blank lines, continued lines joined, with the position where each begins."""
     start = 0
     parts: list[str] = []
     for match in _LINE.finditer(text):
@@ -53,7 +53,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
                 continue
             start = match.start()
         if (len(line) - len(line.rstrip("\\"))) % 2:
-            if parts or len(line) > 1:  # a backslash alone begins nothing: Java takes the next line for a new one
+            if parts or len(line) > 1:  # after a lone backslash Java begins a new line
                 parts.append(line[:-1])
             continue
         yield start, "".join([*parts, line])

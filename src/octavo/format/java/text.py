@@ -1,4 +1,4 @@
-"""How Java reads the text in Kafka's small files: lines with the break of any platform, fields, whole numbers."""
+"""Reads the text in Kafka's small files like Java: lines with any platform's break, fields, whole numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
 
 
 class Line(NamedTuple):
-    """A line without its break, and the byte where it begins."""
+    """A line without its break, and the position where it begins."""
 
     position: int
     text: str
 
 
 def lines(data: bytes) -> list[Line]:
-    """The lines of UTF-8 text; a break at the very end opens no further line."""
+    """The lines of UTF-8 text; a break at the very end does not begin another line."""
     found = []
     start = 0
     for line_break in _LINE_BREAK.finditer(data):
@@ -48,12 +48,12 @@ def split(text: str, separator: re.Pattern[str] = _BLANKS) -> list[str]:
 
 
 def parse_integer(text: str, bits: int, position: int | None = None) -> int:
-    """A decimal number of 32 or 64 bits with an optional sign, nothing around it."""
+    """A decimal number of 32 or 64 bits with an optional sign and nothing around it."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         raise CorruptionError(f"expected a whole number, found {shortened(text)}", position=position)
     sign, digits = match.groups()
-    # Far more digits than any number has: Python refuses to convert thousands of them.
+    # More digits than any such number has: Python refuses to convert thousands of them.
     value = int(sign + digits) if len(digits) < 30 else 1 << bits
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise CorruptionError(f"expected a number of {bits} bits, found {shortened(text)}", position=position)
@@ -61,5 +61,5 @@ def parse_integer(text: str, bits: int, position: int | None = None) -> int:
 
 
 def shortened(text: str) -> str:
-    """The text as a message quotes it: enough to recognise it by."""
+    """The text as error messages quote it: shortened, but recognisable."""
     return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,4 +1,4 @@
-"""Bytes as Java shows them: UTF-8 in which whatever is malformed becomes U+FFFD."""
+"""Decodes bytes like Java: UTF-8 in which malformed bytes become U+FFFD."""
 
 from __future__ import annotations
 

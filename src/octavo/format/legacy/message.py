@@ -1,6 +1,6 @@
-"""v0 and v1 messages one by one, as Kafka reads them from a file: a field is looked at when it is asked for.
+"""Reads v0 and v1 messages one by one, like Kafka's file reader: a field is read when it is needed.
 
-A message with a damaged field still has the fields before it. A loop a message in plain Python; the kernel that
+A message with a damaged field still has the fields before it. It loops over messages in plain Python; the kernel that
 decodes whole message sets is stricter and faster.
 """
 
@@ -26,9 +26,9 @@ class FieldBeyondMessageError(InvalidRecordError):
 
 
 class Message:
-    """A message in its log entry (offset and size in front of it). Views the buffer that it was read from.
+    """A message in its log entry (after offset and size). A view of the buffer that it was read from.
 
-    `wrapper` is the message around it, whose LogAppendTime overrules an inner message's own timestamp.
+    `wrapper` is the message around it, whose LogAppendTime overrides an inner message's own timestamp.
     """
 
     __slots__ = ("entry", "offset", "wrapper")
@@ -67,7 +67,7 @@ class Message:
     def timestamp(self) -> int:
         if self.magic == 0:
             return layout.NO_TIMESTAMP
-        # Only a v1 message takes the wrapper's time: a cleaner's bug left messages of another magic inside.
+        # Only a v1 message takes the wrapper's time: a bug in a cleaner left messages of another magic inside.
         wrapper = self.wrapper if self.magic == 1 else None
         if wrapper is not None and wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME:
             return wrapper.timestamp
@@ -75,12 +75,12 @@ class Message:
 
     @property
     def key_size(self) -> int:
-        """As stored: negative for null."""
+        """The stored size: negative for null."""
         return self._integer(self.key_position, 4)
 
     @property
     def value_size(self) -> int:
-        """As stored: negative for null; nothing says that so many bytes are there."""
+        """The stored size: negative for null; it may exceed the bytes that are there."""
         return self._integer(self.value_position, 4)
 
     @property
@@ -93,12 +93,12 @@ class Message:
 
     @property
     def key_position(self) -> int:
-        """Where in the entry the key's length stands."""
+        """The position of the key's length in the entry."""
         return layout.MESSAGE_V0.size if self.magic == 0 else layout.MESSAGE_V1.size
 
     @property
     def value_position(self) -> int:
-        """Where in the entry the value's length stands."""
+        """The position of the value's length in the entry."""
         return self.key_position + 4 + max(self.key_size, 0)
 
     def _integer(self, position: int, size: int) -> int:
@@ -145,7 +145,7 @@ def unpack(wrapper: Message, *, limit: int | None = None) -> memoryview:
 
 
 def inner_entries(data: memoryview) -> Iterator[memoryview]:
-    """The whole entries of a message set; an incomplete one ends it."""
+    """The complete entries of a message set; an incomplete one ends it."""
     at = 0
     while len(data) - at >= layout.LOG_OVERHEAD:
         _, size = layout.ENTRY_PREFIX.unpack_from(data, at)
@@ -159,8 +159,8 @@ def inner_entries(data: memoryview) -> Iterator[memoryview]:
 
 
 def _base_offset(wrapper: Message, last: memoryview) -> int:
-    """What the inner offsets count from: those of a v0 wrapper are absolute."""
-    # A wrapper offset of 0 says that some librdkafka left all offsets to the broker: the inner ones stand as they are.
+    """The base of the inner offsets: those of a v0 wrapper are absolute."""
+    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker: the inner ones count as they are.
     if wrapper.magic == 0 or wrapper.offset == 0:
         return 0
     inner: int = layout.ENTRY_PREFIX.unpack_from(last)[0]

@@ -1,4 +1,4 @@
-"""v0 and v1 messages and message sets, as brokers before 0.11 wrote them."""
+"""Writes v0 and v1 messages and message sets, like brokers before 0.11."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
-    """One log entry with a v0 or v1 message. v0 has no room for a timestamp, neither for headers."""
+    """One log entry with a v0 or v1 message. Neither has headers, and v0 has no timestamp."""
     if magic not in (0, 1):
         raise EncodingError(f"magic {magic} is no message's, expected 0 or 1")
     if record.headers:
@@ -50,10 +50,10 @@ def encode_message_set(
     level: int | None = None,
     stamp_inner: bool = False,
 ) -> bytes:
-    """The records as brokers of that magic stored them: a message each, or one compressed wrapper around all.
+    """The records as brokers of that magic stored them: one message each, or one compressed wrapper around all.
 
-    With LogAppendTime each outer message carries `log_append_time`; what a wrapper holds keeps its own timestamps, or
-    with `stamp_inner` it carries time and type too, as when a broker compresses the set itself.
+    With LogAppendTime each outer message carries `log_append_time`. Inner messages keep their own timestamps, unless
+    `stamp_inner`: then they carry time and type too, as when a broker compresses the set itself.
     """
     appended = magic == 1 and timestamp_type is TimestampType.LOG_APPEND_TIME
     type_bit = layout.LOG_APPEND_TIME if appended else 0
@@ -67,7 +67,7 @@ def encode_message_set(
         raise UnsupportedCompressionTypeError(f"zstd is for v2 batches only, found magic {magic}")
     if not records:
         raise EncodingError("a compressed message set without a record, expected at least one")
-    # v0 inner offsets are absolute; v1's count from the first, so that a broker need not recompress to assign them.
+    # v0 inner offsets are absolute; v1's count from the first, so that a broker need not recompress to assign offsets.
     first = records[0].offset if magic == 1 else 0
     relative = (record._replace(offset=record.offset - first) for record in records)
     inner = b"".join(encode_message(record, magic, inner_bit) for record in relative)
@@ -77,7 +77,7 @@ def encode_message_set(
 
 
 def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
-    """Where in `view` the value of the wrapper message at start..end lies: its compressed message set."""
+    """The position in `view` of the wrapper message's value: its compressed message set."""
     header = layout.MESSAGE_V0 if view[start + layout.MAGIC_POSITION] == 0 else layout.MESSAGE_V1
     key_length, at = _length(view, start + header.size, end)
     if key_length > end - at:

@@ -1,4 +1,4 @@
-"""Text checkpoints: a version, a count, that many lines; most of them hold an offset for each partition."""
+"""Text checkpoints: a version, a count, and that many lines; most have an offset per partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = TypeVar("Entry")
 
 
 def decode(data: bytes, parse: Callable[[Line], Entry]) -> list[Entry]:
-    """The entries, each from its line by `parse`. An empty file, or one with its version alone, holds none."""
+    """The entries, each parsed from its line. An empty file, or one with only its version, has none."""
     content = lines(data)
     if content:
         version = parse_integer(content[0].text, 32, content[0].position)
@@ -39,7 +39,7 @@ def encode(entries: Sequence[str]) -> bytes:
 
 
 def split_line(line: Line, count: int, meaning: str) -> list[str]:
-    """The fields of an entry between blanks, exactly `count` of them."""
+    """The fields of an entry, separated by blanks; there must be `count` of them."""
     fields = split(line.text)
     if len(fields) != count:
         raise CorruptionError(f"expected a line of {meaning}, found {shortened(line.text)}", position=line.position)
@@ -47,7 +47,7 @@ def split_line(line: Line, count: int, meaning: str) -> list[str]:
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
-    """An offset for each partition, in file order. Of two lines for one partition the later counts."""
+    """An offset for each partition, in file order. If a partition has two lines, the later one counts."""
     return dict(decode(data, _partition_offset))
 
 

@@ -1,4 +1,4 @@
-"""`.kafka_cleanshutdown`: that it exists says that all logs were closed; newer brokers (KIP-966) name their epoch."""
+"""`.kafka_cleanshutdown`: its existence means that all logs were closed; newer brokers (KIP-966) note their epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERSION = 0
 
 
 def decode(data: bytes) -> int | None:
-    """The broker epoch; None when the content does not tell it. That is no error: older brokers wrote an empty file."""
+    """The broker epoch; None if the content does not tell, which is not an error: older brokers wrote an empty file."""
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -22,7 +22,7 @@ def decode(data: bytes) -> int | None:
 
 
 def encode(broker_epoch: int) -> bytes:
-    """The file's bytes. A broker without an epoch, as one with ZooKeeper, wrote -1."""
+    """The file's bytes. A broker without an epoch, such as one with ZooKeeper, wrote -1."""
     if not -1 <= broker_epoch <= INT64_MAX:
         raise EncodingError(f"broker epoch {broker_epoch} is not in the range -1 to {INT64_MAX}")
     return json.dumps({"version": VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode("ascii")

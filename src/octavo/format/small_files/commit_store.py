@@ -1,4 +1,4 @@
-"""`octavo-commits.json` in a log dir's root: which commits of many partitions are done, and which one is under way."""
+"""`octavo-commits.json` in a log dir's root: which commits to many partitions are done, and which one is pending."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PendingFile:
-    """A staged file of a commit; its place is the partition's folder or the log dir's root."""
+    """A staged file of a commit, in the partition's folder or in the log dir's root."""
 
     name: str
     size: int
@@ -28,7 +28,7 @@ class PendingFile:
 
 @dataclass(frozen=True, slots=True)
 class PendingPart:
-    """What a commit brings into one partition."""
+    """What a commit appends to one partition."""
 
     topic: str
     partition: int
@@ -47,7 +47,7 @@ class PendingPart:
 
 @dataclass(frozen=True, slots=True)
 class PendingTopic:
-    """A topic that is to be made, whole."""
+    """A topic that is to be created."""
 
     topic: str
     topic_id: bytes
@@ -60,12 +60,12 @@ class PendingTopic:
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A commit that was decided and is not done. Whoever opens the directory next finishes it, or undoes it."""
+    """A commit that was decided and is not done. Whoever opens the directory next completes it, or undoes it."""
 
     writer: str
-    batch_id: int | None  # None: of a writer that commits once
+    batch_id: int | None  # None: a writer that commits only once
     parts: tuple[PendingPart, ...]
-    topics: tuple[PendingTopic, ...] = ()  # that the commit makes first
+    topics: tuple[PendingTopic, ...] = ()  # created first
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class CommitStore:
 
     done: dict[str, int] = field(default_factory=dict)
     pending: PendingCommit | None = None
-    swept_ms: int = 0  # when staged files of dead attempts were last looked for everywhere
+    swept_ms: int = 0  # when all folders were last swept for files of dead attempts
 
     def has_done(self, writer: str, batch_id: int | None) -> bool:
         """Whether a batch was committed before. A writer's batches come in order."""
         return batch_id is not None and self.done.get(writer, -1) >= batch_id
 
     def start_offsets(self) -> dict[TopicPartition, int]:
-        """Where the partitions of the pending commit ended before it: what readers see ends there."""
+        """The end offsets of the pending commit's partitions before it: readers see nothing beyond."""
         parts = self.pending.parts if self.pending else ()
         return {part.topic_partition: part.start_offset for part in parts}
 
@@ -158,7 +158,7 @@ def _part(value: object) -> PendingPart:
 def _file(value: object) -> PendingFile:
     fields = _of(dict, value)
     name = _of(str, fields.get("name"))
-    if StagedFile.parse(name) is None:  # it is removed after the commit: a path could lead anywhere
+    if StagedFile.parse(name) is None:  # it is removed after the commit, and a path could lead anywhere
         raise CorruptionError(f"expected the name of a staged file, found {shortened(name)}")
     return PendingFile(name, _number(fields.get("size")), _number(fields.get("records")))
 

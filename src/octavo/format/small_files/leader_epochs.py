@@ -1,4 +1,4 @@
-"""The leader epoch checkpoint of a partition: at which offset each leader's epoch began."""
+"""The leader epoch checkpoint of a partition: the offset where each leader's epoch began."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EpochEntry(NamedTuple):
 
 
 def decode(data: bytes) -> list[EpochEntry]:
-    """The entries in file order: as Kafka writes them, epochs and start offsets ascend."""
+    """The entries in file order; Kafka writes epochs and start offsets in ascending order."""
     return checkpoint.decode(data, _entry)
 
 
@@ -35,7 +35,7 @@ def encode(entries: Iterable[EpochEntry]) -> bytes:
 
 
 def epoch_for_offset(entries: Sequence[EpochEntry], offset: int) -> int | None:
-    """The epoch in which the offset was written, None for an offset before the first entry. Entries must ascend."""
+    """The epoch in which the offset was written, None before the first entry. Entries must ascend."""
     slot = bisect_right(entries, offset, key=lambda entry: entry.start_offset) - 1
     return entries[slot].epoch if slot >= 0 else None
 

@@ -1,6 +1,6 @@
-"""`meta.properties` in a log dir's root: to which cluster, broker and directory it belongs.
+"""`meta.properties` in a log dir's root: the cluster, broker and directory that it belongs to.
 
-The rules across the dirs of one broker (one cluster, one id, no directory id twice) are the log manager's.
+The log manager checks the rules for all dirs of a broker (one cluster, one node, unique directory ids).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from octavo.format.java import properties as java_properties
 from octavo.format.java.text import parse_integer
 from octavo.kernels.integers import INT32_MAX
 
-BROKER_ID_VERSION = 0  # brokers with ZooKeeper; also what is meant when no version is given
+BROKER_ID_VERSION = 0  # brokers with ZooKeeper; also if no version is given
 NODE_ID_VERSION = 1  # KRaft
 
 Value = TypeVar("Value")
@@ -25,7 +25,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class MetaProperties(NamedTuple):
-    """Version 1 demands cluster id and node id, version 0 nothing. Keys that the version does not know are ignored."""
+    """Version 1 requires cluster id and node id, version 0 nothing. Keys that the version does not know are ignored."""
 
     version: int
     cluster_id: str | None = None
@@ -52,7 +52,7 @@ def decode(data: bytes) -> MetaProperties:
 
 
 def encode(meta: MetaProperties, written: datetime) -> bytes:
-    """The file's bytes, with the moment of writing in its second line, in the order that Kafka's hash table gives."""
+    """The file's bytes, with the time of writing in the second line, in the order of Kafka's hash table."""
     missing = _missing(meta)
     if missing is not None or meta.version not in (BROKER_ID_VERSION, NODE_ID_VERSION):
         raise EncodingError(f"{meta} cannot be written: {missing or 'version 0 or 1'} is needed")

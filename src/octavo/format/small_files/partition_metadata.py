@@ -16,14 +16,14 @@ _SEPARATOR = re.compile(r":[ \t\n\x0b\f\r]+")
 
 
 class PartitionMetadata(NamedTuple):
-    """The topic's uuid. Any version from 0 on is read, so that a newer broker's file survives a downgrade."""
+    """The topic's uuid. Any version from 0 on is accepted, so that a newer broker's file survives a downgrade."""
 
     topic_id: bytes
     version: int = VERSION
 
 
 def decode(data: bytes) -> PartitionMetadata:
-    """Two lines of name and value. Kafka looks at the values only, and at no line behind the second."""
+    """Decode two lines of name and value. Kafka reads only the values, and no line after the second."""
     content = lines(data)
     if len(content) < 2:
         raise CorruptionError(f"expected two lines, found {len(content)}", position=len(data))

@@ -36,7 +36,7 @@ ENTRY = EntryLayout(
 
 
 class ProducerEntry(NamedTuple):
-    """A producer with the last of its batches. -1 stands for none, but `offset_delta` is 0 without a batch."""
+    """A producer with its last batch. -1 stands for none, but `offset_delta` is 0 without a batch."""
 
     producer_id: int
     epoch: int
@@ -49,12 +49,12 @@ class ProducerEntry(NamedTuple):
 
     @property
     def has_batch(self) -> bool:
-        """Whether a batch of the producer is known, to compare the next sequence with."""
+        """Whether the producer's last batch is known, to compare the next sequence with."""
         return self.last_offset >= 0
 
 
 def decode(data: Buffer) -> list[ProducerEntry]:
-    """The producers in file order, which means nothing: Kafka writes them as its hash map gives them."""
+    """The producers in file order, which means nothing: it is that of Kafka's hash map."""
     return [ProducerEntry(*fields) for fields in decode_table(data).tolist()]
 
 
@@ -77,12 +77,12 @@ def decode_table(data: Buffer) -> NDArray[np.void]:
         raise CorruptionError(
             f"producer snapshot is corrupt: stored crc {crc}, computed crc {computed}", position=CRC_POSITION
         )
-    # Bytes behind the last entry pass, as they do in Kafka: the CRC vouches for them.
+    # Bytes after the last entry are accepted, as in Kafka: the CRC covers them.
     return ENTRY.view(entries[: count * ENTRY.size])
 
 
 def is_torn(data: Buffer) -> bool:
-    """Whether a snapshot ends before the last of the entries that it announces, as a write that was cut short does."""
+    """Whether a snapshot ends before its last entry, as after an interrupted write."""
     content = memoryview(data).cast("B")
     if len(content) < HEADER.size:
         return True

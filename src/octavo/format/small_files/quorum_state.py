@@ -1,4 +1,4 @@
-"""`quorum-state` in the folder of `__cluster_metadata`: what a KRaft node remembers of the last election."""
+"""`quorum-state` in the folder of `__cluster_metadata`: what a KRaft node remembers about the last election."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 
 class QuorumState(NamedTuple):
-    """Version 0 comes with a fixed set of voters, version 1 with voters that may change: its file names none."""
+    """Version 0 is for a fixed set of voters, version 1 for voters that may change: its file names none."""
 
     version: int
     leader_id: int  # -1: none, as in voted_id
     leader_epoch: int
     voted_id: int
     voted_directory_id: bytes = kafka_uuid.ZERO_UUID  # version 1
-    cluster_id: str = ""  # this and the next ones: version 0
+    cluster_id: str = ""  # this and the following: version 0
     applied_offset: int = 0
     current_voters: tuple[int, ...] | None = ()
 
