@@ -164,8 +164,8 @@ def test_an_index(tmp_path: Path) -> None:
     name = "00000000000000000000.index.deleted"
     run = explain(tmp_path, index, name=name)
     assert [line.split(maxsplit=2)[2] for line in run.stdout.splitlines()] == [
-        "offset 20 is at or behind the batch at position 519",
-        "offset 33 is at or behind the batch at position 2623",
+        "offset 20 is in or after the batch at position 519",
+        "offset 33 is in or after the batch at position 2623",
         "bytes)  2 entries of zeros: a file keeps its full size until it is closed",
     ]
     assert "2623" in explain(tmp_path, index, "--offset", "40", name=name).stdout

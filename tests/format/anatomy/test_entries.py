@@ -27,7 +27,7 @@ def describe(kind: FileKind, data: bytes) -> list[Node]:
 @pytest.mark.parametrize(
     ("kind", "data", "meaning"),
     [
-        (FileKind.OFFSET_INDEX, INDEX, "offset 120 is at or behind the batch at position 519"),
+        (FileKind.OFFSET_INDEX, INDEX, "offset 120 is in or after the batch at position 519"),
         (FileKind.TIME_INDEX, TIMES, "up to offset 120 no timestamp is later than 2023-11-14 22:13:20.586 UTC"),
         (FileKind.TXN_INDEX, ABORTED, "producer 1001 aborted offsets 31 to 38; the last stable offset was 28"),
         (

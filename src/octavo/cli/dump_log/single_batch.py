@@ -41,6 +41,6 @@ def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
 def too_small(log: DumpedLog, position: int) -> CorruptRecordError:
     """The error for an impossible size."""
     size = int.from_bytes(log.read_at(position + layout.SIZE_POSITION, 4), signed=True)
-    found = "zeros, as in a preallocated file" if size == 0 else f"a batch of {size} bytes behind its size"
+    found = "zeros, as in a preallocated file" if size == 0 else f"a batch of {size} bytes after its size"
     sentence = f"{found}, expected at least {layout.MIN_MESSAGE_SIZE} bytes"
     return CorruptRecordError(sentence, position=position, path=log.path)

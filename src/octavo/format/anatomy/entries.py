@@ -73,7 +73,7 @@ def _snapshot_header(data: memoryview) -> Node:
 
 def _offset_meaning(fields: dict[str, int], base_offset: int) -> str:
     return (
-        f"offset {base_offset + fields['relative_offset']} is at or behind the batch at position {fields['position']}"
+        f"offset {base_offset + fields['relative_offset']} is in or after the batch at position {fields['position']}"
     )
 
 

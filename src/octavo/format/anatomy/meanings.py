@@ -35,9 +35,9 @@ def timestamp_meaning(timestamp: int) -> str:
 def crc_node(node: Node, algorithm: str, computed: int, covered: int) -> Node:
     """The node of a stored checksum, compared with the computed one of `covered` bytes."""
     if computed == node.value:
-        return replace(node, meaning=f"{algorithm} of the {covered} bytes behind it")
+        return replace(node, meaning=f"{algorithm} of the {covered} bytes after it")
     stored = int.from_bytes(node.raw)
-    return replace(node, problem=f"stored {stored}, computed {computed}: bytes behind this field have changed")
+    return replace(node, problem=f"stored {stored}, computed {computed}: bytes after this field have changed")
 
 
 def codec_text(attributes: int) -> str:
@@ -81,7 +81,7 @@ _BATCH_FLAGS = (
 
 
 def _length(what: str, size: int) -> str:
-    return f"bytes behind this field; the {what} takes {size + layout.LOG_OVERHEAD}"
+    return f"bytes after this field; the whole {what} has {size + layout.LOG_OVERHEAD}"
 
 
 def _leader_epoch(fields: Fields) -> str:
@@ -110,7 +110,7 @@ def _base_sequence(fields: Fields) -> str:
 
 
 BATCH_MEANINGS: Meanings = {
-    "baseOffset": lambda _: "offset of the first record, as it was appended",
+    "baseOffset": lambda _: "offset of the first record when it was appended",
     "batchLength": lambda fields: _length("batch", fields["batchLength"]),
     "partitionLeaderEpoch": _leader_epoch,
     "magic": lambda fields: f"format v{fields['magic']}" if fields["magic"] == 2 else "",

@@ -15,7 +15,7 @@ from octavo.kernels import layout
 from octavo.kernels.integers import signed64
 
 _MEANINGS = {
-    "length": "varint: bytes of the record behind this field",
+    "length": "varint: bytes of the record after this field",
     "attributes": "not used",
     "keyLength": "varint",
     "valueLength": "varint",
