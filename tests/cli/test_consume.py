@@ -53,7 +53,10 @@ def test_consumer_properties(store: Path) -> None:
         (["--include", "("], "--include is '(', expected a regular expression"),
         (["--topic", "t", "--offset", "0"], "give --partition"),
         (["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"], "no --from-beginning"),
-        (["--topic", "t", "--partition", "0", "--offset", "-1"], "'-1' is not an offset, expected a number, earliest or"),
+        (
+            ["--topic", "t", "--partition", "0", "--offset", "-1"],
+            "'-1' is not an offset, expected a number, earliest or",
+        ),
         (["--topic", "t", "--group", "a", "--consumer-property", "group.id=b"], "--group is 'a', group.id is 'b'"),
     ],
 )

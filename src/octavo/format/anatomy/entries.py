@@ -72,9 +72,7 @@ def _snapshot_header(data: memoryview) -> Node:
 
 
 def _offset_meaning(fields: dict[str, int], base_offset: int) -> str:
-    return (
-        f"offset {base_offset + fields['relative_offset']} is in or after the batch at position {fields['position']}"
-    )
+    return f"offset {base_offset + fields['relative_offset']} is in or after the batch at position {fields['position']}"
 
 
 def _time_meaning(fields: dict[str, int], base_offset: int) -> str:
