@@ -72,7 +72,7 @@ def test_one_in_full() -> None:
 
 
 def test_an_internal_one_says_so() -> None:
-    assert "a topic (internal: brokers accept it and do not list it)" in run(
+    assert "a topic (internal: brokers accept it but do not list it)" in run(
         "--describe", "internal.segment.bytes"
     ).stdout.replace("\n", " ")
 

@@ -49,10 +49,10 @@ def test_consumer_properties(store: Path) -> None:
     ("options", "words"),
     [
         ([], "which topics?"),
-        (["--include", "t", "--partition", "0"], "give one --topic"),
+        (["--include", "t", "--partition", "0"], "needs exactly one --topic"),
         (["--include", "("], "--include is '(', expected a regular expression"),
-        (["--topic", "t", "--offset", "0"], "give --partition"),
-        (["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"], "no --from-beginning"),
+        (["--topic", "t", "--offset", "0"], "--offset needs --partition"),
+        (["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"], "excludes --from-beginning"),
         (
             ["--topic", "t", "--partition", "0", "--offset", "-1"],
             "'-1' is not an offset, expected a number, earliest or",

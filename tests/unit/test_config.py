@@ -250,7 +250,7 @@ class TestFind:
         key = find("log.retention.hours")
         assert (key.kind.name, key.default_text, str(key.valid)) == ("INT", "168", "≥ 1 or negative")
         assert key.summary == (
-            "Gives retention.ms its default, in hours, where log.retention.ms and log.retention.minutes are not set."
+            "Gives retention.ms its default, in hours, if log.retention.ms and log.retention.minutes are not set."
         )
         assert find("log.roll.ms").summary == "Gives segment.ms its default."
         assert find("log.roll.ms").default_text == "null"

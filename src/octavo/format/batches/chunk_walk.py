@@ -7,7 +7,6 @@ in half the time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from octavo.errors import CorruptionError
     from octavo.format.batches.batch_summary import BatchSummary
 
-# A reused buffer decodes 3-21 % faster than a mapped file, and cannot fault when a broker truncates it. Half of this
-# size is slower with plain batches (more calls), twice of it with compressed ones (out of the CPU's cache).
+# A reused buffer decodes 3-21 % faster than a mapped file, and cannot fault when a broker truncates the file. Half
+# this size is slower for plain batches (more calls), twice this size for compressed ones (out of the CPU's cache).
 CHUNK_BYTES = 2 << 20
 FIRST_TABLE_ROWS = 1024
 _POSITION, _FLAWS = 0, 14  # in a row of the batch table
@@ -36,16 +35,25 @@ class ReadInto(Protocol):
     def __call__(self, buffer: memoryview, /) -> int: ...
 
 
-@dataclass(frozen=True, eq=False)
 class Chunk:
     """Whole batches of a file. The memory under `data` and `rows` is used again for the next chunk."""
 
-    data: memoryview
-    rows: memoryview  # of `BATCH_ROW`; positions count from the start of `data`
-    file_position: int  # of the first byte of `data`
-    stop: Stop | None  # why the walk ended; None: the file goes on
-    stop_position: int  # in the file: the end of the last whole batch
-    path: str = ""
+    # Not a dataclass: those take longer to import than a small dump has.
+    def __init__(
+        self,
+        data: memoryview,
+        rows: memoryview,  # of `BATCH_ROW`; positions count from the start of `data`
+        file_position: int,  # of the first byte of `data`
+        stop: Stop | None,  # why the walk ended; None: the file goes on
+        stop_position: int,  # in the file: the end of the last whole batch
+        path: str = "",
+    ) -> None:
+        self.data = data
+        self.rows = rows
+        self.file_position = file_position
+        self.stop = stop
+        self.stop_position = stop_position
+        self.path = path
 
     @cached_property
     def table(self) -> NDArray[np.void]:
@@ -62,9 +70,9 @@ class Chunk:
         return summarize(self.table)
 
     def cut(self, count: int, stop_position: int) -> Chunk:
-        """The first batches alone; the walk goes on elsewhere."""
+        """Only the first batches; the walk goes on elsewhere."""
         rows = self.rows[: count * BATCH_ROW.size]
-        return replace(self, rows=rows, stop=None, stop_position=stop_position)
+        return Chunk(self.data, rows, self.file_position, None, stop_position, self.path)
 
     def located(self, error: CorruptionError) -> CorruptionError:
         """An error whose position counts from the start of `data`, with the path and the position in the file."""
