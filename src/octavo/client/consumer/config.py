@@ -11,6 +11,7 @@ from octavo.config import ConfigKey, Given, Value
 from octavo.config.key import config, keys_of
 from octavo.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from octavo.config.ranges import Between, OneOf
+from octavo.config.table import parse_client
 from octavo.errors import ConfigError, NoOffsetForPartitionError
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
