@@ -295,7 +295,7 @@ def test_a_wrong_line_is_exit_code_2(logs: Path, arguments: list[str], sentence:
 
 def test_no_place_is_one_sentence(tmp_path: Path) -> None:
     done = cat(tmp_path / "nowhere")
-    assert (done.returncode, b"there is nothing, expected a log directory" in done.stderr) == (1, True)
+    assert (done.returncode, b"no such log directory" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("buffered", [True, False])

@@ -221,7 +221,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         ([str(source), str(target), "--topic", "order"], "there is no topic 'order' (did you mean orders?)"),
         ([str(source), str(source), "--topic", "orders"], "it holds what is to be copied"),
         ([str(source / "orders-0"), str(source), "--topic", "orders"], "it holds what is to be copied"),
-        ([str(tmp_path / "no"), str(target), "--topic", "orders"], "there is nothing"),
+        ([str(tmp_path / "no"), str(target), "--topic", "orders"], "no such log directory"),
     ):
         run = octavo("copy", *words)
         assert (run.exit, run.stdout) == (1, "")

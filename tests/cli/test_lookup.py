@@ -88,7 +88,7 @@ def test_a_damaged_time_is_1_too(logs: Path) -> None:
     question = "lookup", str(logs), "--topic", "orders", "--partition", "0", "--timestamp"
     found = [octavo(*question, str(timestamp)) for timestamp in (1003, 1004, 1007)]
     assert [(run.exit, json.loads(run.stdout)["offset"]) for run in found] == [(0, 3), (1, 5), (0, 7)]
-    told = f"octavo: {log}: position {4 * len(batch(0))}: a damaged batch; passed over, though it may hold "
+    told = f"octavo: {log}: position {4 * len(batch(0))}: a damaged batch; skipped, though it may hold "
     assert told in found[1].stderr
 
 

@@ -160,7 +160,7 @@ def test_every_command_says_what_is_missing(name: str) -> None:
 def test_a_folder_without_partitions_is_told(name: str, tmp_path: Path) -> None:
     (tmp_path / "disk1").mkdir()
     run = in_process(name, str(tmp_path))
-    told = "there is no partition, expected folders named <topic>-<partition>"
+    told = "no partition found, expected folders named <topic>-<partition>"
     assert run.stderr == f"octavo: {tmp_path}: {told}\n"
 
 

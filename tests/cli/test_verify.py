@@ -63,7 +63,7 @@ def test_infos_alone_exit_0() -> None:
 def test_nothing_there() -> None:
     run = octavo("verify", "no-such-place")
     assert (run.exit, run.stdout) == (1, "")
-    assert run.stderr.startswith("octavo: no-such-place: there is nothing, expected a log directory")
+    assert run.stderr.startswith("octavo: no-such-place: no such log directory")
 
 
 @pytest.mark.parametrize(("variables", "colour"), [({}, "\x1b[31m"), ({"NO_COLOR": "1"}, ""), ({"TERM": "dumb"}, "")])

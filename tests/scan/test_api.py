@@ -114,7 +114,7 @@ def test_other_libraries_take_a_scan_as_it_is(scan: Scan) -> None:
 
 def test_without_polars_the_message_says_so(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(octavo.ScanError, match="to_polars needs the package polars"):
+    with pytest.raises(octavo.ScanError, match="to_polars needs polars"):
         scan.to_polars()
 
 

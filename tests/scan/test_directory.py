@@ -121,7 +121,7 @@ def test_a_folder_of_another_name_is_read_by_that_name(logs: Path) -> None:
     (logs / "orders-0").rename(logs / "saved")
     directory = read(logs / "saved")
     assert directory.partitions.keys() == {("saved", 0)}
-    assert "no partition's name, read as partition 0 of a topic 'saved'" in str(directory.notes[0])
+    assert "not a partition's name, read as partition 0 of a topic 'saved'" in str(directory.notes[0])
 
 
 def test_a_log_directory_may_have_a_partitions_name(logs: Path) -> None:
@@ -152,9 +152,9 @@ def test_only_wanted_partitions_are_listed_but_all_topics_known(logs: Path) -> N
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("no-such-place", "there is nothing, expected a log directory, a partition's folder or a segment file"),
-        ("logs/meta.properties", "not the name of a segment's log file, expected <20 digits>.log"),
-        ("logs/orders-0/00000000000000000000.index", "not the name of a segment's log file"),
+        ("no-such-place", "no such log directory, partition folder or segment file"),
+        ("logs/meta.properties", "not a segment's log file, expected a name like <20 digits>.log"),
+        ("logs/orders-0/00000000000000000000.index", "not a segment's log file"),
     ],
 )
 def test_other_places_are_refused(logs: Path, name: str, problem: str) -> None:
@@ -192,7 +192,7 @@ def test_a_folder_whose_name_is_not_ascii_is_not_a_partition(logs: Path) -> None
     write_segment(Path(os.fsdecode(folder)), 0, batch(0))
     found = open_log_dirs(logs)
     assert found.topics() == {"orders"}
-    assert f"{logs}/b\\xffd-0: not read: no topic has such a name, expected ASCII" in map(str, found.notes)
+    assert f"{logs}/b\\xffd-0: not read: a topic's name is ASCII" in map(str, found.notes)
     (alone,) = open_log_dirs(os.fsdecode(folder)).partitions
     assert alone == TopicPartition("b\\xffd-0", 0)
 

@@ -99,7 +99,7 @@ def test_what_vanishes_while_a_folder_is_listed_is_left_out(tmp_path: Path) -> N
     [
         ("foo://x", "foo://x: Protocol not known: foo"),
         ("foo:/x", "foo:///x: Protocol not known: foo"),
-        ("file://host/x", "a file of the machine host, expected one of this machine"),
+        ("file://host/x", "a file on the machine host; only local files"),
         ("s3://bucket?no_such=1", "s3://bucket.no_such=1: Unexpected query parameter in S3 URI: 'no_such'"),
     ],
 )
@@ -159,5 +159,5 @@ def test_without_fsspec_the_message_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_path_of_bytes_is_refused() -> None:
-    with pytest.raises(ScanError, match="a path of type bytes, expected text"):
+    with pytest.raises(ScanError, match="a path must be text, not bytes"):
         locate(b"logs")  # type: ignore[arg-type]

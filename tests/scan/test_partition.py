@@ -142,7 +142,7 @@ def test_zeros_end_a_log_only_where_they_reach_to_its_end(folder: Path, hole: in
     assert [record.offset for record in scan] == [*range(50), *range(70, 100)]
     assert [str(note) for note in scan.notes] == [
         f"{log}: position {5 * len(TEN[0])}: bytes that are not a batch after offset 49, "
-        "expected batches up to offset 99; passed over"
+        "expected batches up to offset 99; skipped"
     ]
     assert scan.damage_count == 1
 
@@ -285,7 +285,7 @@ def test_a_folder_that_goes_away_is_an_error_of_one_sentence(folder: Path) -> No
     write_segment(folder, 0, *TEN)
     files = read_directory(locate(folder)).partitions[ORDERS]
     folder.rename(folder.with_name("orders-0.0123-delete"))
-    with pytest.raises(ScanError, match="orders-0: it was deleted or renamed while it was read"):
+    with pytest.raises(ScanError, match="orders-0: deleted or renamed while it was read"):
         take_snapshot(files)
 
 

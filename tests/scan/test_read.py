@@ -158,7 +158,7 @@ class TestDamage:
         scan = octavo.scan(folder, on_damage="skip")
         assert [record.offset for record in scan] == [*range(30), *range(40, 100)]
         assert scan.damage_count == 1
-        assert scan.notes[0].sentence.endswith("passed over")
+        assert scan.notes[0].sentence.endswith("skipped")
         assert scan.to_table().num_rows == 90
 
     @pytest.mark.parametrize("damage", CASES.values(), ids=CASES)
@@ -296,7 +296,7 @@ class TestChanges:
 
     def test_a_folder_that_goes_away_is_an_error_of_one_sentence(self, folder: Path, scan: Scan) -> None:
         shutil.rmtree(folder)
-        with pytest.raises(ScanError, match="orders-0: it was deleted or renamed while it was read"):
+        with pytest.raises(ScanError, match="orders-0: deleted or renamed while it was read"):
             scan.to_table()
 
     def test_a_file_that_is_open_is_read_to_its_end(self, folder: Path, scan: Scan) -> None:

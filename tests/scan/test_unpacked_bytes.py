@@ -37,7 +37,7 @@ def test_a_scan_says_which_batch_is_too_large_and_how_to_read_it(log: Path) -> N
     scan = octavo.scan(log.parent, max_unpacked_bytes=50_000, on_damage="skip")
     assert [record.offset for record in scan] == [0, 2]
     assert len(octavo.scan(log.parent, max_unpacked_bytes=200_000).to_table()) == 3
-    with pytest.raises(ScanError, match="max_unpacked_bytes 0, expected more than 0"):
+    with pytest.raises(ScanError, match="max_unpacked_bytes must be above 0, not 0"):
         octavo.scan(log.parent, max_unpacked_bytes=0)
 
 

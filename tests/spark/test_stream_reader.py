@@ -253,7 +253,7 @@ def test_files_that_go_away_between_planning_and_reading_are_a_loss(logs: Path) 
         if lenient:
             assert list(stream.read(planned[0])) == []
         else:
-            with pytest.raises(DataLossError, match="it was deleted or renamed while it was read"):
+            with pytest.raises(DataLossError, match="deleted or renamed while it was read"):
                 list(stream.read(planned[0]))
         shutil.move(hidden, logs / "orders-0")
 

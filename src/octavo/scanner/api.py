@@ -1,4 +1,4 @@
-"""`octavo.scan`: what to read, and the forms in which it can be had."""
+"""`octavo.scan`: what to read, and the forms in which to get it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What to read of each partition."""
+    """What to read of each partition, and how."""
 
     bounds: Bounds
     isolation_level: IsolationLevel
@@ -44,7 +44,7 @@ class ScanRequest:
 
 
 class _Planned(NamedTuple):
-    """A partition's tasks and notes, and why it, or its end, cannot be read."""
+    """A partition's tasks and notes, and why it or its end cannot be read."""
 
     tasks: list[ReadTask]
     notes: list[Note]
@@ -66,19 +66,36 @@ def scan(
     on_damage: OnDamage = "raise",
     max_unpacked_bytes: int | None = None,
 ) -> Scan:
-    """A read-only view of log directories, partition folders or segment files.
+    """Read records from log directories without a lock and without changing a file, also beside a running broker.
 
-    `topics`: names, or a compiled pattern; None is all but Kafka's internal ones. Offsets: a number, "earliest",
-    "latest", "highWatermark", or a mapping from (topic, partition) to these; ends are not included. A timestamp
-    (milliseconds, ISO 8601, datetime) stands for the first offset from that time on. `on_damage`: raise the error that
-    a damaged batch or an unreadable file is, or "skip" it and say so in `notes`. What a crash leaves at the end of a
-    log, an incomplete batch or zeros, is no damage. `max_unpacked_bytes`: a compressed batch that unpacks to more is
-    damaged; 256 MiB unless the environment variable OCTAVO_MAX_UNPACKED_BYTES says otherwise.
+    Nothing is read before the returned `Scan` is asked for records, a table or a plan.
+
+    Args:
+        paths: one or several log directories, partition folders, segment files, or URLs of them.
+        topics: names, or a compiled pattern that matches whole names; None: all except Kafka's internal topics.
+        partitions: one or several partition numbers; None: all.
+        from_offset: the first offset: a number, "earliest", "latest", "highWatermark", or a mapping from
+            (topic, partition) to these.
+        to_offset: the end, in the same forms; it is not included.
+        from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
+            datetime. The later of two starts counts.
+        to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
+        isolation_level: "read_uncommitted", or "read_committed" to leave out aborted and open transactions.
+        columns: the columns to build, in this order; None: all of topic, partition, offset, timestamp, timestampType,
+            key, value and headers.
+        split_bytes: the size of log that one task of `Scan.plan` reads at most, approximately.
+        on_damage: "raise" the error of a damaged batch or an unreadable file, or "skip" it with a note in `Scan.notes`.
+            What a crash leaves at the end of a log, an incomplete batch or zeros, is not damage.
+        max_unpacked_bytes: a compressed batch that unpacks to more counts as damaged; None: 256 MiB, or what the
+            environment variable OCTAVO_MAX_UNPACKED_BYTES says.
+
+    Raises:
+        ScanError: a path, topic or partition does not exist, or an argument is wrong.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
-        raise ScanError(f"isolation level {isolation_level!r}, expected read_uncommitted or read_committed")
+        raise ScanError(f"unknown isolation level {isolation_level!r}; give read_uncommitted or read_committed")
     if on_damage not in ("raise", "skip"):
-        raise ScanError(f"on_damage {on_damage!r}, expected raise or skip")
+        raise ScanError(f"unknown on_damage {on_damage!r}; give raise or skip")
     bounds = Bounds(
         from_offset,
         to_offset,
@@ -95,15 +112,15 @@ def scan(
     findings.damage_count = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
-        raise ScanError(f"max_unpacked_bytes {max_unpacked_bytes}, expected more than 0")
+        raise ScanError(f"max_unpacked_bytes must be above 0, not {max_unpacked_bytes}")
     request = ScanRequest(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
     return Scan([log_dirs.partitions[topic_partition] for topic_partition in wanted], request, findings, log_dirs.notes)
 
 
 class Scan:
-    """The records of some partitions, in several forms. What it reads is fixed when it is first planned.
+    """The records of some partitions, in several forms. The first use plans the scan, and so fixes what it reads.
 
-    `notes` says what was not as expected, up to now. Iterating over it gives its records.
+    Iterating over a scan gives its records. `notes` says what was not as expected so far.
     """
 
     def __init__(
@@ -124,7 +141,7 @@ class Scan:
 
     @property
     def damage_count(self) -> int:
-        """How many damaged places were passed over."""
+        """How many damaged places were skipped so far."""
         return self._findings.damage_count
 
     @property
@@ -132,7 +149,7 @@ class Scan:
         return self._request.columns
 
     def plan(self) -> list[ReadTask]:
-        """Independent, picklable tasks, by topic, partition and offset; `reading.arrow.read_tasks` runs them."""
+        """Independent, picklable tasks, sorted by topic, partition and offset; `reading.arrow.read_tasks` runs them."""
         return list(self._tasks)
 
     @cached_property
@@ -169,25 +186,25 @@ class Scan:
         return _Planned(tasks, notes, snapshot.failure if offsets.end >= snapshot.log_end_offset else None)
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
-        """Arrow record batches, read as they are asked for: memory stays flat. They are the caller's to keep."""
+        """Arrow record batches, read on demand, so memory use stays flat. The caller may keep them."""
         from octavo.scanner.reading.arrow import to_reader
 
         return to_reader(self._tasks, self.columns, self._findings)
 
     def to_table(self) -> pyarrow.Table:
-        """All of it in memory, as an Arrow table."""
+        """All records in memory, as an Arrow table."""
         return self.to_reader().read_all()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """All of it in memory, as a pandas data frame."""
+        """All records in memory, as a pandas data frame."""
         return self.to_table().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """All of it in memory, as a Polars data frame."""
+        """All records in memory, as a Polars data frame."""
         try:
             import polars
         except ImportError:
-            raise ScanError("to_polars needs the package polars, which is not installed") from None
+            raise ScanError("to_polars needs polars, which is not installed: pip install polars") from None
         frame = polars.from_arrow(self.to_table())
         assert isinstance(frame, polars.DataFrame)
         return frame
@@ -204,17 +221,17 @@ class Scan:
         consumer_timeout_ms: float = 0,
         max_poll_records: int = 500,
     ) -> ScanConsumer:
-        """A consumer of the scan's partitions as they grow, without a lock; `ScanConsumer` has its calls.
+        """A `ScanConsumer` that follows the scan's partitions as they grow, without a lock.
 
-        It begins where the scan does, with a group where that has committed, with `latest` at the end. Where records
-        before its position were deleted it goes on as `auto_offset_reset` says. Iterating ends when there has been no
-        record for so many milliseconds.
+        It begins where the group has committed, else at the start of the scan, or at its end with `latest`. If the
+        records at its position were deleted, it goes on as `auto_offset_reset` says. Iterating ends after
+        `consumer_timeout_ms` without a record.
         """
         from octavo.scanner.following.consumer import ScanConsumer
         from octavo.scanner.following.followed import Followed, Reading
 
         if auto_offset_reset not in ("earliest", "latest", "none"):
-            raise ScanError(f"auto_offset_reset {auto_offset_reset!r}, expected earliest, latest or none")
+            raise ScanError(f"unknown auto_offset_reset {auto_offset_reset!r}; give earliest, latest or none")
         request = self._request
         is_committed = request.isolation_level == "read_committed"
         limits = request.split_bytes, request.max_unpacked_bytes
@@ -228,7 +245,7 @@ class Scan:
 
     def _committed(self, group: str) -> dict[TopicPartition, int]:
         from octavo.scanner.following.group_offsets import (
-            committed_offsets,  # the schemas of its records take long to load
+            committed_offsets,  # the schemas that it imports take long to load
         )
 
         roots = dict.fromkeys(files.root.location for files in self._partitions)
@@ -242,7 +259,7 @@ class Scan:
         return self.records()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Arrow's exchange protocol: DuckDB, Polars and others take a scan as it is."""
+        """Arrow's exchange protocol, by which DuckDB, Polars and others read a scan directly."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
 
@@ -254,6 +271,6 @@ def _columns(columns: Iterable[str] | None) -> tuple[str, ...]:
     chosen = tuple(dict.fromkeys(columns))
     unknown = [name for name in chosen if name not in COLUMNS]
     if unknown or not chosen:
-        found = repr(unknown[0]) if unknown else "none"
-        raise ScanError(f"column {found}, expected some of {', '.join(COLUMNS)}")
+        problem = f"unknown column {unknown[0]!r}" if unknown else "no column"
+        raise ScanError(f"{problem}; give some of {', '.join(COLUMNS)}")
     return chosen

@@ -1,4 +1,4 @@
-"""What a reader meets on its way: damage, which it raises or passes over as it was told, and notes."""
+"""What a reader finds besides records: damage, which it raises or skips, and notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OnDamage = Literal["raise", "skip"]
 
 
 class Note(NamedTuple):
-    """One sentence about a place."""
+    """One sentence about a file or folder that is not as expected."""
 
     path: str
     sentence: str
@@ -22,7 +22,7 @@ class Note(NamedTuple):
 
 
 class ScanFindings:
-    """Collects the notes of one reading; `damage_count` counts those that say what could not be read."""
+    """Collects the notes of one scan; `damage_count` counts those about something that could not be read."""
 
     def __init__(self, on_damage: OnDamage = "raise") -> None:
         self.on_damage = on_damage
@@ -33,32 +33,32 @@ class ScanFindings:
         self.notes.append(Note(str(path), sentence))
 
     def take(self, notes: Iterable[Note]) -> None:
-        """Take the notes of whoever planned the reading; one of damage is raised, or counted."""
+        """Add the notes of the planning. A note of damage is raised, or counted."""
         for note in notes:
             if note.is_damage and self.on_damage == "raise":
                 raise CorruptRecordError(note.sentence, path=note.path)
             self.count([note])
 
     def count(self, notes: Iterable[Note]) -> None:
-        """Take notes of which none is raised: of small files, without which the log can be read."""
+        """Add notes without raising any: those of small files, without which the log can be read."""
         for note in notes:
             self.damage_count += note.is_damage
             self.notes.append(note)
 
     def loss(self, path: object, sentence: str) -> None:
-        """Take note that wanted records, which were there when the reading was planned, are gone."""
+        """Note that wanted records, which were there when the scan was planned, are gone."""
         self.note(path, sentence)
 
     def damage(self, error: CorruptionError) -> None:
-        """Raise the error, which has its path and position, or note it: the reader goes on behind it."""
+        """Raise the error, which has a path and a position, or note it and let the reader go on after it."""
         if self.on_damage == "raise":
             raise error
         self.damage_count += 1
         place = "" if error.position is None else f"position {error.position}: "
-        self.note(error.path, f"{place}{error.problem}; passed over")
+        self.note(error.path, f"{place}{error.problem}; skipped")
 
     def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
-        """Raise what the disk said, or note it: the reader goes on with what it can read."""
+        """Raise the disk's error, or note it and let the reader go on with what it can read."""
         if self.on_damage == "raise":
             raise error
         self.damage_count += 1

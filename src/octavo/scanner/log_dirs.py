@@ -1,4 +1,4 @@
-"""Several places read as one: a cluster's disks. Of a partition found twice, the copy that reaches furthest is read."""
+"""Reads several places as one, such as a cluster's disks; of two copies of a partition, the longer one counts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class LogDirs:
     notes: tuple[Note, ...]
 
     def topics(self) -> set[str]:
-        """All topics that are there, whether their partitions were wanted or not."""
+        """All topics, whether their partitions were wanted or not."""
         return {topic for directory in self.directories for topic in directory.topics}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
-        """The partitions that are there, but cannot be listed in any of the places."""
+        """The partitions that exist, but cannot be listed in any of the places."""
         found = {
             topic_partition: error
             for directory in self.directories
@@ -41,7 +41,7 @@ class LogDirs:
         }
 
     def given(self) -> set[TopicPartition]:
-        """The partitions whose own folder or segment file was given as a place."""
+        """The partitions whose folder or segment file was itself given as a place."""
         return {
             topic_partition
             for directory in self.directories
@@ -50,7 +50,7 @@ class LogDirs:
         }
 
     def shown(self) -> str:
-        """The places, as a message names them."""
+        """The places, as a message shows them."""
         return ", ".join(str(directory.place) for directory in self.directories)
 
 
@@ -58,12 +58,12 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
     """List one or several log directories, partition folders or segment files."""
     given: Sequence[Place] = [places] if isinstance(places, str | os.PathLike | Location) else list(places)
     if not given:
-        raise ScanError("no place to read from, expected at least one")
+        raise ScanError("no place to read from: give at least one log directory")
     return merge([read_directory(location, wanted) for location in distinct(given)])
 
 
 def distinct(places: Iterable[Place]) -> list[Location]:
-    """The places, each once, by the first of its names that was given."""
+    """Each place once, by the first of its names."""
     found: dict[str, Location] = {}
     for location in map(locate, places):
         found.setdefault(_identity(location), location)
@@ -71,37 +71,37 @@ def distinct(places: Iterable[Place]) -> list[Location]:
 
 
 def _identity(location: Location) -> str:
-    """The same for all names of one place."""
+    """A text that is the same for all names of one place."""
     return os.path.realpath(location.path) if location.file_system == LOCAL else str(location)
 
 
 def merge(directories: Sequence[Directory]) -> LogDirs:
-    """The partitions of all directories; for one that several have, the furthest copy and a note that says so."""
+    """The partitions of all directories; if several have the same one, the longest copy, with a note."""
     copies: dict[TopicPartition, list[PartitionFiles]] = {}
     for directory in directories:
         for topic_partition, files in directory.partitions.items():
             _add(copies.setdefault(topic_partition, []), files)
-    notes = [note for directory in directories for note in (*directory.notes, *_not_there(directory))]
+    notes = [note for directory in directories for note in (*directory.notes, *_notes_on(directory))]
     chosen = {topic_partition: _furthest(copies[topic_partition], notes) for topic_partition in sorted(copies)}
     return LogDirs(tuple(directories), chosen, tuple(notes))
 
 
-def _not_there(directory: Directory) -> list[Note]:
-    """Who gives the wrong folder is to learn that it, or what is in it, is none of Kafka's, or a new one."""
+def _notes_on(directory: Directory) -> list[Note]:
+    """Notes for a user who may have given the wrong folder: it has no partition, or names that no topic can have."""
     if directory.single:
         return []
     folders = [directory.place.child(name) for name in directory.unknown if not name.isascii()]
-    notes = [Note(printable(str(folder)), "not read: no topic has such a name, expected ASCII") for folder in folders]
+    notes = [Note(printable(str(folder)), "not read: a topic's name is ASCII") for folder in folders]
     return notes if directory.topics else [*notes, no_partition(directory.place)]
 
 
 def no_partition(place: Location) -> Note:
-    """What is said of a place that should be a log directory and has no partition."""
-    return Note(str(place), "there is no partition, expected folders named <topic>-<partition>")
+    """The note on a place that should be a log directory and has no partition."""
+    return Note(str(place), "no partition found, expected folders named <topic>-<partition>")
 
 
 def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:
-    """Add a copy; single segment files of one folder make one copy together."""
+    """Add a copy; single segment files of one folder together make one copy."""
     for slot, known in enumerate(copies):
         if known.location == files.location and not known.whole and not files.whole:
             segments = {segment.base_offset: segment for segment in (*files.segments, *known.segments)}
@@ -111,7 +111,7 @@ def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:
 
 
 def _furthest(copies: list[PartitionFiles], notes: list[Note]) -> PartitionFiles:
-    """The copy with the largest log end offset; of equal ones that which was given first."""
+    """The copy with the largest log end offset; if several have it, the one that was given first."""
     if len(copies) == 1:
         return copies[0]
     ends = [_end_of(files) for files in copies]
@@ -126,4 +126,4 @@ def _end_of(files: PartitionFiles) -> int:
     try:
         return take_snapshot(files).log_end_offset
     except (ScanError, OSError):
-        return -1  # it went away meanwhile, or nothing of it can be read
+        return -1  # it went away, or nothing of it can be read

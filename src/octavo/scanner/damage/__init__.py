@@ -1,1 +1,1 @@
-"""Reading on after damage: the next sound batch, and what was passed over."""
+"""Reading on after damage: the next sound batch, and what was skipped."""

@@ -1,4 +1,4 @@
-"""The damage that a search passes on its way: what it looks for may have been there."""
+"""Remembers the damage that a search passes: what it looks for may have been there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from octavo.scanner.places.location import Location
 
 
 class PassedDamage:
-    """The damaged places of one log file behind the last sound batch that begins at or before an offset.
+    """The damaged places of one log file after the last sound batch that begins at or before an offset.
 
-    What lies before such a batch has smaller offsets, and is of no concern to who looks for that offset or a later one.
+    Damage before that batch holds smaller offsets, so it cannot hide what a search for that offset looks for.
     """
 
     def __init__(self, location: Location, offset: int) -> None:
@@ -23,7 +23,7 @@ class PassedDamage:
         self._found: list[tuple[int, str]] = []
 
     def see(self, chunk: Chunk, rows: int) -> None:
-        """The first rows of a chunk were passed."""
+        """Note the damage in the first rows of a chunk."""
         table = chunk.table[:rows]
         flawed = unreadable(table)
         before = np.flatnonzero(~flawed & (table["base_offset"] <= self._offset))
@@ -34,19 +34,19 @@ class PassedDamage:
             self._found.append((chunk.file_position + position, "a damaged batch"))
 
     def see_gap(self, gap: Gap) -> None:
-        """The batches could not be followed."""
+        """Note a place where the batches could not be followed."""
         self._found.append((gap.position, STOP_TEXTS[gap.stop]))
 
     def notes(self) -> list[Note]:
-        """What is to be said of it."""
+        """One note on all the damage, if there is any."""
         if not self._found:
             return []
         (position, what), *others = self._found
         more = f", and {len(others)} more" if others else ""
-        sentence = f"position {position}: {what}{more}; passed over, though it may hold what was looked for"
+        sentence = f"position {position}: {what}{more}; skipped, though it may hold what was looked for"
         return [Note(str(self._location), sentence, is_damage=True)]
 
 
 def not_read(path: object, error: OSError) -> Note:
-    """What is said of a file that cannot be read, and of which nobody else will speak."""
+    """The note on a file that cannot be read, if nothing else reports it."""
     return Note(str(path), f"{error.strerror or error}; not read", is_damage=True)

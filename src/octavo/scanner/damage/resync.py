@@ -1,4 +1,4 @@
-"""Where, behind damaged bytes, the next sound batch begins."""
+"""Finds the next sound batch after damaged bytes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from octavo.scanner.places.segment_log import batch_at
 
 _WINDOW_BYTES = 1 << 20
 _HEADER_BYTES = MAGIC_POSITION + 1
-_ZERO_BYTES = LOG_OVERHEAD - 1  # so many may be zeros at the start of a batch: its length is not
+_ZERO_BYTES = LOG_OVERHEAD - 1  # a batch may begin with this many zeros, up to the last byte of its length
 _NEWEST_MAGIC = 2
-_OFFSETS = 2**31  # a segment spans no more
+_OFFSETS = 2**31  # a segment cannot span more
 
 
 def next_sound_position(
@@ -24,9 +24,9 @@ def next_sound_position(
 ) -> int | None:
     """The first position from `start` on at which a sound batch begins whose offsets may follow `next_offset`.
 
-    It ends by `end`, and begins before the position `before` where one is given. Candidates are told by their first
-    bytes; what they claim to hold is checked as long as all checks together read no more than some times what is
-    searched: garbage can look like many headers. Zeros look like none.
+    The batch ends by `end`, and begins before the position `before` if that is given. Candidates are recognized by
+    their first bytes and then checked whole. All checks together may read only a few times the bytes that are searched,
+    because garbage can look like many headers. Zeros never do.
     """
     before = end if before is None else before
     budget = 4 * (before - start) + _WINDOW_BYTES
@@ -49,17 +49,17 @@ def next_sound_position(
 
 
 def zeros_end(file: ReadableFile, position: int, end: int) -> int:
-    """The position of the first byte from here on that is not zero; `end` where all of them are."""
+    """The position of the first byte from here on that is not zero, or `end`. Holes are skipped without reading."""
     return zeros.zeros_end(partial(read_fully, file), position, end, file.skip_hole)
 
 
 def are_zeros(file: ReadableFile, position: int, end: int) -> bool:
-    """Whether there is nothing but zeros between two positions."""
+    """Whether all bytes between two positions are zeros."""
     return zeros_end(file, position, end) >= end
 
 
 def _candidates(data: NDArray[np.uint8], left: int, next_offset: int) -> NDArray[np.int64]:
-    """Where a magic, a length and an offset stand as at the start of a batch."""
+    """Where magic, length and offset look like the start of a batch."""
     places = np.flatnonzero(data[MAGIC_POSITION:] <= _NEWEST_MAGIC)[:_WINDOW_BYTES]
     sizes = _sizes(data, places)
     places = places[(sizes >= LOG_OVERHEAD + MIN_MESSAGE_SIZE) & (sizes <= left - places)]

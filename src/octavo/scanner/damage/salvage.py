@@ -1,4 +1,4 @@
-"""Walks that do not end at damage: what is whole behind it is read, and the damage is told."""
+"""Walks that go on after damage, and report it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.scanner.places.segment_log import walk_file
 
 
 class Gap(NamedTuple):
-    """Where a walk could not follow the batches, and where it went on; None: nowhere."""
+    """Where a walk could not follow the batches, and where it went on; None if nowhere."""
 
     stop: Stop
     position: int
@@ -27,15 +27,15 @@ class Gap(NamedTuple):
 def walk_past(
     log: ReadableFile, start: int, end: int, next_offset: int, tell: Callable[[Gap], None] | None = None
 ) -> Iterator[Chunk]:
-    """All whole batches between two positions, those behind damage too; `tell` learns of what lies between them.
+    """All whole batches between two positions, also those after damage; `tell` is called for each gap.
 
-    `next_offset` is one that the first batch does not fall below.
+    `next_offset` is a lower bound of the first batch's offsets.
     """
     resumed: int | None = start
     while resumed is not None:
         stop, stop_position = Stop.END, end
         for chunk in walk_into(log, resumed, end, next_offset):
-            next_offset = _next_offset_behind(chunk, next_offset)
+            next_offset = _next_offset_after(chunk, next_offset)
             if chunk.stop is not None:
                 stop, stop_position = chunk.stop, chunk.stop_position
             yield chunk
@@ -49,8 +49,8 @@ def walk_past(
 def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: str = "") -> Iterator[Chunk]:
     """The batches from a position on, as far as they can be followed.
 
-    The length of a damaged one may be what is damaged. Where what follows it does not continue its offsets, sound
-    batches are looked for within the bytes that it claims to have, and the walk goes on with the first of them.
+    The length of a damaged batch may itself be damaged. If the next batch does not continue its offsets, sound batches
+    are looked for within the bytes that it claims, and the walk goes on with the first of them.
     """
     resumed: int | None = start
     while resumed is not None:
@@ -66,12 +66,12 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: s
                     break
             if resumed is not None:
                 break
-            next_offset = _next_offset_behind(chunk, next_offset)
+            next_offset = _next_offset_after(chunk, next_offset)
             yield chunk
 
 
 def _doubtful_rows(chunk: Chunk) -> list[int]:
-    """The damaged batches whose length need not be right: the next batch does not begin with the next offset."""
+    """The damaged batches whose length may be wrong: the next batch does not begin with the next offset."""
     flawed = np.flatnonzero(broken(chunk.table))
     following = np.append(chunk.table["base_offset"][1:], -1)
     rows: list[int] = flawed[following[flawed] != last_offsets(chunk.table)[flawed] + 1].tolist()
@@ -79,12 +79,12 @@ def _doubtful_rows(chunk: Chunk) -> list[int]:
 
 
 def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
-    """The offset behind the last sound one of the first batches of a chunk."""
+    """The offset after the last sound batch among the first rows of a chunk."""
     sound = np.flatnonzero(~broken(chunk.table[:rows]))
     return int(last_offsets(chunk.table[sound[-1:]])[0]) + 1 if len(sound) else next_offset
 
 
-def _next_offset_behind(chunk: Chunk, next_offset: int) -> int:
+def _next_offset_after(chunk: Chunk, next_offset: int) -> int:
     """The same for a whole chunk."""
     if chunk.summary.flaws & BROKEN or not len(chunk.table):
         return _next_offset(chunk, len(chunk.table), next_offset)

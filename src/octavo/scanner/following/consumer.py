@@ -1,7 +1,7 @@
-"""`Scan.consumer`: the calls with which a consumer reads, over files that somebody else may be writing.
+"""`Scan.consumer`: a consumer over files that someone else may be writing.
 
-No lock is taken and no file changed, so that it goes beside a running broker or an open `LogDir`. What is appended
-later is found by looking at the files again.
+It takes no lock and changes no file, so it works beside a running broker or an open `LogDir`. It finds what is appended
+later by looking at the files again.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from octavo.scanner.reading.records import ConsumerRecord
 
 Partition = TopicPartition | tuple[str, int]
 
-# How long to sleep between two looks at files that have nothing new: a look lists a folder and reads a log's end.
+# How long to sleep between two looks at files with nothing new: a look lists a folder and reads the end of a log.
 _LOOK_SECONDS = 0.05
 
 
 class ScanConsumer:
-    """Reads the partitions of a scan, each from its position on. Not thread-safe: one a thread.
+    """Reads the partitions of a scan, each from its position on. Not thread-safe: use one per thread.
 
-    Partitions that are made later are not among them. With a group it begins where the group has committed; it commits
+    Partitions that are created later are not read. With a group, it begins where the group has committed; it commits
     nothing itself.
     """
 
@@ -59,7 +59,7 @@ class ScanConsumer:
         return set(self._partitions)
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition; waits up to a time for the first (-1: for ever)."""
+        """The next records by partition; waits for the first up to `timeout_ms` (-1: without limit)."""
         end = _end(timeout_ms)
         while True:
             found = self._collect(self._limit if max_records is None else max_records)
@@ -67,7 +67,7 @@ class ScanConsumer:
                 return found
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Record after record; ends when it has caught up and there has been none for consumer_timeout_ms."""
+        """One record after the other; ends after consumer_timeout_ms without a new one."""
         end = _end(self._timeout_ms)
         while not self.is_closed:
             for partition in self._in_turn():
@@ -83,7 +83,7 @@ class ScanConsumer:
     def _handed_out(
         self, partition: Followed, records: list[ConsumerRecord], position: int
     ) -> Iterator[ConsumerRecord]:
-        """The records of one partition; its position follows them, until somebody sets it."""
+        """The records of one partition; its position follows them, until a seek sets it."""
         seeks = partition.seeks
         for record in records:
             partition.advance(record.offset + 1)
@@ -97,29 +97,29 @@ class ScanConsumer:
         return self._one(partition).begin()
 
     def seek(self, partition: Partition, offset: int) -> None:
-        """Go on reading at an offset."""
+        """Read on from an offset."""
         if offset < 0:
-            raise IllegalStateError(f"offset {offset}, expected 0 or more")
+            raise IllegalStateError(f"cannot seek to offset {offset}: it is below 0")
         self._one(partition).seek(offset)
 
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
-        """Go on at the first record of this time (milliseconds) or later, at the end if there is none."""
+        """Read on from the first record of this time (milliseconds) or later, or from the end if there is none."""
         for partition in self._chosen(partitions):
             found = partition.first_from(timestamp)
             partition.seek(partition.reach().end if found is None else found)
 
     def seek_to_beginning(self, *partitions: Partition) -> None:
-        """Go back to the first records, of all partitions if none is named."""
+        """Go back to the first records of these partitions, or of all."""
         for partition in self._chosen(partitions):
             partition.seek(partition.reach().start)
 
     def seek_to_end(self, *partitions: Partition) -> None:
-        """Skip what is there, of all partitions if none is named."""
+        """Skip to the end of these partitions, or of all."""
         for partition in self._chosen(partitions):
             partition.seek(partition.reach().end)
 
     def pause(self, *partitions: Partition) -> None:
-        """Hand out nothing of these partitions until `resume`."""
+        """Return no records of these partitions until `resume`."""
         for partition in self._chosen(partitions):
             partition.is_paused = True
 
@@ -136,20 +136,20 @@ class ScanConsumer:
         }
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """Where what this consumer may see ends now."""
+        """The end of what this consumer may see now."""
         return {
             TopicPartition(*topic_partition): self._one(topic_partition).reach().end for topic_partition in partitions
         }
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
-        """The offset of the first record of a time (milliseconds) or later; None where there is none."""
+        """The offset of the first record of a time (milliseconds) or later; None if there is none."""
         return {
             TopicPartition(*topic_partition): self._one(topic_partition).first_from(timestamp)
             for topic_partition, timestamp in times.items()
         }
 
     def committed(self, partition: Partition) -> int | None:
-        """What the group had committed for a partition when this consumer was made; None if nothing."""
+        """What the group had committed for a partition when this consumer was created; None if nothing."""
         return self._committed.get(TopicPartition(*partition))
 
     def commit(self, offsets: object = None) -> None:
@@ -160,12 +160,12 @@ class ScanConsumer:
         )
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Drop the partitions; no file stays open."""
         self.is_closed = True
         self._partitions.clear()
 
     def _collect(self, limit: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """What the partitions have; where one cannot be read after others could, the next call raises."""
+        """What the partitions have. If one fails after others had records, the next call raises its error."""
         found: dict[TopicPartition, list[ConsumerRecord]] = {}
         for partition in self._in_turn():
             if not limit:
@@ -184,7 +184,7 @@ class ScanConsumer:
         return found
 
     def _in_turn(self) -> list[Followed]:
-        """The partitions to read, another one first each time."""
+        """The partitions to read, with another one first each time."""
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         readable = self._readable()
@@ -195,7 +195,7 @@ class ScanConsumer:
         return [partition for partition in self._partitions.values() if not partition.is_paused]
 
     def _wait(self, end: float | None) -> bool:
-        """Whether there is time to look once more; sleeps a little then."""
+        """Sleep a little if there is time to look once more, and say whether there is."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
         if left <= 0 or self.is_closed:
             return False

@@ -1,4 +1,4 @@
-"""A partition that is read as it grows: each look at its files shows how far it reaches now."""
+"""A partition that is read as it grows: each look at its files shows how far it reaches."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Reading(NamedTuple):
 
 
 class Followed:
-    """`position` is the next offset to hand out; `seeks` counts how often it was set from outside.
+    """One partition of a consumer. `position` is the next offset to return; `seeks` counts how often a caller set it.
 
-    What was taken counts only once `advance` says so.
+    `take` does not move the position; `advance` does.
     """
 
     def __init__(self, files: PartitionFiles, reading: Reading, findings: ScanFindings) -> None:
@@ -48,7 +48,7 @@ class Followed:
         self._reading = reading
         self._findings = findings
         self._records: Iterator[ConsumerRecord] = iter(())
-        self._next = -1  # where `_records` goes on; they are of no use for another position
+        self._next = -1  # the position at which `_records` goes on; they are useless at any other
         self._end = -1  # where they end
 
     @property
@@ -61,7 +61,7 @@ class Followed:
         self.position, self._next = offset, -1
 
     def advance(self, offset: int) -> None:
-        """What comes before the offset was handed out."""
+        """Move on: what comes before the offset was returned."""
         self.position = offset
 
     def reach(self) -> OffsetRange:
@@ -73,7 +73,7 @@ class Followed:
         return self._look(look)
 
     def first_from(self, timestamp: int) -> int | None:
-        """The offset of the first record of a time or later; None where there is none."""
+        """The offset of the first record of a time or later; None if there is none."""
 
         def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int | None:
             found = first_offset_from(snapshot, timestamp, self._findings.notes)
@@ -82,7 +82,7 @@ class Followed:
         return self._look(look)
 
     def begin(self) -> int:
-        """The position; where there is none yet, that with which the scan begins, or by `latest` its end."""
+        """The position. At first, it is the start of the scan, or its end with `latest`."""
         if self.position is None:
             bounds = self._reading.bounds
 
@@ -95,7 +95,7 @@ class Followed:
         return self.position
 
     def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
-        """The next records, at most so many, and the position after them."""
+        """The next records, at most `limit`, and the position after them."""
         if self._next == self.begin():
             found = self._taken(limit)
             if found[0]:
@@ -104,7 +104,7 @@ class Followed:
         return self._taken(limit)
 
     def _taken(self, limit: int) -> tuple[list[ConsumerRecord], int]:
-        self._next = -1  # unless all goes well: a generator that has raised does not go on
+        self._next = -1  # unless all goes well: a generator that raised cannot go on
         records: list[ConsumerRecord] = []
         try:
             records.extend(islice(self._records, limit))
@@ -116,7 +116,7 @@ class Followed:
             self._next = records[-1].offset + 1
             return records, self._next
         if not records:
-            self.position = self._end  # what lies between has no record: markers, gaps
+            self.position = self._end  # there are no records between, only markers and gaps
         return records, self._end
 
     def _fetch(self, position: int) -> None:
@@ -147,7 +147,7 @@ class Followed:
         return max(resolve(to_end, snapshot, transactions).end, snapshot.log_start_offset)
 
     def _look(self, look: Callable[[PartitionSnapshot, PartitionTransactions | None], Value]) -> Value:
-        """What is found in the files as they are now; the checkpoints around them are read again, too."""
+        """The result of `look` on the files as they are now; the checkpoints around them are read again too."""
 
         def at(files: PartitionFiles) -> Value:
             snapshot = look_at(files)

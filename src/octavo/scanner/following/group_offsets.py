@@ -1,4 +1,4 @@
-"""What a consumer group has committed, as the files of `__consumer_offsets` have it."""
+"""What a consumer group has committed, read from the files of `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES, deco
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord
 
-_OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # of two ages
+_OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # the types of two ages
 
 
 def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[TopicPartition, int]:
-    """The next offset of each partition for the group. What cannot be decoded is passed over, as by Kafka."""
+    """The group's next offset in each partition. Records that cannot be decoded are skipped, as in Kafka."""
     found: dict[TopicPartition, int] = {}
     for record in records:
         try:

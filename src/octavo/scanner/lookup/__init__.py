@@ -1,1 +1,1 @@
-"""Offsets and times to places in a partition."""
+"""Finds offsets and times in a partition."""

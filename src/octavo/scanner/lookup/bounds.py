@@ -1,4 +1,4 @@
-"""From which offset up to which a partition is read: as it was asked for, within what is there."""
+"""From which offset to which a partition is read: the request, limited to what is there."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What was asked for; the later of two starts and the earlier of two ends count. Ends are not included.
+    """The requested limits: the later of two starts and the earlier of two ends count. Ends are not included.
 
-    A time stands for the first offset from that time on, as a consumer looks it up: what comes behind it may still
-    be older, and what comes before it later.
+    A time stands for the first offset from that time on, as a consumer looks it up. Records after it may still be
+    older, and records before it newer.
     """
 
     from_offset: Offsets = "earliest"
@@ -40,7 +40,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """The offsets to read, the end not included; empty where `start` is not below `end`."""
+    """The offsets to read, the end not included; empty unless `start` is below `end`."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class OffsetRange:
 
 
 def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
-    """The offsets of one partition; with transactions, up to its last stable offset."""
+    """The offsets to read of one partition; with transactions, up to its last stable offset."""
     limit = snapshot.log_end_offset if transactions is None else transactions.last_stable_offset
     asked = _asked(bounds.from_offset, snapshot, limit, "earliest")
     start = max(asked, snapshot.log_start_offset)
@@ -58,7 +58,7 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Partition
         found = first_offset_from(snapshot, bounds.from_timestamp, notes)
         start = max(start, limit if found is None else found)
     if bounds.to_timestamp is not None and start < end:
-        found = first_offset_from(snapshot, bounds.to_timestamp, [])  # who reads up to it tells of the same damage
+        found = first_offset_from(snapshot, bounds.to_timestamp, [])  # the reader reports the same damage
         end = end if found is None else min(end, found)
     if asked < snapshot.log_start_offset:
         sentence = f"offset {asked} is below the log start offset, read from {snapshot.log_start_offset} on"
@@ -70,7 +70,7 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise:
     offset = offsets.get(snapshot.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
     if isinstance(offset, int):
         if offset < 0:
-            raise ScanError(f"offset {offset}, expected 0 or more, earliest, latest or highWatermark")
+            raise ScanError(f"offset {offset} is below 0; give a number, earliest, latest or highWatermark")
         return offset
     if offset == "earliest":
         return snapshot.log_start_offset
@@ -80,11 +80,11 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise:
         if snapshot.high_watermark is None:
             raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")
         return snapshot.high_watermark
-    raise ScanError(f"offset {offset!r}, expected a number, earliest, latest or highWatermark")
+    raise ScanError(f"unknown offset {offset!r}; give a number, earliest, latest or highWatermark")
 
 
 def to_milliseconds(timestamp: Timestamp) -> int:
-    """The milliseconds since 1970. A time without a zone is UTC, as records have it; a date is its midnight."""
+    """Milliseconds since 1970. A time without a zone is UTC, as in records; a date stands for its midnight."""
     if isinstance(timestamp, int):
         return timestamp
     if isinstance(timestamp, str):

@@ -1,6 +1,6 @@
-"""Where an offset or a timestamp is found, and the way there: Kafka's fetch and ListOffsets on a snapshot.
+"""Finds an offset or a timestamp, and says how: Kafka's fetch and ListOffsets on a snapshot.
 
-A timestamp leads to the first segment whose largest one is not smaller, and to no other: as a broker answers.
+As in a broker, a timestamp is looked for only in the first segment whose largest timestamp is not smaller.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from octavo.scanner.places.location import ReadableFile, read_fully
 from octavo.scanner.places.segment_log import follow
 
 NOT_FOUND = -1
-_ANY = -(1 << 63)  # every timestamp is as late
+_ANY = -(1 << 63)  # no timestamp is smaller
 
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """The answer, and each step to it that was taken; offset -1 where no record fits."""
+    """The answer and the steps that led to it; offset -1 if no record fits."""
 
     offset: int = NOT_FOUND
     timestamp: int = NO_TIMESTAMP
     segment: ListedSegment | None = None
     time_index_entry: TimestampOffset | None = None
     offset_index_entry: OffsetPosition | None = None
-    start_position: int | None = None  # where the reading of the log file began
+    start_position: int | None = None  # where reading the log file began
     batch_position: int | None = None  # where the batch with the answer was found
     notes: tuple[Note, ...] = ()
 
 
 def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> LookupResult:
-    """The first record at or behind an offset, below `end_offset`: compaction leaves gaps."""
+    """The first record at or after an offset and below `end_offset`; compaction leaves gaps."""
     if not snapshot.log_start_offset <= offset < end_offset:
         return LookupResult()
     first = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
@@ -63,7 +63,7 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
 
 
 def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> LookupResult:
-    """The first record of this time or later, or what a `SpecialTimestamp` asks for, below `end_offset`."""
+    """The first record of this time or later, or what a `SpecialTimestamp` stands for, below `end_offset`."""
     if timestamp == SpecialTimestamp.LATEST:
         return LookupResult(end_offset, segment=_segment_of(snapshot, end_offset))
     if timestamp == SpecialTimestamp.EARLIEST:
@@ -78,9 +78,9 @@ def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int)
 
 
 def max_so_far(snapshot: PartitionSnapshot, slot: int) -> TimestampOffset:
-    """A segment's largest timestamp and the last offset of its batch; -1 where its time index has none.
+    """A segment's largest timestamp and the last offset of its batch; -1 if its time index has none.
 
-    Of a closed segment that is the last entry. The last segment may have a larger one behind its last entry.
+    In a closed segment that is the last entry. The active segment may have a larger one after its last entry.
     """
     segment = snapshot.segments[slot]
     entry = _last_time_entry(snapshot, segment)
@@ -104,9 +104,9 @@ def _segment_of(snapshot: PartitionSnapshot, offset: int) -> ListedSegment | Non
 
 
 def _last_time_entry(snapshot: PartitionSnapshot, segment: ListedSegment) -> TimestampOffset:
-    """Of a file without a zero tail, as all but the last segment's are, only the last entry is read.
+    """The last entry of a segment's time index. Only that is read, unless the file ends in zeros.
 
-    A file that cannot be read is no loss: the log has what it holds.
+    If the file cannot be read, the log tells the same.
     """
     if segment.time_index is not None and segment.time_index.size >= TIME_ENTRY.size:
         content = memoryview(bytearray(TIME_ENTRY.size))
@@ -148,7 +148,7 @@ class _Search:
     def _scan(
         self, time_entry: TimestampOffset | None, from_offset: int, timestamp: int, *, exactly: bool = False
     ) -> LookupResult:
-        """Read from the offset index's entry on, to the first record that fits."""
+        """Read from the offset index's entry on, up to the first record that fits."""
         entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
         location = self._snapshot.files.path(self._segment)
         passed, start, found = PassedDamage(location, from_offset), None, None
@@ -162,7 +162,7 @@ class _Search:
             self._notes.append(not_read(location, error))
         self._notes += passed.notes()
         position, offset, at = found if found is not None else (None, NOT_FOUND, NO_TIMESTAMP)
-        if offset >= self._end_offset:  # it is there, but not yet for this reader
+        if offset >= self._end_offset:  # it exists, but this reader may not see it yet
             position, offset, at = None, NOT_FOUND, NO_TIMESTAMP
         if time_entry is not None and time_entry.timestamp < 0:
             time_entry = None
@@ -180,7 +180,7 @@ class _Search:
     def _matches(
         self, log: ReadableFile, start: int, timestamp: int, exactly: bool, passed: PassedDamage
     ) -> Iterator[tuple[int, int, int]]:
-        """Position of the batch, offset and timestamp of the first matching record of each batch that has one."""
+        """Batch position, offset and timestamp of the first matching record in each batch that has one."""
         end = self._snapshot.end_position(self._slot, log)
         for chunk in walk_past(log, start, end, self._segment.base_offset, passed.see_gap):
             table = chunk.table
@@ -190,12 +190,12 @@ class _Search:
             for number in np.flatnonzero(wanted):
                 row = table[number]
                 if exactly and row["magic"] == 0:
-                    return  # it has no timestamp: -1 is not to be taken for one, and Kafka looks at no other batch
+                    return  # it has no timestamp, and -1 is not one; Kafka looks at no other batch
                 try:
                     columns = self._decoder.decode_one(chunk.data, row)
                 except CorruptionError as error:
                     path = str(self._snapshot.files.path(self._segment))
-                    self._notes.append(Note(path, f"a batch was passed over: {error}", is_damage=True))
+                    self._notes.append(Note(path, f"a batch was skipped: {error}", is_damage=True))
                     continue
                 offsets, stamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
                 fits = (stamps == timestamp) if exactly else (stamps >= timestamp)

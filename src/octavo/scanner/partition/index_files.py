@@ -1,4 +1,4 @@
-"""Index files as hints: their used entries, without the zeros of a pre-sized file, and which of them can be trusted."""
+"""Index files as hints: their used entries, without the zeros of a preallocated file, and whether to trust them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 Index = TypeVar("Index", OffsetIndex, TimeIndex)
 
-# An active segment's index is 10 MB of which most is unused: its end is searched for by blocks, not read.
+# An active segment's index has 10 MB, most of them unused, so the end of its entries is found by a search over blocks.
 _BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
 _TRIES = 4
 
 
 def read_offset_index(files: PartitionFiles, segment: ListedSegment) -> OffsetIndex:
-    """The used entries of a segment's offset index; none where the file is absent, unreadable or out of order."""
+    """The used entries of a segment's offset index; none if the file is absent, unreadable or out of order."""
     if segment.offset_index is None:
         return OffsetIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
@@ -34,7 +34,7 @@ def read_offset_index(files: PartitionFiles, segment: ListedSegment) -> OffsetIn
 
 
 def read_time_index(files: PartitionFiles, segment: ListedSegment) -> TimeIndex:
-    """The used entries of a segment's time index; none where the file is absent, unreadable or out of order."""
+    """The used entries of a segment's time index; none if the file is absent, unreadable or out of order."""
     if segment.time_index is None:
         return TimeIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
@@ -42,7 +42,7 @@ def read_time_index(files: PartitionFiles, segment: ListedSegment) -> TimeIndex:
 
 
 def last_sound_entry(files: PartitionFiles, segment: ListedSegment, log: ReadableFile) -> OffsetPosition | None:
-    """The last entry of the offset index at whose position a sound batch begins; None where none of the last few is."""
+    """The last entry of the offset index that points at a sound batch; None if none of the last few does."""
     if segment.offset_index is None:
         return None
     location = files.path(segment, FileKind.OFFSET_INDEX)
@@ -56,9 +56,9 @@ def last_sound_entry(files: PartitionFiles, segment: ListedSegment, log: Readabl
 
 
 def are_untrimmed(files: PartitionFiles, segment: ListedSegment) -> bool:
-    """Whether the indexes of a segment end in unused entries: it is being written, or was when a crash came.
+    """Whether the indexes of a segment end in unused entries: it is being written, or was during a crash.
 
-    Where it has none, nothing says that it was closed: a scan needs no index to read a log up to its end.
+    Also true without indexes, because nothing says then that the segment was closed.
     """
     kinds = [(FileKind.OFFSET_INDEX, OffsetIndex.LAYOUT.size)] if segment.offset_index else []
     kinds += [(FileKind.TIME_INDEX, TimeIndex.LAYOUT.size)] if segment.time_index else []
@@ -66,26 +66,24 @@ def are_untrimmed(files: PartitionFiles, segment: ListedSegment) -> bool:
 
 
 def end_unused(ends: Iterable[bool]) -> bool | None:
-    """Whether an index file of a segment ends in unused entries, as a crash leaves it; None where there is none.
+    """Whether an index file of a segment ends in unused entries, as a crash leaves it; None without index files.
 
-    One does where a crash came between trimming the two, as a segment was closed.
+    One of two is enough: a crash may come between trimming the one and the other when a segment is closed.
     """
     found = list(ends)
     return any(found) if found else None
 
 
 def hint_for(files: PartitionFiles, segment: ListedSegment, log: ReadableFile, offset: int) -> int:
-    """A position at or before the batch that holds the offset: by the index where it can be trusted, else the start."""
+    """A position at or before the batch with the offset: from the index if it can be trusted, else 0."""
     if offset <= segment.base_offset:
         return 0
     entry = read_offset_index(files, segment).lookup(offset)
     return entry.position if is_sound(entry, segment.base_offset, log, log.size()) else 0
 
 
-def sound_position_behind(
-    files: PartitionFiles, segment: ListedSegment, log: ReadableFile, position: int
-) -> int | None:
-    """The first position behind this one at which, by the index, a batch begins, and one does."""
+def sound_position_after(files: PartitionFiles, segment: ListedSegment, log: ReadableFile, position: int) -> int | None:
+    """The first indexed position after this one at which a sound batch begins."""
     index, end = read_offset_index(files, segment), log.size()
     for slot in range(int(np.searchsorted(index.positions(), position, "right")), len(index)):
         if is_sound(index[slot], segment.base_offset, log, end):
@@ -94,9 +92,9 @@ def sound_position_behind(
 
 
 def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
-    """Whether a batch begins where the entry says, and its offsets fit: the entry may name its first or last offset.
+    """Whether a sound batch begins where the entry points, with fitting offsets: the entry may hold its first or last.
 
-    Up to Kafka 4.0.0 it may name the last offset of an append of several batches, too.
+    Up to Kafka 4.0.0 it may also hold the last offset of an append of several batches.
     """
     found = batch_at(log, entry.position, end)
     return found is not None and base_offset <= found.first_offset <= entry.offset
@@ -106,7 +104,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
     try:
         with location.open() as file:
             size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size
-            size = size if size <= INT32_MAX else 0  # Kafka maps an index whole: no such file is larger
+            size = size if size <= INT32_MAX else 0  # Kafka maps the whole index, so it cannot be larger
             end = size if size == kind.LAYOUT.size else _used_end(file, size, kind.LAYOUT.size)
             start = max(end - _BLOCK_BYTES, 0) // kind.LAYOUT.size * kind.LAYOUT.size if tail_only else 0
             data = memoryview(bytearray(end - start))
@@ -117,7 +115,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
 
 
 def _used_end(file: ReadableFile, size: int, entry_bytes: int) -> int:
-    """A position behind the last used entry, and not a block's length further."""
+    """A position after the last used entry, by less than a block."""
     if size == 0 or _has_entry(file, size - entry_bytes, entry_bytes):
         return size
     low, high = 0, -(-size // _BLOCK_BYTES)  # blocks from `high` on begin with an unused entry

@@ -1,4 +1,4 @@
-"""Transactions followed through the log itself: which are open, and which were aborted."""
+"""Follows transactions through the log itself: which are open, and which were aborted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL
 
 
 class TransactionReplay:
-    """The transactions that are open, and those that were seen to be aborted, as batches are passed in offset order."""
+    """The transactions that are open, and the aborted ones, after the batches taken so far, in offset order."""
 
     def __init__(self, open_transactions: dict[int, int] | None = None) -> None:
         self.open = {} if open_transactions is None else open_transactions  # producer id → first offset
         self.aborted: list[AbortedTxn] = []
 
     def take(self, data: memoryview, table: NDArray[np.void]) -> None:
-        """Follow the sound transactional batches of a walk's table."""
+        """Follow the sound transactional batches of a table."""
         rows = transactional(table)
         control = rows["attributes"] & CONTROL != 0
         types = iter(_marker_types(data, rows[control]))
@@ -32,7 +32,7 @@ class TransactionReplay:
                 self._end(producer_id, offset, next(types))
 
     def _end(self, producer_id: int, offset: int, marker: int) -> None:
-        # A marker that compaction emptied ends nothing: its transaction's records are gone.
+        # A marker that compaction emptied ends no transaction: the records are gone.
         if marker not in (ControlType.ABORT, ControlType.COMMIT) or producer_id not in self.open:
             return
         first_offset = self.open.pop(producer_id)
@@ -42,7 +42,7 @@ class TransactionReplay:
 
 
 def transactional(table: NDArray[np.void]) -> NDArray[np.void]:
-    """The sound batches of transactions, and their markers."""
+    """The sound batches and markers of transactions."""
     if not len(table) or not np.bitwise_or.reduce(table["attributes"]) & TRANSACTIONAL:
         return table[:0]
     wanted = ~unreadable(table) & (table["magic"] >= 2) & (table["attributes"] & TRANSACTIONAL != 0)
@@ -51,7 +51,7 @@ def transactional(table: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _marker_types(data: memoryview, markers: NDArray[np.void]) -> list[int]:
-    """The type of each; UNKNOWN for what cannot be read."""
+    """The type of each marker; UNKNOWN if it cannot be read."""
     types: list[int] = []
     while len(types) < len(markers):
         found = decode_markers(data, markers[len(types) :])

@@ -1,4 +1,4 @@
-"""A snapshot of one partition: which segments hold it, from which offset on it may be read, and where it ends."""
+"""A snapshot of one partition: its segments, the offset from which it may be read, and where it ends."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_part
 from octavo.scanner.places.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scanner.places.root import Root
 
-_COMMITS = 5  # that may come in between, before what was found is taken as it is
-_CHASE_SECONDS = 30.0
+_COMMITS = 5  # how many commits may interrupt a look before its result is taken as it is
+_RETRY_SECONDS = 30.0
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionSnapshot:
-    """A partition as it was at one moment. What a broker appends later lies above `log_end_offset`."""
+    """A partition at one moment. What a broker appends later lies above `log_end_offset`."""
 
     files: PartitionFiles
-    segments: tuple[ListedSegment, ...]  # those that a broker would read, by base offset
+    segments: tuple[ListedSegment, ...]  # the ones that a broker would read, by base offset
     log_start_offset: int
     log_end_offset: int
-    high_watermark: int | None  # from its checkpoint, between the two; None where that does not name the partition
+    high_watermark: int | None  # from the checkpoint, between the two; None if that has no entry
     tail: SegmentTail | None  # of the last segment; None without a segment
     notes: tuple[Note, ...] = ()
-    failure: OSError | None = None  # why the last segment, which is none of `segments`, cannot be read
+    failure: OSError | None = None  # why the last segment, which is not in `segments`, cannot be read
 
     @property
     def topic_partition(self) -> TopicPartition:
         return self.files.topic_partition
 
     def notes_up_to(self, end_offset: int) -> list[Note]:
-        """What is to be said to who reads up to an offset: damage at the log's end counts only if that is wanted."""
+        """The notes for a reader up to an offset: damage at the end of the log counts only if it reads that far."""
         reaches_end = end_offset >= self.log_end_offset
         return [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
 
     def end_of(self, slot: int) -> int:
-        """The offset at which the segment in this slot ends: where the next begins, or the log's end."""
+        """The offset at which the segment in this slot ends: the next one's base offset, or the end of the log."""
         if slot + 1 < len(self.segments):
             return min(self.segments[slot + 1].base_offset, self.log_end_offset)
         return self.log_end_offset
 
     def end_position(self, slot: int, log: ReadableFile) -> int:
-        """Where the batches of the segment in this slot end in its open file."""
+        """The position in the open file at which the batches of the segment in this slot end."""
         if self.tail is not None and slot + 1 == len(self.segments):
             return self.tail.position
         return log.size()
@@ -63,18 +63,18 @@ class PartitionSnapshot:
 
 
 def take_snapshot(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
-    """Look at a partition. Files that went away since they were listed are looked for in a new listing."""
+    """Look at a partition. If files went away since they were listed, it is listed again."""
     return retrying(files, partial(look_at, patience=patience))
 
 
 class ListingRetries:
-    """Whether to list a folder again whose files went away before they could be read.
+    """Decides whether to list a folder again after its files went away before they could be read.
 
-    A cleaner that never rests renames and deletes for ever, and each time something else: that is followed up to a
-    deadline. Where listings stay the same a file that cannot be opened is given up after some tries.
+    A busy cleaner may rename and delete other files each time, so changing listings are followed up to a deadline. If
+    the listings stay the same, the file cannot be opened at all, and a few tries are enough.
     """
 
-    def __init__(self, seconds: float = _CHASE_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float = _RETRY_SECONDS, now: Callable[[], float] = time.monotonic) -> None:
         self.listings = 0
         self._now = now
         self._end = now() + seconds
@@ -82,7 +82,7 @@ class ListingRetries:
         self._same = 0
 
     def goes_on(self, listing: object) -> bool:
-        """Whether to try what a new listing shows."""
+        """Whether to try again with a new listing."""
         self.listings += 1
         self._same = self._same + 1 if listing == self._last else 0
         self._last = listing
@@ -90,22 +90,22 @@ class ListingRetries:
 
 
 def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:
-    """What `look` finds, with a new listing each time when a listed file is gone."""
-    chase = ListingRetries()
+    """The result of `look`, which is repeated with a new listing if a listed file is gone."""
+    retries = ListingRetries()
     while True:
         try:
             return look(files)
         except FileNotFoundError as error:
             files = relisted(files)
-            if not chase.goes_on((files.segments, files.others)):
-                gone = f"{error.filename} went away while it was read; {chase.listings} listings did not help"
+            if not retries.goes_on((files.segments, files.others)):
+                gone = f"{error.filename} went away while it was read; {retries.listings} listings did not help"
                 raise ScanError(f"{files.location}: {gone}") from error
 
 
 def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value:
-    """What `look` finds in all partitions of some roots, once no commit of several partitions came in between.
+    """The result of `look` over partitions of some roots, repeated until no commit of several partitions interrupts it.
 
-    It is told whether it looks again, and has to list anew.
+    `look` is told whether it is repeated, and so has to list again.
     """
     found, roots = look(False)
     for _ in range(_COMMITS - 1):
@@ -117,26 +117,26 @@ def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value
 
 
 def relisted(files: PartitionFiles) -> PartitionFiles:
-    """The same place, listed anew."""
+    """The same partition, listed again."""
     try:
         if files.whole:
             return read_partition(files.root, files.location, files.folder)
         names = [SegmentFile(segment.base_offset, FileKind.LOG, segment.transient) for segment in files.segments]
         return read_segments(files.root, files.location, files.folder, names)
     except (FileNotFoundError, NotADirectoryError):
-        raise ScanError(f"{files.location}: it was deleted or renamed while it was read") from None
+        raise ScanError(f"{files.location}: deleted or renamed while it was read") from None
 
 
 def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
-    """A snapshot of these files; FileNotFoundError where one of them is gone."""
+    """A snapshot of these files; FileNotFoundError if one of them is gone."""
     listed = effective_segments(files)
     first = listed[0].base_offset if listed else 0
     checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
     segments, tail, failure = _readable(files, listed, patience)
-    # A log reaches to its last segment, even if that cannot be read. One that ends below its checkpointed start has
-    # nothing to read: a broker would begin it anew there.
+    # A log reaches at least to its last segment's base offset, even if that segment cannot be read. A log that ends
+    # below its checkpointed start has nothing to read: a broker would start it again there.
     log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
     if pending_start is not None:
         log_end_offset = max(min(log_end_offset, pending_start), log_start_offset)
@@ -148,10 +148,10 @@ def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> Pa
 
 
 def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
-    """The segments that a broker would have after its start: complete `.swap` files take the place of their range.
+    """The segments that a broker would have after its start: `.swap` files replace the segments of their range.
 
-    A `.swap` file is complete, but one behind a `.cleaned` file belongs to a split that was not finished. What has such
-    a name and is not a file (a folder, a FIFO) is passed over.
+    A `.swap` file is complete, except after a `.cleaned` file: then it belongs to an unfinished split. A folder or FIFO
+    of such a name is ignored.
     """
     swaps = tuple(swap for swap in files.transient_segments(Transient.SWAP) if swap.log.size != UNKNOWN_SIZE)
     if not swaps or not files.whole:
@@ -163,7 +163,7 @@ def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
     start = swaps[0].base_offset
     end = max(read_tail(files, swap).next_offset for swap in swaps)
     kept = [segment for segment in files.segments if not start <= segment.base_offset < end]
-    # An empty swap ends where it begins; a plain segment of the same name gives way to it all the same.
+    # An empty swap has no range, but it still replaces a plain segment of the same name.
     bases = {swap.base_offset for swap in swaps}
     kept = [segment for segment in kept if segment.base_offset not in bases]
     return tuple(sorted([*kept, *swaps], key=lambda segment: segment.base_offset))
@@ -172,7 +172,7 @@ def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
 def _readable(
     files: PartitionFiles, segments: tuple[ListedSegment, ...], patience: WriterPatience | None
 ) -> tuple[tuple[ListedSegment, ...], SegmentTail | None, OSError | None]:
-    """The segments up to the last one that can be read, where that ends, and why those behind it cannot be read."""
+    """The segments up to the last readable one, where that ends, and why those after it cannot be read."""
     failure: OSError | None = None
     while segments:
         try:

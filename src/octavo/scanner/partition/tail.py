@@ -1,4 +1,4 @@
-"""Where a segment ends: behind its last whole batch with a good CRC, whatever lies there."""
+"""Where a segment ends: after its last whole batch with a good CRC, whatever follows."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _RECENT_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class WriterPatience:
-    """Whether a file may be being written, and how a writer is waited for. Picklable."""
+    """Whether a file may be being written, and how to wait for its writer. Picklable."""
 
     clock: Clock = field(default_factory=SystemClock)
     sleep: Callable[[float], None] = time.sleep
 
     def is_recent(self, entry: Entry) -> bool:
-        """Whether the file was changed within the last minute (or the clocks disagree)."""
+        """Whether the file was changed within the last minute, or the clocks disagree."""
         return self.clock.time_ms() - entry.mtime_ms < _RECENT_MS
 
     def pause(self) -> None:
-        """Let a writer go on."""
+        """Give a writer time to go on."""
         self.sleep(_PAUSE_SECONDS)
 
 
@@ -51,10 +51,10 @@ class SegmentTail(NamedTuple):
     position: int  # the end of the last whole sound batch
     size: int  # of the file when it was looked at
     stop: Stop  # why the walk ended
-    damaged_batches: int  # whole batches behind `position`, none of them sound
-    zeros: bool  # behind `position` lie zeros up to the end, as in a preallocated file
+    damaged_batches: int  # whole batches after `position`, none of them sound
+    zeros: bool  # only zeros follow `position`, as in a preallocated file
     largest: TimestampOffset  # the largest timestamp from the last index entry on, and the last offset of its batch
-    being_written: bool = True  # or it was when a crash came: incomplete batches and zeros are ordinary then
+    being_written: bool = True  # now or during a crash: incomplete batches and zeros are ordinary then
 
     @property
     def unread_bytes(self) -> int:
@@ -62,12 +62,12 @@ class SegmentTail(NamedTuple):
 
     @property
     def is_damaged(self) -> bool:
-        """Whether more was lost than what was being written when the writer ended."""
+        """Whether more was lost than what was being written when the writer stopped."""
         ordinary = self.zeros or self.stop is not Stop.SIZE_TOO_SMALL
         return self.unread_bytes > 0 and not (ordinary and self.being_written and not self.damaged_batches)
 
     def problem(self) -> str | None:
-        """What is wrong behind the last sound batch; None where nothing is, or the zeros of a preallocated file are."""
+        """What is wrong after the last sound batch; None if nothing is, or if only preallocated zeros follow."""
         if not self.unread_bytes or (self.zeros and not self.is_damaged):
             return None
         if self.damaged_batches:
@@ -78,7 +78,7 @@ class SegmentTail(NamedTuple):
 def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPatience | None = None) -> SegmentTail:
     """Walk a segment from its last sound index entry on; without one, from its start.
 
-    Damage counts when it is still there at a second look: into a preallocated file a broker may be writing.
+    Damage counts only if a second look finds it again: a broker may be writing into a preallocated file.
     """
     patience, tail = patience or WriterPatience(), _look(files, segment)
     for _ in range(LOOKS - 1):
@@ -92,7 +92,7 @@ def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPat
 
 
 def _look(files: PartitionFiles, segment: ListedSegment) -> SegmentTail:
-    """The index is read before the log's size is taken: a broker appends to the log first."""
+    """Look once. The index is read before the log's size, because a broker appends to the log first."""
     with follow(files.path(segment)) as log:
         entry = last_sound_entry(files, segment, log)
         tail = _walk_tail(log, segment.base_offset, 0 if entry is None else entry.position)
@@ -117,13 +117,13 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> SegmentTail:
         damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
         stop = stop if chunk.stop is None else chunk.stop
     if stop is Stop.END and not damaged:
-        size = position  # the file was cut there meanwhile
+        size = position  # the file was truncated to there since
     zeros = not damaged and position < size and are_zeros(log, position, size)
     return SegmentTail(next_offset, position, size, stop, damaged, zeros, largest)
 
 
 def largest_in_log(files: PartitionFiles, segment: ListedSegment) -> TimestampOffset:
-    """The largest timestamp of a segment by its log alone; -1 where that cannot be read."""
+    """The largest timestamp of a segment from its log alone; -1 if that cannot be read."""
     try:
         with follow(files.path(segment)) as log:
             return _walk_tail(log, segment.base_offset, 0).largest

@@ -1,4 +1,4 @@
-"""What read_committed needs of a partition: its last stable offset and its aborted transactions."""
+"""What read_committed needs to know about a partition: its last stable offset and its aborted transactions."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from octavo.scanner.places.segment_log import follow
 
 
 class PartitionTransactions(NamedTuple):
-    """Offline the high watermark is the log end offset: only an open transaction holds the last stable offset back."""
+    """Without a broker the high watermark is the log end offset; only open transactions limit the last stable one."""
 
     last_stable_offset: int
     aborted: tuple[AbortedTxn, ...]  # by their last offset
     notes: tuple[Note, ...] = ()
-    # Markers of aborted transactions below this offset may be in no index: that of their segment is absent or damaged.
+    # The index may lack markers of aborted transactions below this offset: it is absent or damaged for a segment there.
     unindexed_below: int = 0
 
 
 def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
-    """Take the newest producer snapshot and replay what was appended since.
+    """Take the newest producer snapshot and replay the log after it.
 
-    Aborted transactions come from the transaction indexes and from the replay: on a live disk a marker may be in the
-    log a moment before its entry is in the index.
+    Aborted transactions come from the transaction indexes and from the replay: under a running broker, a marker may be
+    in the log a moment before its entry is in the index.
     """
     notes: list[Note] = []
     start, open_transactions = _newest_state(snapshot, notes)
@@ -71,7 +71,7 @@ def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
 
 
 def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, dict[int, int]]:
-    """The offset of the newest readable snapshot and the transactions open there; without one the log's start."""
+    """The offset of the newest readable snapshot and the transactions open there; without one, the log's start."""
     files = snapshot.files
     for offset in reversed(files.snapshots):
         if not snapshot.log_start_offset < offset <= snapshot.log_end_offset:
@@ -80,7 +80,7 @@ def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, 
         try:
             producers = read_small(location, producer_snapshot.decode)
         except CorruptionError as error:
-            notes.append(Note(str(location), f"passed over: {error.problem}"))
+            notes.append(Note(str(location), f"skipped: {error.problem}"))
             continue
         if producers is not None:
             begun = {producer.producer_id: producer.current_txn_first_offset for producer in producers}
@@ -91,7 +91,7 @@ def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, 
 def _transactional(
     snapshot: PartitionSnapshot, start: int, passed: list[Location]
 ) -> Iterator[tuple[Chunk, NDArray[np.void]]]:
-    """The sound transactional batches from an offset on; `passed` gets the files in which damage was passed over."""
+    """The sound transactional batches from an offset on; `passed` gets the files in which damage was skipped."""
     for slot, segment in enumerate(snapshot.segments):
         end = snapshot.end_of(slot)
         if end <= start:
@@ -107,15 +107,15 @@ def _transactional(
                     damage.see(chunk, len(chunk.table))
         except FileNotFoundError:
             raise
-        except OSError:  # the reader of the segment tells the reason
+        except OSError:  # the segment's reader will report the reason
             passed.append(location)
         passed += [location] if damage.notes() else []
 
 
 def _read_index(snapshot: PartitionSnapshot, segment: ListedSegment, notes: list[Note]) -> TxnIndex | None:
-    """A segment's transaction index; None where there is none, or a damaged one."""
+    """A segment's transaction index; None if it is absent or damaged."""
     if segment.txn_index is None and segment is not snapshot.segments[-1]:
-        return None  # the last segment's may have been made since the listing
+        return None  # the last segment's may have been created since the listing
     location = snapshot.files.path(segment, FileKind.TXN_INDEX)
     try:
         return read_small(location, txn_index.decode)

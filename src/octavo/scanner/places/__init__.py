@@ -1,1 +1,1 @@
-"""Where log directories are read from, and which files are there."""
+"""Where log directories are read from, and which files they hold."""

@@ -1,4 +1,4 @@
-"""A log directory, a partition's folder or a segment file: which partitions are there, and which files they have."""
+"""Lists a log directory, a partition's folder or a segment file: its partitions and their files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Wanted = Callable[[TopicPartition], bool]
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """One listing of a place. Its memory is in proportion to the partitions that were wanted."""
+    """One listing of a place. It takes memory only for the partitions that were wanted."""
 
     place: Location  # as it was given
     root: Root
@@ -33,22 +33,21 @@ class Directory:
     files: dict[str, FileStat] = field(default_factory=dict)  # in the root
     single: bool = False  # the place is a partition's folder, or a segment file
     topics: set[str] = field(default_factory=set)  # of all current partitions, wanted or not
-    unknown: list[str] = field(default_factory=list)  # folders in the root that are no partition's
+    unknown: list[str] = field(default_factory=list)  # folders in the root that do not belong to a partition
     notes: list[Note] = field(default_factory=list)
-    unreadable: dict[TopicPartition, OSError] = field(default_factory=dict)  # current partitions that notes name, too
+    unreadable: dict[TopicPartition, OSError] = field(default_factory=dict)  # current partitions; notes name them too
 
 
 def read_directory(location: Location, wanted: Wanted | None = None) -> Directory:
     """List a log directory (folders `<topic>-<partition>`), one partition's folder, or one segment file.
 
-    Only the folders of wanted partitions are listed. A folder that vanishes meanwhile is left out.
+    Only the folders of wanted partitions are listed. A folder that vanishes during the listing is left out.
     """
     try:
         entry = location.entry()
         entries = location.list() if entry.is_folder else []
     except (FileNotFoundError, NotADirectoryError):
-        expected = "a log directory, a partition's folder or a segment file"
-        raise ScanError(f"{location}: there is nothing, expected {expected}") from None
+        raise ScanError(f"{location}: no such log directory, partition folder or segment file") from None
     if entry.is_folder and not _is_partition(location.name, entries):
         return _log_directory(location, entries, wanted)
     place = location if entry.is_folder else location.parent
@@ -64,7 +63,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
 
 
 def _is_partition(name: str, entries: list[Entry]) -> bool:
-    """Whether a folder is a partition's. A log directory may be called `logs-1` too, so what it holds decides."""
+    """Whether a folder is a partition's. A log directory may be called `logs-1` too, so the content decides."""
     if any(not entry.is_folder and SegmentFile.parse(entry.name) for entry in entries):
         return True
     return not entries and _parsed(name) is not None
@@ -91,7 +90,7 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
     try:
         files = read_partition(directory.root, location, folder)
     except (FileNotFoundError, NotADirectoryError):
-        return  # deleted, or renamed on its way out, since the root was listed
+        return  # deleted, or renamed to be deleted, since the root was listed
     except OSError as error:
         directory.notes.append(Note(str(location), f"not read: {error.strerror}"))
         if is_current:
@@ -109,7 +108,7 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
 
 def _parsed(name: str) -> PartitionFolder | None:
     if not name.isascii():
-        return None  # a topic's name is
+        return None  # a topic's name is ASCII
     try:
         return PartitionFolder.parse(name)
     except CorruptionError:
@@ -117,16 +116,16 @@ def _parsed(name: str) -> PartitionFolder | None:
 
 
 def _folder(location: Location, notes: list[Note]) -> PartitionFolder:
-    """Which partition a folder holds. Files that were copied elsewhere are read too: by the folder's name."""
+    """Which partition a folder holds. Files that were copied elsewhere are read too, under the folder's name."""
     folder = _parsed(location.name)
     if folder is None:
         folder = PartitionFolder(printable(location.name), 0)
-        notes.append(Note(str(location), f"no partition's name, read as partition 0 of a topic '{folder.topic}'"))
+        notes.append(Note(str(location), f"not a partition's name, read as partition 0 of a topic '{folder.topic}'"))
     return folder
 
 
 def _segment_name(location: Location) -> SegmentFile:
     file = SegmentFile.parse(location.name)
     if file is None or file.kind is not FileKind.LOG:
-        raise ScanError(f"{location}: not the name of a segment's log file, expected <20 digits>.log")
+        raise ScanError(f"{location}: not a segment's log file, expected a name like <20 digits>.log")
     return file

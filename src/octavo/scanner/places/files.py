@@ -1,4 +1,4 @@
-"""The files of one partition, by name, size and time; their content is left to who asks for it."""
+"""The files of one partition by name, size and time; other modules read their content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FileStat(NamedTuple):
-    """What a listing says of a file; a folder that has a file's name has `UNKNOWN_SIZE`."""
+    """A file's size and time in a listing; a folder with a file's name has `UNKNOWN_SIZE`."""
 
     size: int
     mtime_ms: int
@@ -33,7 +33,7 @@ class FileStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListedSegment:
-    """A segment's log file, and which of its indexes are there. With `transient` all names carry that suffix."""
+    """A segment's log file and those of its indexes that exist. With `transient`, all names have that suffix."""
 
     base_offset: int
     log: FileStat
@@ -48,14 +48,14 @@ class ListedSegment:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFiles:
-    """A partition's folder as one listing showed it: a broker may roll, rename and delete meanwhile."""
+    """A partition's folder as one listing showed it; a broker may roll, rename and delete files at any time."""
 
     root: Root
     location: Location
     folder: PartitionFolder
     segments: tuple[ListedSegment, ...]  # by base offset
     snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
-    others: dict[str, FileStat]  # whatever else is there: small files, .deleted, .cleaned, .swap, unknown names
+    others: dict[str, FileStat]  # all other files: small files, .deleted, .cleaned, .swap, unknown names
     whole: bool = True  # False: one segment file was asked for, not its partition
 
     @property
@@ -70,22 +70,22 @@ class PartitionFiles:
         return snapshot_path(self.location, offset)
 
     def transient_segments(self, transient: Transient) -> tuple[ListedSegment, ...]:
-        """The segments on their way in or out."""
+        """The segments that are being added or removed, by their suffix."""
         parsed = ((SegmentFile.parse(name), stat) for name, stat in self.others.items())
         return _segments((file, stat) for file, stat in parsed if file is not None and file.transient is transient)
 
     def topic_id(self) -> bytes | None:
-        """From partition.metadata; None where there is none (before 2.8). A damaged one is an error."""
+        """From partition.metadata; None without that file (before 2.8). A damaged file is an error."""
         data = read_small(self.location.child(PARTITION_METADATA), partition_metadata.decode)
         return data.topic_id if data is not None else None
 
     def leader_epochs(self) -> list[EpochEntry]:
-        """From leader-epoch-checkpoint; none where there is no such file. A damaged one is an error."""
+        """From leader-epoch-checkpoint; empty without that file. A damaged file is an error."""
         return read_small(self.location.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
 
 
 def snapshot_path(folder: Location, offset: int) -> Location:
-    """Where the producers' state before an offset is."""
+    """Where the snapshot of the producers' state before an offset is."""
     return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
 
 
@@ -117,7 +117,7 @@ def from_entries(root: Root, location: Location, folder: PartitionFolder, entrie
 def read_segments(
     root: Root, location: Location, folder: PartitionFolder, names: Sequence[SegmentFile]
 ) -> PartitionFiles:
-    """A partition of which single segment files were asked for, which may be on their way in or out."""
+    """A partition of which single segment files were given; they may have a transient suffix."""
     files = read_partition(root, location, folder)
     listed = {Transient.NONE: files.segments}
     found = []
@@ -129,7 +129,7 @@ def read_segments(
 
 
 def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[ListedSegment, ...]:
-    """The segments that have a log file; an index without one belongs to none."""
+    """The segments that have a log file; an index without one does not make a segment."""
     by_base: dict[int, dict[FileKind, FileStat]] = {}
     transient = Transient.NONE
     for file, stat in files:

@@ -1,4 +1,4 @@
-"""Where files are read from: a path or a URL behind one small door that can list and read, and change nothing."""
+"""Where files are read from: a path or a URL behind one small interface that can list and read, but not write."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from octavo.errors import ScanError
 from octavo.system.regular_file import open_regular, skip_hole
 
 UNKNOWN_SIZE = -1
-# Of what is read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
+# The limit for files that are read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
 MOST_SMALL_BYTES = 256 << 20
 
 
 class Entry(NamedTuple):
-    """A file or folder as a listing shows it. A folder's size and time are not asked for: 0.
+    """A file or folder in a listing. A folder's size and time are not looked up and are 0.
 
-    What cannot be read (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`: whoever opens it learns why.
+    What cannot be read (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`; opening it raises the reason.
     """
 
     name: str
@@ -31,18 +31,18 @@ class Entry(NamedTuple):
 
 
 class ReadableFile(Protocol):
-    """An open file, which is closed by who opened it. Several threads may read it at once."""
+    """An open file. Whoever opened it closes it. Several threads may read it at once."""
 
     def size(self) -> int:
-        """Its size now: a broker may be appending to it."""
+        """The size now; a broker may be appending to the file."""
         ...
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
-        """Read bytes from the position on into the buffer; returns how many, 0 at the end."""
+        """Read bytes from the position on into the buffer; returns how many, and 0 at the end."""
         ...
 
     def skip_hole(self, position: int, /) -> int:
-        """The position itself, or one behind it where all between them is known to be zeros without reading it."""
+        """The position, or a later one if all bytes between them are known to be zero without reading them."""
         ...
 
     def close(self) -> None: ...
@@ -53,7 +53,7 @@ class ReadableFile(Protocol):
 
 
 class ReadableFileSystem(Protocol):
-    """A file system, picklable. A path that is not there raises FileNotFoundError, other failures an OSError."""
+    """A picklable file system. A missing path raises FileNotFoundError, other failures an OSError."""
 
     def list(self, folder: str, /) -> list[Entry]: ...
 
@@ -62,17 +62,17 @@ class ReadableFileSystem(Protocol):
     def open(self, path: str, /) -> ReadableFile: ...
 
     def absolute(self, path: str, /) -> str:
-        """The whole path: `.` has a name only then."""
+        """The absolute path; only there does `.` have a name."""
         ...
 
     def shown(self, path: str, /) -> str:
-        """The path as people give it: with the URL's scheme where there is one."""
+        """The path as users give it, with the scheme of a URL."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A path in its file system. Nothing is looked at before one of the methods asks."""
+    """A path in its file system. Making one does not touch the file system."""
 
     file_system: ReadableFileSystem
     path: str
@@ -102,7 +102,7 @@ class Location:
         return self.file_system.open(self.path)
 
     def read(self) -> bytes:
-        """A small file's whole content; OSError where it is larger than any such file is."""
+        """The whole content of a small file; OSError if it is larger than any such file."""
         with self.open() as file:
             size = file.size()
             if size > MOST_SMALL_BYTES:
@@ -115,12 +115,12 @@ class Location:
 
 
 def printable(name: str) -> str:
-    """A name of the file system as text: bytes of it that are not UTF-8 are escaped."""
+    """A file name as text; bytes that are not UTF-8 are escaped."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
-    """Fill the buffer as far as the file goes; returns how many bytes that were."""
+    """Fill the buffer as far as the file goes; returns the number of bytes read."""
     filled = 0
     while filled < len(buffer):
         got = file.pread(buffer[filled:], position + filled)
@@ -131,7 +131,7 @@ def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
 
 
 class LocalReadableFile:
-    """A file of this machine, read with preadv: no mapping, which a truncation would turn into a fault."""
+    """A local file, read with preadv. It is not mapped, because a truncation would then crash the reader."""
 
     __slots__ = ("_descriptor", "_path")
 
@@ -146,7 +146,7 @@ class LocalReadableFile:
     def pread(self, buffer: memoryview, position: int, /) -> int:
         try:
             return os.preadv(self._descriptor, [buffer], position)
-        except OSError as error:  # which knows only of a descriptor
+        except OSError as error:  # it has no path, only the descriptor failed
             raise OSError(error.errno, error.strerror, self._path) from None
 
     def skip_hole(self, position: int, /) -> int:
@@ -169,10 +169,10 @@ class LocalReadableFile:
 
 @dataclass(frozen=True, slots=True)
 class LocalReadableFileSystem:
-    """The files of this machine."""
+    """The local file system."""
 
     def list(self, folder: str, /) -> list[Entry]:
-        """What the folder holds, in no order. What vanishes while it is listed is left out."""
+        """The folder's entries, in no order. What vanishes during the listing is left out."""
         found = []
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -214,14 +214,14 @@ def _file_entry(name: str, status: os.stat_result) -> Entry:
 LOCAL = LocalReadableFileSystem()
 
 
-# A letter alone is no scheme: `x:/y` is a folder, as Hadoop takes it for a drive.
+# A single letter is not a scheme: Hadoop takes `x:/y` for a drive, so it is a folder here.
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>.*)", re.DOTALL)
 
 
 def local_path(place: str) -> str | None:
-    """The path on this machine that is named by a path or by a `file:` URL; None where another URL names a place.
+    """The local path that a path or a `file:` URL names; None for any other URL.
 
-    `file:/x` is how Hadoop, and so Spark, writes a path: nothing in it is quoted. In `file:///x` it is, as in any URL.
+    Hadoop, and so Spark, writes a path as `file:/x` without quoting. In `file:///x` it is quoted, as in any URL.
     """
     match = _URL.match(place)
     if match is None:
@@ -233,7 +233,7 @@ def local_path(place: str) -> str | None:
     url = urlsplit(place)
     if url.netloc not in ("", "localhost"):
         raise ScanError(
-            f"{place}: a file of the machine {url.netloc}, expected one of this machine, as in file:///logs"
+            f"{place}: a file on the machine {url.netloc}; only local files can be read this way, as in file:///logs"
         )
     return unquote(url.path)
 
@@ -244,16 +244,16 @@ def locate(place: str | os.PathLike[str] | Location) -> Location:
         return place
     text = os.fspath(place)
     if not isinstance(text, str):
-        raise ScanError(f"a path of type {type(text).__name__}, expected text")
+        raise ScanError(f"a path must be text, not {type(text).__name__}")
     path = local_path(text)
     if path is not None:
         return Location(LOCAL, path.rstrip("/") or path[:1])
-    from octavo.scanner.places.remote import locate_url  # pyarrow takes long to import, and local files do without it
+    from octavo.scanner.places.remote import locate_url  # local files do without pyarrow, which takes long to import
 
     return locate_url(_whole_url(text))
 
 
 def _whole_url(text: str) -> str:
-    """`hdfs:/x`, Hadoop's spelling of a URL without a host, in that of URLs: `hdfs:///x`."""
+    """A URL in full: Hadoop writes one without a host as `hdfs:/x` instead of `hdfs:///x`."""
     scheme, _, rest = text.partition(":")
     return text if rest.startswith("//") else f"{scheme}://{rest}"

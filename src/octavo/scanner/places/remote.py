@@ -1,4 +1,4 @@
-"""Files behind a URL: object stores and other file systems, through pyarrow and, for schemes it lacks, fsspec."""
+"""Files behind a URL: object stores and other file systems, through pyarrow or, for schemes it lacks, fsspec."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
 
 
 class RemoteFile:
-    """An open file of a pyarrow file system. Its size is that of the moment when it was opened."""
+    """An open file of a pyarrow file system. Its size is the one it had when it was opened."""
 
     __slots__ = ("_file",)
 
@@ -29,7 +29,7 @@ class RemoteFile:
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
         if position >= self.size():
-            return 0  # some stores refuse a range behind the end
+            return 0  # some stores refuse a range after the end
         content = memoryview(self._file.read_at(len(buffer), position))
         buffer[: len(content)] = content
         return len(content)
@@ -49,7 +49,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFileSystem:
-    """A file system of pyarrow's, or one of fsspec's behind pyarrow's adapter."""
+    """A file system of pyarrow, or one of fsspec behind pyarrow's adapter."""
 
     file_system: Any
     prefix: str  # what stands before a path in the URL
@@ -75,7 +75,7 @@ class RemoteFileSystem:
 
 
 def locate_url(url: str) -> Location:
-    """The place that a URL names; its query (`?endpoint_override=…`) goes to the file system."""
+    """The place that a URL names; its query (`?endpoint_override=…`) is passed to the file system."""
     try:
         file_system, path = fs.FileSystem.from_uri(url)
     except pa.ArrowInvalid as error:
@@ -84,7 +84,7 @@ def locate_url(url: str) -> Location:
         file_system, path = _fsspec(url, error)
     except pa.ArrowNotImplementedError as error:  # a build of pyarrow without that file system
         file_system, path = _fsspec(url, error)
-    except OSError as error:  # which names no place: Hadoop's library is not there, or a bucket is not reached
+    except OSError as error:  # it has no path: Hadoop's library is missing, or a bucket cannot be reached
         raise ScanError(f"{_shown(url)}: {error}") from error
     plain = _shown(url).partition("?")[0].rstrip("/")
     path = path.rstrip("/")
@@ -105,7 +105,7 @@ def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:
 
 
 def _shown(url: str) -> str:
-    """A URL without the user and password in it."""
+    """A URL without user and password."""
     return _CREDENTIALS.sub("", url)
 
 

@@ -1,4 +1,4 @@
-"""The small files in a log dir's root: its identity and the offset checkpoints of its partitions."""
+"""The small files in the root of a log directory: its identity and the checkpoints of its partitions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from octavo.scanner.places.location import Location
 
 Value = TypeVar("Value")
 
-_LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers get what was deleted, or is not yet theirs
+_LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers get deleted or uncommitted records
 
 
 class Root:
-    """Reads each file once, when first asked for it. A file that is absent or unreadable says nothing, as in Kafka.
+    """Reads each file once, when it is first needed. As in Kafka, an absent or unreadable file counts as empty.
 
-    `notes` names the unreadable ones. For a partition's folder alone, the root is the folder around it: it may be
-    no log dir at all, and then has none of these files.
+    `notes` names the unreadable ones. If only a partition's folder was given, the root is the folder around it, which
+    need not be a log directory and then has none of these files.
     """
 
     def __init__(self, location: Location) -> None:
@@ -55,26 +55,26 @@ class Root:
         return self.offsets(CLEANER_OFFSET_CHECKPOINT)
 
     def pending_starts(self) -> Mapping[TopicPartition, int]:
-        """Where partitions end for readers, since a commit of several partitions that is not done begins there."""
+        """Where partitions end for readers: a commit of several partitions that is not finished begins there."""
         store = self._once(COMMIT_STORE, commit_store.decode)
         return {} if store is None else store.start_offsets()
 
     def was_stopped_cleanly(self, topic_partition: TopicPartition) -> bool:
         """Whether a partition's log was closed before its writer ended."""
-        # A node recovers its metadata log at each start: the mark does not speak of it.
+        # A node recovers its metadata log at each start, so the mark says nothing about that log.
         return self._once(CLEAN_SHUTDOWN, bool) is not None and topic_partition.topic != CLUSTER_METADATA_TOPIC
 
     def has_committed(self) -> bool:
-        """Whether a commit was decided or done since `pending_starts` was first asked for; it is read anew then.
+        """Whether a commit was decided or finished since `pending_starts` was read; reads it again.
 
-        Partitions are looked at one after the other: whoever wants all of a commit or nothing looks at all again.
+        Partitions are looked at one after the other. To see all of a commit or nothing, look at all of them again.
         """
         before = self._once(COMMIT_STORE, commit_store.decode)
         del self._read[COMMIT_STORE]
         return self._once(COMMIT_STORE, commit_store.decode) != before
 
     def offsets(self, name: str) -> Mapping[TopicPartition, int]:
-        """A checkpoint's offsets by its file name."""
+        """The offsets of the checkpoint with this file name."""
         return self._once(name, checkpoint.decode_offsets) or {}
 
     def _once(self, name: str, decode: Callable[[bytes], Value]) -> Value | None:
@@ -89,7 +89,7 @@ class Root:
 
 
 def read_small(location: Location, decode: Callable[[bytes], Value]) -> Value | None:
-    """The file's content as a value; None where there is no such file."""
+    """A small file's decoded content; None if there is no such file. A damaged or unreadable one is an error."""
     try:
         data = location.read()
     except FileNotFoundError:

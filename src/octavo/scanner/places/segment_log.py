@@ -1,4 +1,4 @@
-"""The batches of an open log file from a position on, and whether a position is the start of a sound batch."""
+"""The batches of an open log file, and the sound batch at a position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_CHUNK_BYTES = 16 << 10
 def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = True, path: str = "") -> Iterator[Chunk]:
     """The batches between two positions; the file positions of the chunks count from the start of the file.
 
-    Where the disk fails, its OSError comes behind the batches that were read before.
+    If the disk fails, its OSError is raised after the batches that were read before.
     """
     position = start
     failure: OSError | None = None
@@ -45,7 +45,7 @@ def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = Tru
 
 
 class FoundBatch(NamedTuple):
-    """A sound batch, and the offsets that it covers."""
+    """The size and the offsets of a sound batch."""
 
     size: int
     first_offset: int
@@ -53,7 +53,7 @@ class FoundBatch(NamedTuple):
 
 
 def batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
-    """The batch that begins at a position; None unless a sound one does, ends by `end`, and can be read."""
+    """The batch at a position; None unless a sound one begins there, ends by `end`, and can be read."""
     try:
         return _batch_at(file, position, end)
     except OSError:
@@ -86,7 +86,7 @@ def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
 
 
 def follow(location: Location) -> ReadableFile:
-    """Open a log file, or what became of it: one on its way out is renamed first and deleted later."""
+    """Open a log file, under its new name if it is about to be deleted: a broker renames it first."""
     try:
         return location.open()
     except FileNotFoundError:

@@ -16,9 +16,9 @@ _INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 @dataclass(frozen=True, slots=True)
 class TopicSelection:
-    """By name, by a pattern that the whole name matches, or all; partitions by number, or all.
+    """Topics by name, by a pattern that matches the whole name, or all; partitions by number, or all.
 
-    As with a consumer's subscription, Kafka's internal topics are read only when they are named.
+    As with a consumer's subscription, Kafka's internal topics are read only if they are named.
     """
 
     topics: frozenset[str] | re.Pattern[str] | None = None
@@ -39,7 +39,7 @@ class TopicSelection:
         )
 
     def among(self, found: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
-        """The wanted ones. Who gives a partition's own folder as the place (`given`) has named its topic."""
+        """The wanted ones. A partition whose own folder was `given` as the place counts as named."""
         unnamed = self.topics is None
         named = {
             topic_partition
@@ -54,7 +54,7 @@ class TopicSelection:
         return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
     def check(self, found: Collection[TopicPartition], topics: Collection[str], place: str) -> None:
-        """Refuse a name for which nothing was found; `topics` are all that are there."""
+        """Refuse a name for which nothing was found; `topics` are all that exist."""
         if not isinstance(self.topics, frozenset):
             return
         for topic in sorted(self.topics):

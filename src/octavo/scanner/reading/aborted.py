@@ -1,8 +1,8 @@
-"""The aborted transactions of a task where no transaction index names them: by the markers in the log.
+"""The aborted transactions of a task, from the transaction indexes or, where those may be missing, from the log.
 
-A segment without `.txnindex` is one without aborted transactions, or one of a copy that lost the file: only its batches
-tell. So a task whose index may be missing looks ahead, once it meets a transaction: at its own batches and at those
-behind it, until all transactions that it has seen begin have ended.
+A segment without `.txnindex` has no aborted transactions, or is a copy that lost the file: only its batches can tell.
+So when a task without a reliable index comes to a transaction, it looks ahead through its own batches and those after
+it, until all transactions that began in the task have ended.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from octavo.scanner.reading.source import Source
 
 
 class AbortedRanges:
-    """The aborted transactions by producer: from its first offset up to its ABORT marker all of them is left out.
+    """The aborted transactions by producer: its batches from the first offset to the ABORT marker are left out.
 
-    A consumer does the same with a set of producer ids that markers end.
+    A consumer does the same with a set of producer ids, from which markers remove.
     """
 
     def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
         ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for txn in aborted:
             ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
-        # A producer's transactions do not overlap: sorted by their first offsets they are sorted by their last.
+        # A producer's transactions do not overlap, so sorting by first offsets also sorts by last offsets.
         self._ranges = {number: np.array(sorted(found), np.int64).T for number, found in ranges.items()}
 
     def mask(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
@@ -54,7 +54,7 @@ class AbortedRanges:
 
 
 class AbortedOf:
-    """The aborted transactions of a task: those that it was planned with and, where it may lack some, the log's."""
+    """The aborted transactions of a task: the planned ones and, if some may be missing, those in the log."""
 
     def __init__(self, task: ReadTask, findings: ScanFindings) -> None:
         self._task = task
@@ -63,7 +63,7 @@ class AbortedOf:
         self._looks_ahead = task.replay_end is not None
 
     def at(self, chunk: Chunk) -> AbortedRanges:
-        """Those that count for a chunk."""
+        """The ones that may concern a chunk."""
         if self._looks_ahead and len(transactional(chunk.table)):
             self._looks_ahead = False
             self._add(look_ahead(self._task))
@@ -81,21 +81,21 @@ class AbortedOf:
             self._known = AbortedRanges([*self._task.aborted, *unknown])
             first = unknown[0]
             sentence = (
-                f"{len(unknown)} aborted transactions that no transaction index names, the first of producer "
-                f"{first.producer_id} up to offset {first.last_offset}; found by their markers, and left out"
+                f"{len(unknown)} aborted transactions are in no transaction index, the first of producer "
+                f"{first.producer_id} up to offset {first.last_offset}; found by their markers and left out"
             )
             self._findings.note(self._task.folder, sentence)
 
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:
-    """The aborted transactions with batches in the task, by the log alone."""
+    """The aborted transactions with batches in the task, from the log alone."""
     replay = TransactionReplay()
     _follow(replay, task, lambda: False)
     assert task.replay_end is not None
     begun = dict(replay.open)
     if begun and task.end_offset < task.replay_end:
-        behind = replace(task, start_offset=task.end_offset, end_offset=task.replay_end, ranges=())
-        _follow(replay, behind, lambda: not begun.items() & replay.open.items())
+        rest = replace(task, start_offset=task.end_offset, end_offset=task.replay_end, ranges=())
+        _follow(replay, rest, lambda: not begun.items() & replay.open.items())
     return replay.aborted
 
 

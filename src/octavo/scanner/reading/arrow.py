@@ -1,11 +1,11 @@
-"""Tasks to Arrow record batches; `arrow_files` writes them to files.
+"""Reads tasks into Arrow record batches; `arrow_files` writes them to files.
 
 | column | type |
 |---|---|
 | topic | string |
 | partition | int32 |
 | offset | int64 |
-| timestamp | timestamp[ms, UTC]; −1 ms, the last of 1969, where a record has none |
+| timestamp | timestamp[ms, UTC]; −1 ms, the end of 1969, if a record has none |
 | timestampType | string: CreateTime, LogAppendTime, NoTimestampType |
 | key, value | binary |
 | headers | list of struct: key string, value binary |
@@ -36,7 +36,7 @@ _LEAST_REPEATED = 32 << 10
 
 
 def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Schema:
-    """The schema of these columns, in their order; `dictionaries`: with strings that repeat as dictionaries."""
+    """The schema of these columns, in their order; with `dictionaries`, strings that repeat are dictionaries."""
     fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
     if dictionaries:
         fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
@@ -51,13 +51,13 @@ def read_tasks(
     dictionaries: bool = False,
     pool: ColumnPool | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks, of about 2 MB each. They are the caller's to keep; `pool` is of these columns."""
+    """The record batches of tasks, of about 2 MB each, which the caller may keep. `pool` has the same columns."""
     pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
     builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
     for task in tasks:
         for filling in reader.fillings(task):
-            yield builder.batch(task, filling)  # kept in no variable here: the pool would wait for it
+            yield builder.batch(task, filling)  # not kept in a variable, or the pool could not use its memory again
 
 
 def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: ScanFindings) -> pa.RecordBatchReader:
@@ -66,7 +66,7 @@ def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: Sca
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:
-    """The first rows of record batches; all without a limit."""
+    """The first rows of record batches, or all of them without a limit."""
     left = rows
     for batch in batches if left is None or left > 0 else ():
         kept = batch if left is None else batch.slice(0, left)
@@ -79,7 +79,7 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[
 
 
 class _Builder:
-    """Puts the decoded columns and those that are the same in a whole batch together."""
+    """Joins the decoded columns and those with one value for the whole batch."""
 
     def __init__(self, schema: pa.Schema, pool: ColumnPool) -> None:
         self._schema = schema
@@ -107,7 +107,7 @@ class _Builder:
 class Repeated:
     """Columns of one value. All batches share the memory of one long array.
 
-    So do columns of the same value: those of texts are of one type, and those of numbers are.
+    Columns of the same value share it too: all texts have one type, and so have all numbers.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Repeated:
 
 
 def _repeated(kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
-    """The same value in all rows. Not by `pa.repeat`: its scalar would import pandas."""
+    """The same value in all rows. `pa.repeat` is not used because its scalar imports pandas."""
     if isinstance(value, int):
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(np.full(rows, value, np.int32))])
     if pa.types.is_dictionary(kind):

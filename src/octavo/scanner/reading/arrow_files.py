@@ -1,4 +1,4 @@
-"""Record batches into Arrow and Parquet files."""
+"""Writes record batches to Arrow and Parquet files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 
 Sink: TypeAlias = "BinaryIO | pa.NativeFile"
 ROW_GROUP_BYTES = 64 << 20
-_ROWS_AT_ONCE = 8192  # that the writer takes through its levels, encoding and statistics: in the cache, and not few
+_ROWS_AT_ONCE = 8192  # per step of the writer: few enough to stay in the CPU's cache
 
 
 def write_file(form: str, path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write a new file of a form and sync it; returns how many rows it has."""
-    with pa.OSFile(str(path), "wb") as sink:  # a file of Python's would copy each page
+    """Write and sync a new file; returns its number of rows."""
+    with pa.OSFile(str(path), "wb") as sink:  # a Python file would copy each page
         rows = WRITERS[form](schema, batches, sink)
     with path.open("rb") as written:
         os.fsync(written.fileno())
@@ -26,22 +26,22 @@ def write_file(form: str, path: Path, schema: pa.Schema, batches: Iterable[pa.Re
 
 
 def write_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: Sink) -> int:
-    """Write an Arrow IPC stream; returns how many rows it has."""
+    """Write an Arrow IPC stream; returns its number of rows."""
     rows = 0
     with pa.ipc.new_stream(sink, schema) as writer:
         for batch in batches:
             rows += batch.num_rows
             writer.write_batch(batch)
-            del batch  # its memory is wanted for the next
+            del batch  # its memory is used again for the next batch
     return rows
 
 
 def write_parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: Sink) -> int:
-    """Write a Parquet file, a row group at a time in memory; returns how many rows it has.
+    """Write a Parquet file with one row group at a time in memory; returns its number of rows.
 
-    Dictionaries only for what repeats: to try one on keys and values takes as long as all the rest. Offsets and
-    timestamps are stored as differences, which are next to nothing. Columns that come as dictionaries already need
-    no hashing; readers get plain ones, since Arrow's schema is not stored: Parquet's own says it all.
+    Only columns that repeat get dictionaries: trying one on keys and values takes as long as all the rest. Offsets and
+    timestamps are stored as differences, which take almost no space. Columns that come as dictionaries need no hashing;
+    readers still get plain columns, because Arrow's schema is not stored and Parquet's own is enough.
     """
     names = set(schema.names)
     rows = 0

@@ -1,4 +1,4 @@
-"""What a scan will read, cut into tasks that know nothing of each other: any process can run any of them."""
+"""Cuts what a scan will read into independent tasks, which any process can run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SPLIT_BYTES = 128 << 20
 
 @dataclass(frozen=True, slots=True)
 class SegmentRange:
-    """A part of a log file; both positions are batch starts (or the end) of the file of this size.
+    """A part of a log file between two batch starts, or up to the end of the file.
 
-    The positions are what the plan saw: where the file has changed since, its reader goes by the offsets.
+    The positions are those of the planned file; if it has changed since, the reader goes by the offsets.
     """
 
     name: str
@@ -35,7 +35,7 @@ class SegmentRange:
     end: int
     size: int
     first_offset: int  # of the batch at `start`
-    end_offset: int  # all offsets of the range are below it
+    end_offset: int  # not included
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class ReadTask:
     ranges: tuple[SegmentRange, ...]
     aborted: tuple[AbortedTxn, ...]  # whose records are left out; empty for read_uncommitted
     columns: tuple[str, ...]
-    # None: `aborted` has all. Else an index may be missing, and the log is to be asked, up to this offset at most.
+    # None: `aborted` is complete. Else an index may be missing, and the log is searched, up to this offset at most.
     replay_end: int | None = None
-    max_unpacked_bytes: int | None = None  # what a batch may unpack to; None: the usual
+    max_unpacked_bytes: int | None = None  # the limit for an unpacked batch; None: the default
 
     @property
     def size(self) -> int:
-        """The bytes that it will read."""
+        """The number of bytes to read."""
         return sum(part.end - part.start for part in self.ranges)
 
 
@@ -68,7 +68,7 @@ def plan_partition(
     split_bytes: int = SPLIT_BYTES,
     max_unpacked_bytes: int | None = None,
 ) -> list[ReadTask]:
-    """The tasks for these offsets of a partition, each of about `split_bytes`; with transactions, read_committed."""
+    """The tasks for these offsets of a partition, each of about `split_bytes`; transactions are for read_committed."""
     if offsets.start >= offsets.end:
         return []
     ranges: list[SegmentRange] = []
@@ -88,7 +88,7 @@ def plan_partition(
 
 
 def _grouped(ranges: Sequence[SegmentRange], split_bytes: int) -> list[list[SegmentRange]]:
-    """Neighbours together, as long as they have no more bytes than a task should have."""
+    """Puts neighbours together, up to the size of a task."""
     groups: list[list[SegmentRange]] = []
     left = 0
     for part in ranges:
@@ -117,7 +117,7 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
         with follow(snapshot.files.path(segment)) as log:
             cuts = _cuts(index, log, whole, offsets, split_bytes)
     except OSError:
-        return [whole]  # replaced since the snapshot: the reader will find its offsets; or unreadable: it will say so
+        return [whole]  # replaced since the snapshot, or unreadable: the reader goes by offsets, or reports it
     return [
         SegmentRange(whole.name, position, next_position, size, first_offset, min(next_offset, whole.end_offset))
         for (position, first_offset), (next_position, next_offset) in pairwise(cuts)
@@ -127,9 +127,9 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
 def _cuts(
     index: OffsetIndex, log: ReadableFile, whole: SegmentRange, offsets: OffsetRange, split_bytes: int
 ) -> list[tuple[int, int]]:
-    """Positions with the offset of the batch there, at about equal distances; the last is where the reading ends.
+    """Positions with the offset of the batch there, at about equal distances; the last is the end.
 
-    Only positions at which a sound batch was found: the index is a hint.
+    Only positions with a sound batch are used, because the index is just a hint.
     """
     positions, end = index.positions(), whole.end
     cuts = [(0, whole.first_offset)]
@@ -138,7 +138,7 @@ def _cuts(
         found = batch_at(log, entry.position, end)
         if found is not None and whole.first_offset <= found.first_offset <= entry.offset:
             cuts = [(entry.position, found.first_offset)]
-    beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the batch one entry before may reach beyond
+    beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the entry before may reach beyond
     if beyond < len(index):
         found = batch_at(log, int(positions[beyond]), end)
         if found is not None and found.first_offset >= offsets.end:
@@ -149,6 +149,6 @@ def _cuts(
             break
         found = batch_at(log, int(positions[slot]), end)
         if found is None or found.first_offset <= cuts[-1][1]:
-            break  # a damaged index: what is left stays in one piece
+            break  # a damaged index: the rest stays in one piece
         cuts.append((int(positions[slot]), found.first_offset))
     return [*cuts, (end, whole.end_offset)]

@@ -1,9 +1,9 @@
 """Columns that are lent to consumers and used again once nobody holds them.
 
-Who reads record batches may keep them for as long as they like (a table keeps all), so the memory under a batch must
-not be filled anew while one is there. Fresh memory for each batch would be safe, but costs three to four times as
-much as memory that is in use already. So batches are made over views of the columns' arrays: Arrow's buffers keep
-the views alive, the pool has weak references to them, and columns whose views are all gone are free again.
+Whoever reads record batches may keep them for any time (a table keeps all), so the memory under a batch must not be
+filled again as long as it exists. New memory for each batch would be safe, but three to four times as expensive as
+memory that is in use already. So batches are made over views of the columns' arrays: Arrow's buffers keep the views
+alive, the pool has weak references to them, and columns whose views are all gone are free again.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from numpy.typing import NDArray
 from octavo.kernels.columns import BinaryColumn, RecordColumns, Scalar
 from octavo.kernels.layout import Column
 
-# A consumer that works on one batch while the next is made holds two, one that writes row groups as many as fill one
-# (32 of 2 MB); more than so many are its own to keep.
+# A consumer that works on one batch while the next is made holds two; one that writes row groups holds as many as fill
+# one (32 of 2 MB). Beyond this many, the consumer is taken to keep them.
 _REMEMBERED = 40
 
 _Views = list[weakref.ref[Any]]
 
 
 class ColumnPool:
-    """Columns for one reader. Not thread-safe, but batches may be dropped in any thread."""
+    """Columns for one reader. Not thread-safe, though batches may be dropped in any thread."""
 
     def __init__(self, wanted: Column) -> None:
         self.wanted = wanted
         self._lent: deque[tuple[RecordColumns, _Views]] = deque()
 
     def take(self) -> RecordColumns:
-        """Columns that nobody holds: lent ones that came back, or new ones."""
+        """Columns that nobody holds: returned ones, or new ones."""
         for slot, (columns, views) in enumerate(self._lent):
             if all(view() is None for view in views):
                 del self._lent[slot]
@@ -71,7 +71,7 @@ _pools = _ThreadPools()
 
 
 def pool_of_thread(wanted: Column) -> ColumnPool:
-    """The pool of this thread's readers, one after the other: a task uses the memory of the one before it again."""
+    """The pool of this thread, so that each task uses the memory of the task before it again."""
     if _pools.pool is None or _pools.pool.wanted != wanted:
         _pools.pool = ColumnPool(wanted)
     return _pools.pool

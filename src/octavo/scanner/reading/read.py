@@ -1,4 +1,4 @@
-"""A task's records as columns: batches decoded, and cut to the offsets that were asked for."""
+"""A task's records as columns: decodes its batches, and cuts them to the requested offsets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
 from octavo.scanner.reading.source import Source
 
-# Column names of a scan to what the kernel builds for them; the others are the same in a whole batch.
+# What the kernel builds for each column of a scan; a column of 0 has one value for a whole batch.
 COLUMNS: dict[str, Column] = {
     "topic": Column(0),
     "partition": Column(0),
@@ -37,7 +37,7 @@ COLUMNS: dict[str, Column] = {
 
 
 class Filling(NamedTuple):
-    """The rows from `start` up to `stop` of columns; `timestamp_type`, if asked for, is that of all of them."""
+    """The rows from `start` to `stop` of columns; they share `timestamp_type`, if that column is wanted."""
 
     columns: RecordColumns
     start: int
@@ -54,10 +54,10 @@ def wanted_columns(names: tuple[str, ...]) -> Column:
 
 
 class TaskReader:
-    """Reads one task after the other through the same buffers. Not thread-safe: one a thread.
+    """Reads one task after the other through the same buffers. Not thread-safe: use one per thread.
 
-    A filling is good until the next one is asked for; with `exchange` each is made in the columns that this gives, and
-    then belongs to who asked for it.
+    A filling is valid until the next one is requested. With `exchange`, each is made in columns that this returns, and
+    then belongs to the caller.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class TaskReader:
                         yield Filling(columns, first, last, timestamp_type)
 
     def _decode(self, decoder: Decoder, chunk: Chunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
-        """Decode the batches; a damaged one is passed over where that is wanted."""
+        """Decode the batches; a damaged one is raised or skipped, as `findings` decides."""
         while len(table):
             try:
                 for columns in decoder.decode(chunk.data, table):
@@ -108,23 +108,23 @@ class TaskReader:
 
 
 def sound_batches(chunk: Chunk, start: int, end: int, findings: ScanFindings) -> NDArray[np.void]:
-    """The batches that can be read; of another one among those that are wanted the findings are told."""
+    """The batches that can be read. Any other among the wanted ones is reported to `findings`."""
     table = chunk.table
     if are_readable(chunk.summary):
         return table
     unsound = unreadable(table)
     sound: NDArray[np.void] = table[~unsound]
     for slot in np.flatnonzero(unsound).tolist():
-        behind = int(np.searchsorted(sound["position"], table[slot]["position"]))
-        is_before = behind < len(sound) and not is_wrapper(sound[behind]) and sound[behind]["base_offset"] <= start
-        is_beyond = behind > 0 and last_offsets(sound[behind - 1 : behind])[0] + 1 >= end
+        after = int(np.searchsorted(sound["position"], table[slot]["position"]))
+        is_before = after < len(sound) and not is_wrapper(sound[after]) and sound[after]["base_offset"] <= start
+        is_beyond = after > 0 and last_offsets(sound[after - 1 : after])[0] + 1 >= end
         if not is_before and not is_beyond:
             findings.damage(chunk.located(flaw_of(table[slot]).at(position=int(table[slot]["position"]))))
     return sound
 
 
 def _damaged_row(decoder: Decoder, chunk: Chunk, table: NDArray[np.void], position: int) -> int:
-    """The row of the batch in which a problem was met: at a border, the one that ends there or the one that begins."""
+    """The row of the batch with the problem: at a border, either the one that ends or the one that begins there."""
     row = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
     if row > 0 and table[row]["position"] == position:
         try:

@@ -1,4 +1,4 @@
-"""An iterator that works ahead in a thread of its own, while its consumer is busy with what it got."""
+"""An iterator that works ahead in its own thread while its consumer is busy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _POLL_SECONDS = 0.1
 
 
 class _End:
-    """Follows the last item, with the error that ended them."""
+    """Follows the last item, with the error that ended the iteration, if any."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items; an error comes where it would have come. The thread ends when the consumer closes this."""
+    """The same items, and an error in its place among them. The thread ends when the consumer closes this."""
     queue: Queue[Item | _End] = Queue(_WAITING)
     stopped = Event()
     thread = Thread(target=_produce, args=(items, queue, stopped), name="octavo-read-ahead", daemon=True)
@@ -35,7 +35,7 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
                     raise item.error
                 return
             yield item
-            del item  # who lends its memory waits for it
+            del item  # or its memory could not be used again
     finally:
         stopped.set()
         while thread.is_alive():

@@ -1,4 +1,4 @@
-"""Records as Python values, for people and small work."""
+"""Records as Python objects, for users and small jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader
 
 
 class ConsumerRecord(NamedTuple):
-    """A record as a consumer gets it. None is null, which is not the same as empty; timestamp −1 is none."""
+    """A record as a consumer gets it. None is null, which differs from empty; timestamp −1 stands for none."""
 
     topic: str
     partition: int
@@ -30,15 +30,15 @@ class ConsumerRecord(NamedTuple):
     headers: tuple[Header, ...] = ()
 
 
-# What NamedTuple's own constructor does, without its call in Python: half the time of a record.
+# What NamedTuple's own constructor does, without its Python call, which takes half the time of a record.
 _make_record = partial(tuple.__new__, ConsumerRecord)
 _NO_HEADERS: tuple[Header, ...] = ()
-# So many are made at a time: what is dropped is still in the cache when the next ones are made (1.5 times as fast).
+# Records made at a time: few enough that dropped ones are still in the cache for the next (1.5 times as fast).
 _ROWS_AT_ONCE = 1024
 
 
 def read_records(tasks: Iterable[ReadTask], findings: ScanFindings) -> Iterator[ConsumerRecord]:
-    """The records of tasks, one after the other; all columns, whatever the tasks name."""
+    """The records of tasks, one after the other, with all columns, whatever the tasks name."""
     reader = TaskReader(tuple(COLUMNS), findings)
     return chain.from_iterable(
         records_of(task.topic, task.partition, filling) for task in tasks for filling in reader.fillings(task)
@@ -46,7 +46,7 @@ def read_records(tasks: Iterable[ReadTask], findings: ScanFindings) -> Iterator[
 
 
 def records_of(topic: str, partition: int, filling: Filling) -> Iterator[ConsumerRecord]:
-    """The rows of a filling, made as they are asked for: all are to be taken before its columns are filled anew."""
+    """The rows of a filling, made on demand: take all of them before its columns are filled again."""
     return chain.from_iterable(
         _rows(topic, partition, filling._replace(start=start, stop=min(start + _ROWS_AT_ONCE, filling.stop)))
         for start in range(filling.start, filling.stop, _ROWS_AT_ONCE)

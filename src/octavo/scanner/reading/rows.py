@@ -1,4 +1,4 @@
-"""Which batches of a table are delivered: a consumer's rules, over the table's columns at once."""
+"""Which batches of a table are delivered: a consumer's rules, applied to whole columns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from octavo.scanner.reading.aborted import AbortedRanges
 
 
 def all_delivered(summary: BatchSummary, start: int, end: int) -> bool:
-    """Whether a consumer gets all records of the batches, as those of most chunks: `delivered` would keep them all.
+    """Whether a consumer gets all records of the batches, as in most chunks; `delivered` would keep them all.
 
-    They have magic 2 and are of one timestamp type, the creation's; none belongs to a transaction or is a marker, none
-    lies outside the bounds.
+    They have magic 2 and CreateTime; none belongs to a transaction, is a marker, or lies outside the bounds.
     """
     return (
         summary.produced
@@ -31,13 +30,13 @@ def all_delivered(summary: BatchSummary, start: int, end: int) -> bool:
 
 
 def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRanges) -> NDArray[np.void]:
-    """The sound data batches that may hold offsets from `start` up to, not including, `end`."""
+    """The data batches that may hold offsets from `start` to `end`, which is not included."""
     last = last_offsets(table)
     keep = (last >= start) & (table["base_offset"] < end)
     keep[1:] &= last[1:] > np.maximum.accumulate(last)[:-1]  # a consumer does not go back
     beyond = np.flatnonzero(table["base_offset"] >= end)
     if len(beyond) and is_wrapper(table[beyond[0]]):
-        keep[beyond[0]] = True  # a wrapper has the offset of its last message: the first may lie before the end
+        keep[beyond[0]] = True  # a wrapper has the offset of its last message; its first may lie before the end
     flags = int(np.bitwise_or.reduce(table["attributes"])) if len(table) else 0
     if flags & CONTROL:
         keep &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)
@@ -47,7 +46,7 @@ def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRan
 
 
 def needs_offsets(table: NDArray[np.void], start: int, end: int) -> bool:
-    """Whether the batches may hold records outside the bounds, so that these must be told apart by offset."""
+    """Whether the batches may hold records outside the bounds, which their offsets must tell."""
     if not len(table):
         return False
     first = table[0]
@@ -59,7 +58,7 @@ def is_wrapper(row: np.void) -> bool:
 
 
 def timestamp_types(table: NDArray[np.void]) -> list[tuple[NDArray[np.void], TimestampType]]:
-    """Neighbouring batches of one timestamp type together."""
+    """Groups neighbouring batches of one timestamp type."""
     ids = np.where(table["magic"] == 0, -1, (table["attributes"] & LOG_APPEND_TIME != 0).astype(np.int8))
     bounds = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
     return [(table[start:end], TimestampType(int(ids[start]))) for start, end in pairwise(bounds) if start < end]

@@ -1,4 +1,4 @@
-"""The batches of a task, chunk by chunk, from wherever its files are by now."""
+"""The batches of a task, chunk by chunk, wherever its files are by now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.kernels.layout import Stop
 from octavo.scanner.damage.resync import next_sound_position
 from octavo.scanner.damage.salvage import walk_into
 from octavo.scanner.findings import ScanFindings
-from octavo.scanner.partition.index_files import hint_for, sound_position_behind
+from octavo.scanner.partition.index_files import hint_for, sound_position_after
 from octavo.scanner.partition.snapshot import ListingRetries, effective_segments
 from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition
 from octavo.scanner.places.location import Location, ReadableFile
@@ -25,23 +25,23 @@ from octavo.scanner.reading.plan import ReadTask, SegmentRange
 
 @dataclass(slots=True)
 class _Span:
-    """What is to be read of an open file: up to an end, or up to an offset if that comes first."""
+    """What to read of an open file: up to a position, or up to an offset if that comes first."""
 
     log: ReadableFile
     location: Location
     start: int
     end: int
-    size: int  # what the file's is expected to be
+    size: int  # the expected size of the file
     end_offset: int
-    passed_offset: int  # behind the last sound batch that was passed, or where the first begins
+    passed_offset: int  # after the last sound batch so far, or where the first begins
 
 
 class Source:
-    """Reads a task's ranges in order; `next_offset` is where the reading stands.
+    """Reads a task's ranges in order; `next_offset` is the next offset to read.
 
-    A file that was renamed on its way out is read under its new name. Where a file is gone, or is not the one that
-    was planned (compaction puts another in its place), the reading goes on by offset in a new listing. A task without
-    ranges is read by offset from the start.
+    A file that was renamed for deletion is read under its new name. If a file is gone, or is not the planned one
+    (compaction replaces files), reading goes on by offset in a new listing. A task without ranges is read by offset
+    from the start.
     """
 
     def __init__(self, task: ReadTask, findings: ScanFindings) -> None:
@@ -87,16 +87,16 @@ class Source:
                         stop, stop_position = chunk.stop, chunk.stop_position
             except OSError as error:
                 self._findings.unreadable(span.location, error, read_to)
-                behind = self._sound_behind(span, read_to)
-                if behind is None:
+                resumed = self._sound_after(span, read_to)
+                if resumed is None:
                     return
-                span.start = behind
+                span.start = resumed
                 continue
             size = span.log.size()
             if stop is Stop.END and size == span.size:
-                return  # after compaction the last offsets of a range may have no batch
+                return  # after compaction, the last offsets of a range may have no batch
             if size > span.end and stop is not Stop.SIZE_TOO_SMALL:
-                span.start, span.end, span.size = stop_position, size, size  # another file than planned, or it grew
+                span.start, span.end, span.size = stop_position, size, size  # not the planned file, or it grew
             elif size < span.size:
                 self._findings.loss(span.location, f"truncated while it was read, at offset {self.next_offset}")
                 return
@@ -115,22 +115,22 @@ class Source:
         self.next_offset = max(self.next_offset, last_offset + 1)
 
     def _resumed(self, span: _Span, stop: Stop, position: int) -> int | None:
-        """Where a sound batch begins behind the damage that ended a walk, which is told if it is among the wanted."""
+        """Where a sound batch begins after the damage that ended a walk. Damage among wanted batches is reported."""
         try:
             resumed = next_sound_position(span.log, position + 1, span.end, span.passed_offset)
         except OSError:
-            resumed = self._sound_behind(span, position)
-        behind = None if resumed is None else batch_at(span.log, resumed, span.end)
-        if behind is None or behind.first_offset > self.task.start_offset:
+            resumed = self._sound_after(span, position)
+        batch = None if resumed is None else batch_at(span.log, resumed, span.end)
+        if batch is None or batch.first_offset > self.task.start_offset:
             found = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
             expected = f"expected batches up to offset {span.end_offset - 1}"
             error = CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location))
             self._findings.damage(error)
         return resumed
 
-    def _sound_behind(self, span: _Span, position: int) -> int | None:
+    def _sound_after(self, span: _Span, position: int) -> int | None:
         files, segment = self._listed(span.location.name)
-        return None if segment is None else sound_position_behind(files, segment, span.log, position)
+        return None if segment is None else sound_position_after(files, segment, span.log, position)
 
     def _hint(self, name: str, log: ReadableFile) -> int:
         files, segment = self._listed(name)
@@ -145,18 +145,18 @@ class Source:
         try:
             return read_partition(Root(folder.parent), folder, PartitionFolder(self.task.topic, self.task.partition))
         except (FileNotFoundError, NotADirectoryError):
-            raise ScanError(f"{folder}: it was deleted or renamed while it was read") from None
+            raise ScanError(f"{folder}: deleted or renamed while it was read") from None
 
     def _relocated(self, end_offset: int) -> Iterator[Chunk]:
-        """The batches up to an offset from the segments that are there now."""
-        chase = ListingRetries()
-        while chase.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
+        """The batches up to an offset, from the segments that are there now."""
+        retries = ListingRetries()
+        while retries.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
             try:
                 yield from self._from_listing(files, end_offset)
                 return
             except FileNotFoundError:
                 continue
-        gone = f"files went away while they were read; {chase.listings} listings did not help"
+        gone = f"files went away while they were read; {retries.listings} listings did not help"
         raise ScanError(f"{self.task.folder}: {gone}")
 
     def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[Chunk]:
@@ -178,7 +178,7 @@ class Source:
 
 
 def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
-    """Whether the file can be the one that was planned with: no shorter, and the same batch at the same place."""
+    """Whether the file can be the planned one: it is not shorter, and has the same batch at the same place."""
     size = log.size()
     if size < part.size:
         return False
