@@ -69,7 +69,7 @@ class Written:
                 is_transactional=transactional,
             )
         data = build_batch(records, codec=codec, origin=origin)
-        result = log.append_as_leader(data, leader_epoch=log.latest_epoch or 0)
+        result = log.append_as_leader(data, leader_epoch=log.epochs.latest_epoch or 0)
         assert result.last_offset - result.first_offset + 1 == count
         stamp = result.log_append_time
         acknowledged = [
@@ -97,7 +97,7 @@ class Written:
             producer_id=producer.producer_id,
             producer_epoch=0,
         )
-        epoch = log.latest_epoch or 0
+        epoch = log.epochs.latest_epoch or 0
         log.append_as_leader(data, leader_epoch=epoch, origin=AppendOrigin.COORDINATOR, transaction_version=0)
         if kind is ControlType.ABORT:
             self.aborted |= {record.offset for record in producer.transaction or []}
@@ -108,7 +108,7 @@ class Written:
         for producer in self.producers:
             if producer.last is not None:
                 data, result = producer.last
-                again = log.append_as_leader(data, leader_epoch=log.latest_epoch or 0)
+                again = log.append_as_leader(data, leader_epoch=log.epochs.latest_epoch or 0)
                 assert again.is_duplicate
                 assert (again.first_offset, again.last_offset) == (result.first_offset, result.last_offset)
             transactional = producer.transaction is not None

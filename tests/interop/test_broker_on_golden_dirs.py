@@ -49,7 +49,7 @@ def append_everywhere(log_dir: Path, rows: dict[str, dict[str, list[Row]]]) -> N
         for topic, expected in rows["read_uncommitted"].items():
             log = logs.log(topic, 0)
             record = Record(0, time.time_ns() // 1_000_000, b"octavo", topic.encode())
-            result = log.append_as_leader(build_batch([record]), leader_epoch=log.latest_epoch or 0)
+            result = log.append_as_leader(build_batch([record]), leader_epoch=log.epochs.latest_epoch or 0)
             stamp = record.timestamp if result.log_append_time < 0 else result.log_append_time
             added = result.first_offset, stamp, record.key, record.value
             if log.last_stable_offset == log.log_end_offset:

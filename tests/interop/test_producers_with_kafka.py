@@ -50,9 +50,9 @@ class Pair:
         action()
         high_watermark = int(self.real.log.highWatermark())
         assert list(self.ours.table) == sorted_like(self.ours, self.real.producers())
-        transactions = self.ours.transactions
-        assert transactions.first_unstable_offset(self._log_start_offset) == self.real.first_unstable_offset()
-        stable = transactions.last_stable_offset(high_watermark, self._log_start_offset)
+        unstable = self.ours.transactions.first_unstable_offset(self._log_start_offset)
+        assert unstable == self.real.first_unstable_offset()
+        stable = high_watermark if unstable is None else min(unstable, high_watermark)
         assert stable == int(self.real.log.lastStableOffset())
 
     def _entry(self) -> ProducerStateEntry:

@@ -38,9 +38,9 @@ def test_as_kafka_answers(name: str) -> None:
     max_message_bytes = int(case.configs.get("max.message.bytes", 1_048_588))
     try:
         info = analyzed(case.data, case.origin, max_message_bytes)
-        answer: str | tuple[int, int] = (info.found.end, info.found.last_offset)
-        if info.found.end and case.origin.assigns_offsets:
-            result = assign(case.data[: info.found.end], case.configs, origin=case.origin)
+        answer: str | tuple[int, int] = (info.summary.end, info.summary.last_offset)
+        if info.summary.end and case.origin.assigns_offsets:
+            result = assign(case.data[: info.summary.end], case.configs, origin=case.origin)
             answer = len(result.data), result.last_offset - FIRST_OFFSET
     except AppendRejected as error:
         answer = error.kafka_name
@@ -56,30 +56,30 @@ def test_every_origin_is_in_the_matrix() -> None:
 def test_what_is_known_of_a_set() -> None:
     data = SOUND + batch(7, 2, EPOCH - 1, Codec.LZ4) + batch(9, 1, EPOCH)
     info = analyzed(data, AppendOrigin.REPLICATION)
-    assert info.found.end == len(data) and len(info.table) == 3
-    assert (info.first_offset, info.found.first_last_offset, info.found.last_offset) == (0, 2, 9)
-    assert (info.found.max_timestamp, info.source_codec) == (NOW + 2, Codec.LZ4)
+    assert info.summary.end == len(data) and len(info.table) == 3
+    assert (info.first_offset, info.summary.first_last_offset, info.summary.last_offset) == (0, 2, 9)
+    assert (info.summary.max_timestamp, info.source_codec) == (NOW + 2, Codec.LZ4)
 
 
 def test_what_is_known_of_old_messages() -> None:
     data = old_set([Record(4, NOW, b"k", b"v"), Record(5, NOW + 7, b"k", b"v")], 1)
     info = analyzed(data, AppendOrigin.REPLICATION)
-    assert (info.first_offset, info.found.first_last_offset, info.found.last_offset) == (None, 4, 5)
-    assert (info.found.max_timestamp, info.source_codec) == (NOW + 7, Codec.NONE)
+    assert (info.first_offset, info.summary.first_last_offset, info.summary.last_offset) == (None, 4, 5)
+    assert (info.summary.max_timestamp, info.source_codec) == (NOW + 7, Codec.NONE)
     v0 = analyzed(old_set([Record(0, NOW, None, b"v")], 0), AppendOrigin.CLIENT)
-    assert v0.found.max_timestamp == -1
+    assert v0.summary.max_timestamp == -1
 
 
 def test_nothing_is_known_of_no_batch() -> None:
     info = analyzed(b"", AppendOrigin.CLIENT)
-    assert not len(info.table) and info.found.end == 0
-    assert (info.first_offset, info.found.last_offset, info.source_codec) == (None, -1, Codec.NONE)
+    assert not len(info.table) and info.summary.end == 0
+    assert (info.first_offset, info.summary.last_offset, info.source_codec) == (None, -1, Codec.NONE)
 
 
 def test_trusted_batches_may_count_on() -> None:
     data = SOUND + batch(3) + batch(6)
     info = analyzed(data, AppendOrigin.CLIENT, trusted=True)
-    assert info.found.last_offset == 8
+    assert info.summary.last_offset == 8
     with pytest.raises(CorruptBatchError, match=f"the batch at position {2 * SIZE} has a CRC"):
         analyzed(data[:-1] + b"\1", AppendOrigin.CLIENT, trusted=True)
 

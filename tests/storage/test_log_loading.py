@@ -25,7 +25,7 @@ def test_restart_after_a_clean_stop(world: World, tmp_path: Path) -> None:
         log.append_as_leader(batch(0), leader_epoch=3)
     before = {path.name: path.read_bytes() for path in (tmp_path / "t-0").iterdir()}
     again = open_log(world, tmp_path)
-    assert (again.log_end_offset, again.recovery_point, again.latest_epoch) == (24, 24, 3)
+    assert (again.log_end_offset, again.recovery_point, again.epochs.latest_epoch) == (24, 24, 3)
     again.close()
     assert {path.name: path.read_bytes() for path in (tmp_path / "t-0").iterdir()} == before
 

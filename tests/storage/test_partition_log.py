@@ -19,7 +19,7 @@ def test_append_assigns_offsets_and_raises_the_watermark(world: World, tmp_path:
     second = log.append_as_leader(batch(0, 2), leader_epoch=4)
     assert (first.first_offset, first.last_offset) == (0, 2)
     assert (second.first_offset, second.last_offset) == (3, 4)
-    assert (log.log_end_offset, log.high_watermark, log.last_stable_offset, log.latest_epoch) == (5, 5, 5, 4)
+    assert (log.log_end_offset, log.high_watermark, log.last_stable_offset, log.epochs.latest_epoch) == (5, 5, 5, 4)
     assert offsets_read(log) == [0, 3]
 
 

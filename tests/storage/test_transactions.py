@@ -20,7 +20,6 @@ def started(*transactions: tuple[int, int]) -> Transactions:
 def test_nothing_is_unstable_without_transactions() -> None:
     transactions = Transactions()
     assert transactions.first_unstable_offset() is None and transactions.first_undecided_offset() is None
-    assert transactions.last_stable_offset(high_watermark=12) == 12
 
 
 def test_a_transaction_is_unstable_until_the_high_watermark_passes_its_marker() -> None:
@@ -37,11 +36,9 @@ def test_a_transaction_is_unstable_until_the_high_watermark_passes_its_marker() 
     assert transactions.first_unstable_offset() is None
 
 
-@pytest.mark.parametrize(
-    ("high_watermark", "log_start_offset", "expected"), [(2, 0, 2), (3, 0, 3), (9, 0, 3), (9, 6, 6), (9, 12, 9)]
-)
-def test_the_last_stable_offset(high_watermark: int, log_start_offset: int, expected: int) -> None:
-    assert started((7, 3)).last_stable_offset(high_watermark, log_start_offset) == expected
+@pytest.mark.parametrize(("log_start_offset", "expected"), [(0, 3), (3, 3), (6, 6), (12, 12)])
+def test_nothing_is_unstable_before_the_log_starts(log_start_offset: int, expected: int) -> None:
+    assert started((7, 3)).first_unstable_offset(log_start_offset) == expected
 
 
 @pytest.mark.parametrize(

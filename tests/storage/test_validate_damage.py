@@ -61,7 +61,7 @@ def test_nothing_but_a_refusal_escapes(
     try:
         request = AppendRequest(origin, leader_epoch=3)
         info = analyze(buffer, walk(buffer).table, request, max_message_bytes=10**6)
-        if not info.found.end:
+        if not info.summary.end:
             return
         result = assign_offsets(buffer, info, request, Assignment(50, NOW, 3, topic))
     except AppendRejected:

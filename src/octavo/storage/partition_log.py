@@ -65,10 +65,6 @@ class PartitionLog(Log):
         self._topic_id_file = TopicIdFile(self._filesystem, self.folder)
 
     @property
-    def latest_epoch(self) -> int | None:
-        return self.epochs.latest_epoch
-
-    @property
     def leader_epoch(self) -> int:
         """The epoch of our own appends."""
         return self.epochs.leader_epoch

@@ -58,7 +58,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     view = memoryview(data).cast("B")
     table = walk(view, check_crc=not request.trusted).table  # what was just encoded needs no check
     info = analyze(view, table, request, log.settings.max_message_bytes)
-    if not info.found.end:
+    if not info.summary.end:
         return AppendResult(-1, -1, NO_TIMESTAMP, log.log_start_offset)
     try:
         with log.lock:
@@ -71,7 +71,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
                     batches = assign_offsets(view, info, request, assignment)
                 else:
                     batches = _keep_offsets(view, info, log.log_end.offset)
-                result = _write(log, batches, info.found, request)
+                result = _write(log, batches, info.summary, request)
             except AppendRejected:
                 log.is_uncertain = False
                 raise
@@ -84,19 +84,19 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
 
 def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> WritableBatches:
     """The batches with the offsets that they have, which must not lie before the log's end."""
-    found, first_offset = info.found, info.first_offset
-    reached = found.first_last_offset if first_offset is None else first_offset
+    summary, first_offset = info.summary, info.first_offset
+    reached = summary.first_last_offset if first_offset is None else first_offset
     if reached < log_end_offset:
-        raise UnexpectedAppendOffsetError(reached, found.last_offset, log_end_offset)
-    max_timestamp = max(found.max_timestamp, NO_TIMESTAMP)
-    return WritableBatches(view[: found.end], info.table, first_offset, found.last_offset, max_timestamp)
+        raise UnexpectedAppendOffsetError(reached, summary.last_offset, log_end_offset)
+    max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP)
+    return WritableBatches(view[: summary.end], info.table, first_offset, summary.last_offset, max_timestamp)
 
 
-def _write(log: Log, batches: WritableBatches, found: BatchSummary, request: AppendRequest) -> AppendResult:
+def _write(log: Log, batches: WritableBatches, summary: BatchSummary, request: AppendRequest) -> AppendResult:
     """Steps 2 to 8."""
     data, table, first_offset, last_offset, *_ = batches
     if not request.origin.assigns_offsets:
-        if not log.epochs.is_continued(found):
+        if not log.epochs.is_continued(summary):
             log.epochs.assign_batches(table)
     elif request.leader_epoch >= 0:  # all batches are of today's format, and have just been given this epoch
         log.epochs.assign(request.leader_epoch, log.log_end.offset)
@@ -108,7 +108,7 @@ def _write(log: Log, batches: WritableBatches, found: BatchSummary, request: App
     if roll_reason(log.segments.active, incoming, config, log.environment.clock.time_ms()) is not None:
         roll(log, new_base_offset(first_offset, last_offset, log.log_end.offset))
     producers, change = log.producers, NO_PRODUCERS
-    if found.with_producers:
+    if summary.with_producers:
         change = producers.check(data, table, request.origin, request.transaction_version)
     if (known := change.duplicate) is not None:
         place = known.first_offset, known.last_offset, known.timestamp

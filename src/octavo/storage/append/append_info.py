@@ -38,17 +38,17 @@ class AppendInfo(NamedTuple):
     """Batches as they came in. If there is none, there is nothing to append, and the offsets are -1."""
 
     table: NDArray[np.void]  # the batches to append
-    found: BatchSummary  # of these batches
+    summary: BatchSummary  # of these batches
 
     @property
     def first_offset(self) -> int | None:
         """None for a v0/v1 message, where it is not known."""
-        return self.found.first_base_offset if self.found.first_magic >= 2 else None
+        return self.summary.first_base_offset if self.summary.first_magic >= 2 else None
 
     @property
     def source_codec(self) -> Codec:
         """The codec of the last compressed batch."""
-        if not self.found.max_codec:
+        if not self.summary.max_codec:
             return Codec.NONE
         codecs = self.table["attributes"] & layout.CODEC_MASK
         return Codec(int(codecs[codecs.nonzero()[0][-1]]))
@@ -59,19 +59,19 @@ def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_m
 
     The base offsets of trusted batches (see `validate.assign_offsets`) may go on from batch to batch.
     """
-    appended, found = table, summarize(table)
-    if request.origin is AppendOrigin.REPLICATION and found.max_epoch > request.leader_epoch:
+    appended, summary = table, summarize(table)
+    if request.origin is AppendOrigin.REPLICATION and summary.max_epoch > request.leader_epoch:
         appended = _before_later_epochs(table, request.leader_epoch)
-        found = summarize(appended)
-    if not clearly_sound(found, request, max_message_bytes):
+        summary = summarize(appended)
+    if not clearly_sound(summary, request, max_message_bytes):
         check_batches(appended, request, max_message_bytes)
-    end = found.end
+    end = summary.end
     for batch in batch_rows(table[len(appended) :]) if len(appended) < len(table) else ():
         _check_magic(batch)  # nothing else is checked in what is left out
         end = batch.end
     if memoryview(data).nbytes > end:
         _check_tail(memoryview(data).cast("B"), end)
-    return AppendInfo(appended, found)
+    return AppendInfo(appended, summary)
 
 
 def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:
@@ -89,18 +89,18 @@ def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_b
         last_offset = batch.last_offset
 
 
-def clearly_sound(found: BatchSummary, request: AppendRequest, max_message_bytes: int) -> bool:
+def clearly_sound(summary: BatchSummary, request: AppendRequest, max_message_bytes: int) -> bool:
     """Whether `check_batches` accepts them all, judged for all batches at once. False may be wrong."""
-    if found.flaws & _REFUSED or found.max_codec > _LARGEST_CODEC:
+    if summary.flaws & _REFUSED or summary.max_codec > _LARGEST_CODEC:
         return False
     origin = request.origin
     if origin is AppendOrigin.REPLICATION:
-        return found.ascending
-    if found.max_size > max_message_bytes:
+        return summary.ascending
+    if summary.max_size > max_message_bytes:
         return False
     if origin is AppendOrigin.RAFT_LEADER:
-        return found.ascending and found.min_epoch == found.max_epoch == request.leader_epoch
-    return request.trusted or found.from_zero or origin is AppendOrigin.COORDINATOR
+        return summary.ascending and summary.min_epoch == summary.max_epoch == request.leader_epoch
+    return request.trusted or summary.from_zero or origin is AppendOrigin.COORDINATOR
 
 
 def check_size(batch: BatchRow, max_message_bytes: int) -> None:

@@ -35,14 +35,14 @@ def keeps_codec(table: NDArray[np.void], codec: Codec) -> bool:
     return bool(((codecs == int(codec)) | plain_control).all())
 
 
-def headers_suffice(found: BatchSummary, assignment: Assignment) -> bool:
+def headers_suffice(summary: BatchSummary, assignment: Assignment) -> bool:
     """Whether the headers, if they tell the truth, show that the topic accepts all records."""
     settings = assignment.settings
-    if settings.is_compacted or found.attributes & layout.LOG_APPEND_TIME:
+    if settings.is_compacted or summary.attributes & layout.LOG_APPEND_TIME:
         return False
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True
-    in_time = found.max_timestamp - assignment.now_ms <= settings.timestamp_after_max_ms
+    in_time = summary.max_timestamp - assignment.now_ms <= settings.timestamp_after_max_ms
     return in_time and settings.timestamp_before_max_ms == _NO_LIMIT
 
 
@@ -82,7 +82,7 @@ def assign_in_place(
     if appended is not None:
         max_timestamps, largest = np.full(len(table), appended), appended
     else:
-        largest = info.found.max_timestamp if max_timestamps is None else int(max_timestamps.max())
+        largest = info.summary.max_timestamp if max_timestamps is None else int(max_timestamps.max())
     next_offset = kernels.stamp_batches(
         view, table, assignment.first_offset, assignment.leader_epoch, appended is not None, max_timestamps
     )

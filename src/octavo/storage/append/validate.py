@@ -34,23 +34,23 @@ def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assig
     if the headers do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is
     the same as without trust.
     """
-    table, found = info
+    table, summary = info
     rows, source = len(table), info.source_codec
     if not rows:
         raise InvalidBatchError("a set without a batch, expected one")
-    if rows > 1 and not request.trusted and (source is not Codec.NONE or found.first_magic >= 2):
+    if rows > 1 and not request.trusted and (source is not Codec.NONE or summary.first_magic >= 2):
         raise InvalidBatchError(f"a set of {rows} batches, expected one")
-    view = memoryview(data).cast("B")[: found.end]
+    view = memoryview(data).cast("B")[: summary.end]
     codec = assignment.settings.codec
     target = source if codec is None else codec
-    if found.first_magic < 2:
+    if summary.first_magic < 2:
         return convert(view, table, target, assignment)
-    if request.origin is AppendOrigin.CLIENT and not found.produced:
+    if request.origin is AppendOrigin.CLIENT and not summary.produced:
         for batch in batch_rows(table):
             check_header(batch)
     if codec is not None and not keeps_codec(table, codec):
         return rebuild(view, table, target, assignment)
-    if request.trusted and headers_suffice(found, assignment):
+    if request.trusted and headers_suffice(summary, assignment):
         return assign_in_place(view, info, None, assignment)
     max_timestamps = check_in_place(view, table, assignment, trusted=request.trusted)
     if max_timestamps is not None:

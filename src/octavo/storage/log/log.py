@@ -136,17 +136,15 @@ class Log(ABC):
     @property
     def last_stable_offset(self) -> int:
         """Where a reader of committed records must stop."""
-        unstable = self._first_unstable_offset
+        unstable = self.first_unstable_offset
         return self._high_watermark if unstable is None else min(unstable, self._high_watermark)
 
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """The earliest offset of a transaction that is undecided, or whose marker could still be lost."""
-        return self._first_unstable_offset
-
     def refresh_first_unstable(self) -> None:
-        """To be called after each change of transactions or of the log's start."""
-        self._first_unstable_offset = self.producers.transactions.first_unstable_offset(self.log_start_offset)
+        """Find the first offset of a transaction that is undecided, or whose marker could still be lost.
+
+        To be called after each change of transactions or of the log's start.
+        """
+        self.first_unstable_offset = self.producers.transactions.first_unstable_offset(self.log_start_offset)
 
     def last_fetchable_offset(self, isolation: Isolation) -> int:
         """Where a reader must stop."""
@@ -161,7 +159,7 @@ class Log(ABC):
             return Limits(self.log_start_offset, log_end, log_end)
         bound = self._locate_high_watermark()
         if isolation is Isolation.READ_COMMITTED:
-            unstable = self._first_unstable_offset
+            unstable = self.first_unstable_offset
             if unstable is not None and unstable < bound.offset:
                 bound = self.locate(unstable)
         return Limits(self.log_start_offset, log_end, bound)

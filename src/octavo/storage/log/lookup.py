@@ -13,7 +13,7 @@ from octavo.format.record import SpecialTimestamp
 from octavo.kernels.layout import MAGIC_POSITION, NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
 from octavo.storage.log.log import Log
 from octavo.storage.log.read import Isolation
-from octavo.storage.segment.log_file import LogFile, Sought
+from octavo.storage.segment.log_file import LogFile, SearchBy
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
 
@@ -129,7 +129,7 @@ def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Pl
 
 def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
     """The same for compressed batches and old formats, which must be decoded."""
-    while (place := log.find(Sought.MAX_TIMESTAMP, timestamp, position)) is not None:
+    while (place := log.find(SearchBy.MAX_TIMESTAMP, timestamp, position)) is not None:
         data, table = log.read_batch(place)
         if not len(table):
             return None

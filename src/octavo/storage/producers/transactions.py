@@ -91,8 +91,3 @@ class Transactions:
             return None
         unstable = [first for first in (undecided, min(self._unreplicated, default=None)) if first is not None]
         return max(min(unstable), log_start_offset)
-
-    def last_stable_offset(self, high_watermark: int, log_start_offset: int = 0) -> int:
-        """Where a reader of committed records must stop."""
-        unstable = self.first_unstable_offset(log_start_offset)
-        return high_watermark if unstable is None else min(unstable, high_watermark)

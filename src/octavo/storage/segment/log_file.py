@@ -52,7 +52,7 @@ class BatchPlace(NamedTuple):
     size: int
 
 
-class Sought(Enum):
+class SearchBy(Enum):
     """What a batch is searched by."""
 
     LAST_OFFSET = "last offset"
@@ -112,7 +112,7 @@ class LogFile:
             read_into, start=position, chunk_bytes=chunk_bytes, total_bytes=end - position, check_crc=check_crc
         )
 
-    def find(self, sought: Sought, target: int, position: int) -> BatchPlace | None:
+    def find(self, search_by: SearchBy, target: int, position: int) -> BatchPlace | None:
         """The first batch from a position on whose value is not below the target; None if there is none.
 
         Little is read at once, and only the header of a large batch.
@@ -123,7 +123,7 @@ class LogFile:
             rows, length, stop = kernels.walk(data, 0, len(data), table, False)
             if rows:
                 found = table[:rows]
-                reached = _values(found, sought) >= target
+                reached = _values(found, search_by) >= target
                 first = int(reached.argmax())
                 if reached[first]:
                     return BatchPlace(
@@ -132,7 +132,7 @@ class LogFile:
                         found["size"].item(first),
                     )
             elif stop == Stop.INCOMPLETE_BATCH:
-                place, value = _header_alone(data, position, sought)
+                place, value = _header_alone(data, position, search_by)
                 length = place.size
                 if position + length > end:
                     return None
@@ -205,17 +205,17 @@ class LogFile:
         self._filesystem.unlink(self.path)
 
 
-def _values(table: NDArray[np.void], sought: Sought) -> NDArray[np.int64]:
-    if sought is Sought.MAX_TIMESTAMP:
+def _values(table: NDArray[np.void], search_by: SearchBy) -> NDArray[np.int64]:
+    if search_by is SearchBy.MAX_TIMESTAMP:
         timestamps: NDArray[np.int64] = table["max_timestamp"]
         return timestamps
     return last_offsets(table)
 
 
-def _header_alone(data: bytes, position: int, sought: Sought) -> tuple[BatchPlace, int]:
+def _header_alone(data: bytes, position: int, search_by: SearchBy) -> tuple[BatchPlace, int]:
     """The place of a batch of which little more than the header was read, and the value that it is searched by."""
     base_offset, size = ENTRY_PREFIX.unpack_from(data)
-    magic, by_time = data[MAGIC_POSITION], sought is Sought.MAX_TIMESTAMP
+    magic, by_time = data[MAGIC_POSITION], search_by is SearchBy.MAX_TIMESTAMP
     if magic >= 2 and len(data) >= BATCH_OVERHEAD:
         fields = BATCH_HEADER.unpack_from(data)
         value = fields[_MAX_TIMESTAMP] if by_time else base_offset + fields[_LAST_OFFSET_DELTA]

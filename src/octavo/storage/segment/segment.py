@@ -25,7 +25,7 @@ from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import Transient
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.segment.index_file import OffsetIndexFile
-from octavo.storage.segment.log_file import BatchPlace, Sought
+from octavo.storage.segment.log_file import BatchPlace, SearchBy
 from octavo.storage.segment.segment_files import SegmentFiles
 from octavo.system.clock import Clock
 from octavo.system.filesystem import FileSystem
@@ -152,7 +152,7 @@ class Segment:
     def first_timestamp(self) -> int:
         """The max timestamp of the first batch, -1 for none: a roll by time counts from it."""
         if self._first_timestamp is None:
-            first = self.files.log.find(Sought.LAST_OFFSET, 0, 0)
+            first = self.files.log.find(SearchBy.LAST_OFFSET, 0, 0)
             if first is None:
                 return NO_TIMESTAMP
             self._first_timestamp = int(self.files.log.read_batch(first)[1]["max_timestamp"][0])
@@ -165,7 +165,7 @@ class Segment:
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset, None when there is none."""
         position = max(self.index_entry(offset).position, start_position)
-        return self.files.log.find(Sought.LAST_OFFSET, offset, position)
+        return self.files.log.find(SearchBy.LAST_OFFSET, offset, position)
 
     def index_entry(self, offset: int) -> OffsetPosition:
         """The offset index's entry with the largest offset up to this one."""
