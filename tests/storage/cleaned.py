@@ -1,4 +1,4 @@
-"""Cleans one log that stands alone, without a `LogManager`."""
+"""Cleaning one log that stands alone, without a `LogManager`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PRODUCER = Origin(producer_id=4000, producer_epoch=3, base_sequence=7)
 
 
 def records(*timestamps: int, keys: tuple[bytes | None, ...] = ()) -> list[Record]:
-    """A record a timestamp, numbered from 0; the second has headers."""
+    """One record per timestamp, numbered from 0; the second has headers."""
     keys = keys or tuple(b"k%d" % number for number in range(len(timestamps)))
     headers = (Header("h", b"x"), Header("n", None))
     return [
@@ -67,7 +67,7 @@ def with_content(batch: bytes, inside: bytes) -> bytes:
 
 
 def cut_stream(batch: bytes) -> bytes:
-    """A v2 batch whose last bytes are gone, though its length and CRC fit."""
+    """A v2 batch without its last bytes, but with a length and CRC that fit."""
     return frame_batch(read_header(batch), batch[BATCH_OVERHEAD:-5])
 
 

@@ -1,4 +1,4 @@
-"""Batches of producers for tests, and an append of them as a partition log makes it."""
+"""Batches of producers for tests, and how a partition log appends them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def data(
     transactional: bool = False,
     timestamp: int | None = None,
 ) -> bytes:
-    """A batch of `count` records; its timestamp is 1000 and its offset unless given."""
+    """A batch of `count` records; its timestamp is 1000 plus its offset unless given."""
     ms = 1000 + offset if timestamp is None else timestamp
     origin = Origin(
         producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, is_transactional=transactional
@@ -55,7 +55,7 @@ def marker(
 
 
 def emptied(batch: bytes) -> bytes:
-    """What compaction leaves of it."""
+    """What compaction leaves of the batch."""
     return empty_batch(read_header(batch))
 
 

@@ -1,4 +1,4 @@
-"""Sends a partition's batches to a socket, to be watched: `python -m tests.storage.sending_process FOLDER PORT`.
+"""Sends a partition's batches to a socket; a test watches it: `python -m tests.storage.sending_process FOLDER PORT`.
 
 Lines on stderr say where the sending begins and ends.
 """

@@ -158,7 +158,7 @@ def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -
 
 
 def test_it_runs_on_threads_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real scheduler: the watermark of a record comes to the disk without a call."""
+    """With the real scheduler, the high watermark reaches the disk without any call."""
     configs: dict[str, Given] = {
         "log.initial.task.delay.ms": 0,
         "replica.high.watermark.checkpoint.interval.ms": 1,

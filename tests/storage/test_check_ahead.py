@@ -1,4 +1,4 @@
-"""Segments that are checked side by side are recovered as they are one after the other."""
+"""Segments that are checked in parallel are recovered just as one after the other."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_single_segment_is_checked_on_the_way(tmp_path: Path, checkers: Checke
 def test_progress_moves_within_a_segment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, tail: bytes
 ) -> None:
-    """A chunk at a time, whoever reads it; what is cut counts as read."""
+    """Progress comes chunk by chunk, whichever thread reads; what is cut counts as read."""
     monkeypatch.setattr(recover, "_CHUNK_BYTES", 2000)
     for base_offset in (0, 100):
         write_segment(tmp_path / "t-0", base_offset, *(batch(base_offset + number) for number in range(100)))

@@ -1,4 +1,4 @@
-"""Indexes that were damaged while the directory was closed: never believed, rebuilt from the log, named."""
+"""Indexes that were damaged while the directory was closed: they are found out, rebuilt from the log and reported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_is_rebuilt(
 def test_an_entry_that_is_in_order_and_wrong_is_found_out(
     closed: PartitionLog, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its position lies between the right ones, but not where a batch begins."""
+    """Its position is between its neighbours', but no batch begins there."""
     for path in paths(closed, FileKind.OFFSET_INDEX):
         sound = path.read_bytes()
         damaged = bytearray(sound)

@@ -1,4 +1,4 @@
-"""Leader epochs: assignment, truncation at both ends, and the question where an epoch ended."""
+"""Leader epochs: assignment, truncation at both ends, and where an epoch ended."""
 
 from __future__ import annotations
 

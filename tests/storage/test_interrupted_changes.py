@@ -1,4 +1,4 @@
-"""Changes of a log that do not come to their end: what interrupts them costs nothing but a look at the disk."""
+"""Changes of a log that are interrupted: nothing is lost, the log is just loaded again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_other_changes_too(
 
 
 class TooManyOpen(LocalFileSystem):
-    """A process that has no descriptor left, once it is told so."""
+    """A process that has no file descriptor left, once `is_full` is set."""
 
     def __init__(self) -> None:
         self.is_full = False
@@ -119,7 +119,7 @@ def test_too_many_open_files_are_not_a_failed_disk(tmp_path: Path) -> None:
 
 
 def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A swap renames a file, then notes its new name: a flush in between must not take the disk for failed."""
+    """A swap renames a file, then notes its new name: a flush in between must not think that the disk failed."""
     with LogManager(tmp_path, background=False) as logs:
         configs: dict[str, Given] = {
             "segment.bytes": 1000,
@@ -178,7 +178,7 @@ def test_a_flush_and_a_retention_round_pass_over_what_is_deleted_meanwhile(
 
 
 def test_a_flush_does_not_pass_what_was_interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Else recovery would no longer look at a segment that was not closed whole."""
+    """Otherwise recovery would no longer look at a segment that was only half closed."""
     log = open_log(World(), tmp_path)
     fill(log, 3)
     interrupting(monkeypatch, Log, "new_segment", after=False)
@@ -195,7 +195,7 @@ def test_a_flush_does_not_pass_what_was_interrupted(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The reload has emptied an index when Ctrl-C comes again: a flush must not make that the last word."""
+    """The reload has emptied an index when Ctrl-C comes again: a flush must not make that permanent."""
     log = open_log(World(), tmp_path)
     fill(log, 12)
     with monkeypatch.context() as patched:

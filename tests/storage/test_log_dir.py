@@ -94,7 +94,7 @@ def test_configs_that_are_refused_leave_no_directory(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_refused_leaves_no_other_one_behind(tmp_path: Path) -> None:
-    """Whatever comes first: what is there is locked before what is missing is made."""
+    """Existing directories are locked before missing ones are created, in whatever order they come."""
     with opened(tmp_path / "held", create=True), pytest.raises(LogDirLockedError):
         opened(tmp_path / "new" / "logs", tmp_path / "held", create=True)
     (tmp_path / "held" / "notopic").mkdir()

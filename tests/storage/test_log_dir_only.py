@@ -33,7 +33,7 @@ def contents(root: Path, *folders: str) -> dict[Path, bytes]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Topics a (3 partitions) and b (1), 4 records in each, of which the first 2 are not to be read any more."""
+    """Topics a (3 partitions) and b (1), 4 records in each, the first 2 of which have been deleted."""
     with opened(tmp_path) as logs:
         logs.create_topic("a", 3)
         logs.create_topic("b", 1)

@@ -84,7 +84,7 @@ def test_damage_in_the_middle_deletes_what_follows(world: World, tmp_path: Path)
 def test_an_offset_that_is_torn_at_the_logs_end_is_not_the_logs_end(
     world: World, tmp_path: Path, with_index: bool
 ) -> None:
-    """No CRC covers it: the batch passes for sound, and with it the log would end at offset 2."""
+    """No CRC covers the offset: the batch looks sound, and the log would end at offset 2."""
     log = open_log(world, tmp_path)
     fill(log, 9)
     log.close()

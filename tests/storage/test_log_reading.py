@@ -100,7 +100,7 @@ class TestLookup:
         assert log.offset_for_timestamp(SpecialTimestamp.LATEST, Isolation.LOG_END).offset == 24
 
     def test_timestamp_0_is_a_time_also_after_a_restart(self, world: World, tmp_path: Path) -> None:
-        """The closing entry of the first segment's time index is all zeros then; Kafka answers so."""
+        """The closing entry of the first segment's time index is then all zeros; Kafka gives the same answer."""
         configs = {**SMALL, "segment.bytes": 300}
         log = open_log(world, tmp_path, configs)
         for timestamp in (0, 1000, 2000):

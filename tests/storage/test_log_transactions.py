@@ -58,7 +58,7 @@ class TestTransactions:
 
     @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
     def test_duplicate_is_answered_with_the_batchs_timestamp(self, world: World, tmp_path: Path, kind: str) -> None:
-        """Whatever the topic's timestamps are, as Kafka does."""
+        """Whatever the topic's timestamp type is, as in Kafka."""
         log = open_log(world, tmp_path, {**SMALL, "message.timestamp.type": kind})
         idempotent = Origin(producer_id=9, producer_epoch=0, base_sequence=0)
         log.append_as_leader(batch(0, 2, timestamp=1000, origin=idempotent), leader_epoch=0)

@@ -1,4 +1,4 @@
-"""Configs that were set while a cluster ran, as its metadata log holds them: whose they are, and which one stands."""
+"""Configs that were set while a cluster ran, from its metadata log: to whom they apply, and which one wins."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_a_topic_has_and_what_is_given_stands_over_them(root: Path) -> None
 
 
 def test_a_directory_that_they_cordon_gets_no_partitions(root: Path, tmp_path: Path) -> None:
-    """Those of other machines that they name count for nothing."""
+    """Directories of other machines in the configs do not count."""
     write_metadata(root, (BROKER, "1", "cordoned.log.dirs", f"/elsewhere/logs,{root}"))
     other = tmp_path / "other"
     with LogManager([root, other], only=["t"], environment=World().environment) as logs:
@@ -80,7 +80,7 @@ def test_the_cleaner_gets_the_threads_that_they_say(root: Path) -> None:
 
 
 def test_a_copy_is_made_by_them(root: Path, tmp_path: Path) -> None:
-    """Else the same batches would give other indexes than the source has."""
+    """Otherwise the same batches would give other indexes than in the source."""
     write_metadata(root, (BROKER, "", "log.index.interval.bytes", "200"), (BROKER, "", "log.roll.hours", "2"))
     with opened(root) as logs:
         for _ in range(10):

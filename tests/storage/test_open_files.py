@@ -1,4 +1,4 @@
-"""Many logs with few descriptors: the files that were opened first are let go, and opened again when they are used."""
+"""Many logs with few descriptors: the files that were opened first are closed, and opened again when they are used."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_transaction_indexes_count_too(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_files_are_given_back_when_the_process_has_too_many_open(tmp_path: Path) -> None:
-    """A second limit than ours may be hit first: others open files, too."""
+    """The process may reach its limit before ours: others open files, too."""
     program = """
 import os, resource, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Opening a directory: nothing in it is deleted, nothing is cut without a word, nothing is made by a mistyped path."""
+"""Opening a directory: nothing in it is deleted, nothing is cut silently, and a mistyped path creates nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def opened(root: Path, world: World, **options: Any) -> LogManager:
 
 @pytest.mark.parametrize("archive", ["v282", "v431-clean"])
 def test_an_old_backup_stays_as_it_is(archive: str, tmp_path: Path) -> None:
-    """Its newest record is years beyond every limit of retention, and some of its topics are dirty."""
+    """Its newest record is years past every retention limit, and some of its topics are dirty."""
     root, world = tmp_path / "logs", World(NOW_MS + 10 * A_YEAR_MS)
     shutil.copytree(archives.unpack(archive), root)
     before = files_of(root)

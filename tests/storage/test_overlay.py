@@ -1,4 +1,4 @@
-"""A dry run's filesystem: it shows the machine's files and all changes, of which none reaches the machine."""
+"""A dry run's filesystem: it shows the real files with all changes, none of which reaches the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A partition's log as its owner uses it: appends, flushes, its folder, a disk that fails."""
+"""A partition's log as its owner uses it: appends, flushes, its folder, a failing disk."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_follower_skips_batches_of_later_epochs(world: World, tmp_path: Path) ->
 
 
 def test_folder_is_renamed_and_deleted(world: World, tmp_path: Path) -> None:
-    """Between the two the log takes nothing any more: it would be lost."""
+    """Between the two the log refuses appends, which would be lost."""
     log = open_log(world, tmp_path)
     fill(log, 12)
     log.rename_for_deletion("t-0.0123456789abcdef0123456789abcdef-delete")

@@ -1,4 +1,4 @@
-"""A directory has one owner: other processes, forked children and backups of the owner's own change nothing of that."""
+"""A directory has one owner: other processes, forked children and the owner's own backups do not change that."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ needs_open_file_locks = pytest.mark.skipif(
 
 
 def second_owner(root: Path) -> str:
-    """What another process gets."""
+    """What another process is told."""
     program = "import sys, octavo; octavo.LogDir(sys.argv[1], background=False); print('got it')"
     run = subprocess.run([sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=False)
     return run.stdout + run.stderr.strip().rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""A long set of one producer's batches: the rules see its first and remember its last, with the same outcome."""
+"""Many batches of one producer at once: only the first is checked and only the last are kept, with the same outcome."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ REPLICATION = AppendOrigin.REPLICATION
 
 
 def filled(batches: int = 7) -> ProducerStateManager:
-    """Two records a batch: batch n has sequences and offsets 2n and 2n + 1."""
+    """Two records per batch: batch n has sequences and offsets 2n and 2n + 1."""
     manager = ProducerStateManager()
     for n in range(batches):
         append(manager, data(2 * n, 2 * n, count=2, timestamp=100 + n))

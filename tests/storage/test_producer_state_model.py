@@ -24,7 +24,7 @@ EXPIRATION_MS = 1000
 
 @dataclass
 class Known:
-    """What the model knows of a producer; `sequences` are (first, last, last offset, records, timestamp)."""
+    """What the model knows about a producer; `sequences` are (first, last, last offset, records, timestamp)."""
 
     epoch: int = -1
     coordinator_epoch: int = -1
@@ -38,7 +38,7 @@ class Known:
 
 
 class Model(RuleBasedStateMachine):
-    """The rules of the specification, written down once more as directly as possible."""
+    """The rules of the specification, written again as directly as possible."""
 
     @initialize()
     def begin(self) -> None:
@@ -213,7 +213,7 @@ class Model(RuleBasedStateMachine):
     @precondition(lambda self: self.log)
     @rule(split=st.integers(0, 100))
     def replay(self, split: int) -> None:
-        """The whole log gives the same state again, but for producers that expired meanwhile."""
+        """The whole log gives the same state again, except for producers that have expired."""
         manager = ProducerStateManager()
         for batches in (self.log[: split % len(self.log)], self.log[split % len(self.log) :]):
             found = walk(b"".join(batches))

@@ -1,4 +1,4 @@
-"""Segments: appends with their index entries, the search in them, truncation, the end as the active one."""
+"""Segments: appends with their index entries, searches, truncation, closing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPARSE = LogConfig.of({"index.interval.bytes": 300, "segment.index.bytes": 100})
 
 
 def ten_batches() -> list[bytes]:
-    """Offsets 0 to 29, three records a batch."""
+    """Offsets 0 to 29, three records per batch."""
     return [batch(3 * number, 3, timestamp=1000 * number, value_bytes=20) for number in range(10)]
 
 

@@ -1,4 +1,4 @@
-"""Batches go from the file to a socket inside the kernel: the system calls of a sending process, seen by strace."""
+"""Batches go from the file to a socket inside the kernel: strace watches the system calls of a sending process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.storage.sending_process import BEGIN, END
 from tests.storage.worlds import NOW_MS, World
 
 REPOSITORY = Path(__file__).parents[2]
-# All by which bytes could come into the process, or leave it otherwise.
+# All system calls by which bytes could enter the process, or leave it another way.
 WATCHED = "sendfile,read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev,sendto,sendmsg,splice,mmap"
 BATCHES, VALUE_BYTES = 40, 50_000
 

@@ -1,4 +1,4 @@
-"""Snapshot files: found, written, swept, on their way out."""
+"""Snapshot files: found, written, swept, marked as deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments whose offsets reach too far for index entries are split when they are loaded."""
+"""Segments whose offsets are too far apart for index entries are split when they are loaded."""
 
 from __future__ import annotations
 

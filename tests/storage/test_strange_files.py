@@ -1,4 +1,4 @@
-"""Links, FIFOs, sockets, folders in a log directory: nothing outside it changes, nothing waits, nothing vanishes."""
+"""Links, FIFOs, sockets, folders in a log directory: nothing outside it changes, nothing blocks, nothing disappears."""
 
 from __future__ import annotations
 

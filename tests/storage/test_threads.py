@@ -71,7 +71,7 @@ def test_writers_and_readers_at_once(tmp_path: Path) -> None:
 
 
 class InterposingLock:
-    """The log's lock, in front of which another thread's work comes in once."""
+    """The log's lock; just before it is taken, other work comes in once."""
 
     def __init__(self, log: PartitionLog, before_entry: int, work: Callable[[], object]) -> None:
         self._lock = log.lock
@@ -93,7 +93,7 @@ class InterposingLock:
 
 
 def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path) -> None:
-    """The slower of two must not set it back to where its own append ended."""
+    """The slower of two must not set it back to the end of its own append."""
     log = open_log(tmp_path / "t-0", World())
 
     def append() -> None:

@@ -1,4 +1,4 @@
-"""Topics come, grow and go as a whole: for whoever looks meanwhile, after an error, and after a crash in between."""
+"""Topics are created, grown and deleted as a whole: for readers, after an error, and after a crash in between."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pending(root: Path, topic: str = "t") -> str | None:
 
 
 def kill_at(files: WatchedFileSystem, name: str, change: Callable[[LogManager], object], *roots: Path) -> None:
-    """Run a change up to the folder of that name, as far as a process that dies there gets."""
+    """Run a change until it reaches the folder of that name, as if the process died there."""
     dead = False
 
     def watch(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Octavo's own file of topics: what is written is read back, what cannot be meant is refused."""
+"""Octavo's own file of topics: what is written is read back, and nonsense is refused."""
 
 from __future__ import annotations
 

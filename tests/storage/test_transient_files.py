@@ -1,4 +1,4 @@
-"""What loading makes of files that a crash left on their way in or out."""
+"""What loading does with files of swaps and deletions that a crash interrupted."""
 
 from __future__ import annotations
 

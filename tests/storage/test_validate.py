@@ -141,7 +141,7 @@ def test_offset_and_leader_epoch_need_no_new_crc() -> None:
 
 # F9
 def test_the_time_of_a_v1_wrapper() -> None:
-    """With LogAppendTime its messages' own times do not count, neither in its claim nor on append."""
+    """With LogAppendTime its messages' own timestamps do not count."""
     claimed = wrapper(V1, attributes=layout.LOG_APPEND_TIME)
     _, found = decode_batch(bytes(assign(claimed).data))
     assert [record.timestamp for record in found] == [NOW] * 3

@@ -1,4 +1,4 @@
-"""Damaged sets with checksums that fit: an append accepts them or refuses them with a documented error, no other."""
+"""Damaged sets with checksums that fit: an append accepts them, or refuses them with a documented error."""
 
 from __future__ import annotations
 

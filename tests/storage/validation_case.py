@@ -29,7 +29,7 @@ UNFORESEEN = {ILLEGAL, UNSUPPORTED, BROKEN, NULL}
 
 
 class Answer(NamedTuple):
-    """What became of a set: the exception's name and the records that it blames, or the batches to write."""
+    """What became of a set: the exception's name and the records it blames, or the batches to write."""
 
     refused: str | None
     at: tuple[int, ...] = ()
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 class Row(NamedTuple):
     """A set, and how it is answered to a client and to a coordinator: by an exception, or None.
 
-    `at` are the records that are to blame. `ours` is the exception that Octavo prefers, where it does:
+    `at` are the records to blame. `ours` is the exception that Octavo raises instead, if any;
     docs/decisions/0006-appends.md says why.
     """
 
@@ -94,13 +94,13 @@ class Case(NamedTuple):
 
     @property
     def source_codec(self) -> Codec:
-        """That of the last compressed batch, as the analysis of an append finds it."""
+        """The codec of the last compressed batch, as the analysis of an append finds it."""
         codecs = [int(row["attributes"]) & layout.CODEC_MASK for row in walk(self.data).table]
         return Codec(next((codec for codec in reversed(codecs) if codec), Codec.NONE))
 
     @property
     def our_refusal(self) -> str | None:
-        """Kafka's name of the exception that Octavo answers with."""
+        """Kafka's name for the exception that Octavo raises."""
         if self.ours is not None:
             return self.ours
         return "UnknownServerException" if self.refused in UNFORESEEN else self.refused

@@ -72,7 +72,7 @@ def of_sets() -> Iterator[Row]:
 
 
 def of_headers() -> Iterator[Row]:
-    """What a producer may not say; a coordinator may, as long as its records can be read."""
+    """Headers that a producer may not send; a coordinator may, as long as its records can be read."""
     for name, batch in (("plain", PLAIN), ("gzip", GZIP)):
         yield Row(f"{name}: an offset range of less than 1", changed(batch, last_offset_delta=-1), INVALID)
         yield Row(f"{name}: no records", changed(batch, count=0), INVALID)
