@@ -97,6 +97,7 @@ soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py tests/spark/test_live_stream.py
 	OCTAVO_SPARK_ARCHIVES=all $(PYTEST) tests/spark/test_source.py
+	OCTAVO_SYNC=1 $(PYTEST) tests/storage tests/client tests/jobs tests/cli
 	OCTAVO_CRASH_STRIDE=1 OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/storage/staging tests/crash/test_log_dir_crashes.py tests/spark/test_sink_kills.py tests/spark/test_sink_speculation.py
 	OCTAVO_LOG_SEEDS=40 OCTAVO_CLEANER_SEEDS=120 $(PYTEST) tests/interop/test_log_with_kafka.py tests/interop/test_cleaner_with_kafka.py
 	OCTAVO_RANDOM=1 $(PYTEST) tests/property

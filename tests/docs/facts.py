@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,7 @@ def facts_of(source: str) -> dict[str, set[str]]:
     return found
 
 
+@cache
 def collect(folder: Path = ROOT / "tests") -> Tests:
     """Fact id to the tests that carry it, in the order of their names."""
     proved: Tests = {}
