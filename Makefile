@@ -24,7 +24,7 @@ NEWEST_TESTS := $(wildcard tests/unit tests/client tests/attack tests/storage/te
 
 KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/compiled/*.pyx src/octavo/kernels/compiled/*.pxd src/octavo/kernels/compiled/*.h)
 INSTALLED := .venv/.installed
-# Named after the compiler, so that another one (or none: CC=/bin/false) builds anew.
+# Named after the compiler, so that another one (or none: CC=/bin/false) builds again.
 space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
@@ -71,7 +71,7 @@ lint: setup ## run ruff, mypy --strict (over tests too) and the import rules
 
 check: lint test ## do what .ci/run does: lint, then test
 
-docs: setup ## write the generated parts of docs/ anew
+docs: setup ## regenerate the generated parts of docs/
 	$(BIN)/python -m tests.docs.facts
 	$(BIN)/python -m tests.docs.generated
 	$(BIN)/python -m tests.spark.option_outcomes
