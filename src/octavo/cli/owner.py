@@ -64,15 +64,15 @@ def _say(sentence: str) -> None:
     print(plain(f"octavo: {sentence}"), file=sys.stderr)
 
 
-def cuts(name: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:
+def cuts(partition: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:
     """What was cut off a log when it was opened, and why: one sentence each."""
     lines, would_be = [], "would be " if dry_run else ""
     for segment in log.recovered:
         if segment.bytes_cut:
-            place = f"{name}: segment {segment.base_offset}, position {segment.size}"
+            place = f"{partition}: segment {segment.base_offset}, position {segment.size}"
             lines.append(f"{place}: {segment.bytes_cut} bytes {would_be}cut: {segment.problem}")
     for dropped in log.dropped:
         lines.append(
-            f"{name}: segment {dropped.base_offset}: {would_be}dropped, {dropped.size} bytes: {dropped.reason}"
+            f"{partition}: segment {dropped.base_offset}: {would_be}dropped, {dropped.size} bytes: {dropped.reason}"
         )
     return lines

@@ -235,12 +235,12 @@ class LogManager:
                     root.checkpoints.write(self._open.of(root))
 
     @contextmanager
-    def _unless_deleted(self, name: TopicPartition, log: PartitionLog) -> Iterator[None]:
+    def _unless_deleted(self, topic_partition: TopicPartition, log: PartitionLog) -> Iterator[None]:
         """Ignore the error of a log whose topic another thread deletes meanwhile."""
         try:
             yield
         except KafkaStorageError:
-            if self.logs.get(name) is log:
+            if self.logs.get(topic_partition) is log:
                 raise
 
     def close(self) -> None:

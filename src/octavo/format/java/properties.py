@@ -68,7 +68,7 @@ def _unescape(text: str, position: int) -> str:
         if len(escape) == 5:
             return chr(int(escape[1:], 16))
         if escape == "u":
-            raise CorruptionError("expected four hex digits behind \\u", position=position)
+            raise CorruptionError("expected four hex digits after \\u", position=position)
         return _UNESCAPED.get(escape, escape)
 
     return _ESCAPE.sub(replaced, text)

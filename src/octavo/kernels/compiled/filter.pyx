@@ -232,7 +232,7 @@ cdef void empty(const Batch *batch, uint8_t *p, Batch *row) noexcept nogil:
 
 cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate *candidates, const key_ref *keys,
                 Target *target, Problem *problem) noexcept nogil:
-    """Write what stays of a batch, if anything; FULL where there is no room for it."""
+    """Write what survives of a batch, if anything; FULL if there is no room for it."""
     cdef const Batch *batch = source.batches + i
     cdef FilterState *state = target.state
     cdef uint8_t verdict = source.verdicts[i]
@@ -303,7 +303,7 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candida
             end += 1
         hash_keys(map, candidates.keys, <size_t>looked_up)
         read, looked_up = 0, 0
-        while i < end:  # what comes before a damaged batch is settled all the same
+        while i < end:  # what comes before a damaged batch is settled in any case
             marked = is_marked(map, source.batches + i)
             if settle(map, source, i, candidates.records + read, NULL if marked else candidates.keys + looked_up,
                       target, problem) != DONE:

@@ -181,7 +181,7 @@ cdef inline void grow_table(Table *table) noexcept nogil:
     """Spread the keys over more slots of the same memory: as much of it is touched as its keys need.
 
     A hash's part of the slots is the same before and after, so keys only move up. They are moved from the last slot
-    down, each behind all that have not moved yet; the few for which there is no such place are put in at the end.
+    down, each after all that have not moved yet; the few for which there is no such place are put in at the end.
     """
     cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at
     cdef int64_t count = 0

@@ -43,7 +43,7 @@ cdef struct Place:
 
 cdef bint seek_records(const uint8_t *p, const uint8_t *end, int64_t timestamp, int64_t start_offset,
                        Place *place) noexcept nogil:
-    """Whether the search ends in the batch at p, of which the bytes up to `end` are there."""
+    """Whether the search ends in the batch at p, whose bytes are there up to `end`."""
     cdef int16_t attributes = <int16_t>load_be16(p + ATTRIBUTES_POSITION)
     cdef int32_t count = <int32_t>load_be32(p + RECORDS_COUNT_POSITION), length = 0, offset_delta = 0, i
     cdef int64_t base_offset = <int64_t>load_be64(p), delta = 0

@@ -43,7 +43,7 @@ cdef inline bint continues(uint8_t byte) noexcept nogil:
 cdef int sequence_at(const uint8_t *p, int64_t left, int *skip) noexcept nogil:
     """The length of the UTF-8 character at p, which is not ASCII; 0 for a malformed one, `skip` says how far it reaches.
 
-    The reach is that of Java's String, which differs from Python's in surrogates alone.
+    The reach is that of Java's String, which differs from Python's only in surrogates.
     """
     cdef uint8_t first = p[0]
     cdef uint8_t second = p[1] if left > 1 else 0
