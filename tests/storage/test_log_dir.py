@@ -316,7 +316,7 @@ def test_a_partition_found_twice_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path / "one", tmp_path / "two") as logs:
         logs.create_topic("t", 2)
     (tmp_path / "one" / "t-1").mkdir()
-    with pytest.raises(LogDirError, match="found again"):
+    with pytest.raises(LogDirError, match="exists twice"):
         opened(tmp_path / "one", tmp_path / "two")
 
 

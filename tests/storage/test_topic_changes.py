@@ -256,7 +256,7 @@ def test_a_topic_whose_deletion_was_interrupted_before_it_began_stays(
             def leave(*_: object) -> None:
                 raise KeyboardInterrupt
 
-            patched.setattr(PartitionLog, "leave", leave)
+            patched.setattr(PartitionLog, "rename_for_deletion", leave)
             with pytest.raises(KeyboardInterrupt):
                 logs.delete_topic("t")
         logs.alter_configs("t", {"segment.bytes": 5000})
