@@ -42,7 +42,7 @@ def test_one_of_the_last_five_batches_sent_again_gets_its_first_answer(again: in
     checked, _ = append(manager, data(50, 2 * again, count=2, timestamp=9999))
     assert checked.duplicate == CachedBatch(2 * again + 1, 2 * again + 1, 1, 100 + again)
     assert checked.duplicate.first_offset == checked.duplicate.first_sequence == 2 * again
-    assert not checked.producers and manager.map_end_offset == 14
+    assert not checked.updates and manager.map_end_offset == 14
     assert len(batches_of(manager)) == 5
 
 
@@ -70,7 +70,7 @@ def test_a_batch_of_another_epoch_is_not_a_duplicate() -> None:
 def test_only_clients_send_again() -> None:
     for origin in (AppendOrigin.COORDINATOR, REPLICATION):
         checked, _ = append(filled(), data(50, 12, count=2), origin=origin)
-        assert checked.duplicate is None and len(checked.producers) == 1
+        assert checked.duplicate is None and len(checked.updates) == 1
 
 
 def test_sequences_wrap_around() -> None:

@@ -107,8 +107,8 @@ class Log(ABC):
 
     def new_segment(self, base_offset: int) -> Segment:
         """An empty segment, not yet part of the log."""
-        world = self.environment
-        return Segment(self.folder, base_offset, self.config, world.filesystem, world.clock, create=True)
+        filesystem, clock = self.environment.filesystem, self.environment.clock
+        return Segment(self.folder, base_offset, self.config, filesystem, clock, create=True)
 
     @property
     def high_watermark(self) -> int:

@@ -37,7 +37,7 @@ class ProducerAppend(NamedTuple):
     `continued` are batches with which a producer just goes on.
     """
 
-    producers: Sequence[ProducerUpdate] = ()
+    updates: Sequence[ProducerUpdate] = ()
     completed: Sequence[CompletedTxn] = ()
     duplicate: CachedBatch | None = None
     continued: NDArray[np.void] | None = None

@@ -80,7 +80,7 @@ class ProducerStateManager:
         """
         if append.continued is not None:
             self.table.go_on(append.continued)
-        for current, updated, started in append.producers:
+        for current, updated, started in append.updates:
             current.update(updated)
             self.table.put(current)
             for first_offset in started:

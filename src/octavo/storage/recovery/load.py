@@ -86,11 +86,11 @@ class _Loader:
 
     def __init__(self, request: LoadRequest) -> None:
         self._request = request
-        self._world = request.environment
+        self._environment = request.environment
         self._files = request.environment.filesystem
         self._files.mkdir(request.folder)
-        self._deleter = Deleter(self._files, self._world.scheduler)
-        self._is_going = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
+        self._deleter = Deleter(self._files, self._environment.scheduler)
+        self._is_being_deleted = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
         self._deleted: list[str] = []
         self._found_snapshots: set[int] = set()  # their offsets
         self._recovered: list[Recovered] = []
@@ -113,7 +113,7 @@ class _Loader:
             torn = SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
             self._found_snapshots.update(torn)
         self._retry_on_overflow(self._open_segments)
-        end_offset = self._unrecovered() if self._is_going else self._retry_on_overflow(self._recover)
+        end_offset = self._unrecovered() if self._is_being_deleted else self._retry_on_overflow(self._recover)
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(request.log_start_offset)
         log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
@@ -138,10 +138,10 @@ class _Loader:
 
     def _producers(self) -> Producers:
         snapshots = SnapshotFiles(self._files, self._request.folder)
-        return Producers(snapshots, self._world.clock, expiration_ms=self._request.producer_expiration_ms)
+        return Producers(snapshots, self._environment.clock, expiration_ms=self._request.producer_expiration_ms)
 
     def _segment(self, base_offset: int, *, transient: Transient = Transient.NONE, create: bool = False) -> Segment:
-        request, files, clock = self._request, self._files, self._world.clock
+        request, files, clock = self._request, self._files, self._environment.clock
         return Segment(request.folder, base_offset, request.config, files, clock, transient=transient, create=create)
 
     def _swap_end(self, base_offset: int) -> int:
@@ -177,7 +177,7 @@ class _Loader:
     def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
         """The base offset of the first segment that will be recovered in any case."""
         request = self._request
-        if request.clean or self._is_going:
+        if request.clean or self._is_being_deleted:
             return INT64_MAX
         return max((base for base in base_offsets if base <= request.recovery_point), default=0)
 
@@ -225,12 +225,12 @@ class _Loader:
             for number, (segment, checked) in enumerate(zip(unflushed, checks, strict=True), 1):
                 recovered = self._recover_segment(segment, checked, progress)
                 if recovered.rising_size < recovered.size and segment is unflushed[-1]:
-                    recovered = self._cut_what_goes_back(segment, recovered)
+                    recovered = self._cut_falling_offsets(segment, recovered)
                 if recovered.bytes_cut:
                     self._drop(unflushed[number:], f"it comes after the damage in segment {segment.base_offset}")
                     return
 
-    def _cut_what_goes_back(self, segment: Segment, recovered: Recovered) -> Recovered:
+    def _cut_falling_offsets(self, segment: Segment, recovered: Recovered) -> Recovered:
         """Cut batches at the log's end whose offsets are lower than those before them: the log's end would be wrong.
 
         No CRC covers the offset, so it may be torn in a batch that is otherwise sound. In the middle of a log such
@@ -268,7 +268,7 @@ class _Loader:
         request, segment = self._request, self._segments.floor(base_offset)
         if segment is None or segment.base_offset != base_offset:
             segment = self._segment(base_offset)
-        new = split(segment, request.folder, request.config, self._world)
+        new = split(segment, request.folder, request.config, self._environment)
         swap = Swap(self._files, request.folder, self._segments, self._deleter)
         swap.replace([segment], new, request.config.file_delete_delay_ms)
 

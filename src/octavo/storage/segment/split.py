@@ -60,8 +60,8 @@ def split(segment: Segment, folder: Path, config: LogConfig, environment: Enviro
 
 
 def _new_segment(base_offset: int, folder: Path, config: LogConfig, environment: Environment) -> Segment:
-    world, transient = environment, Transient.CLEANED
-    return Segment(folder, base_offset, config, world.filesystem, world.clock, transient=transient, create=True)
+    filesystem, clock = environment.filesystem, environment.clock
+    return Segment(folder, base_offset, config, filesystem, clock, transient=Transient.CLEANED, create=True)
 
 
 def _end_of_run(segment: Segment, table: NDArray[np.void], first: int) -> int:
