@@ -138,7 +138,7 @@ def test_a_folder_gets_a_file_for_each_part(logs: Path, tmp_path: Path, form: st
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == [f"{name}-{0:020}.{form}" for name in ("orders-0", "orders-1", "payments-0")]
     again = cat(logs, "--format", form, "--output", tmp_path / "new")
-    assert (again.returncode, f"expected a folder without {form} files" in again.stderr.decode()) == (1, True)
+    assert (again.returncode, f"choose a folder without {form} files" in again.stderr.decode()) == (1, True)
     refused = cat(logs, "--output", tmp_path / "new")
     assert (refused.returncode, b"is a folder, expected a file for json" in refused.stderr) == (2, True)
 

@@ -102,7 +102,7 @@ def test_a_folder_with_a_limit_has_one_file(logs: Path, tmp_path: Path) -> None:
 def test_a_folder_that_holds_files_of_the_form_is_refused(logs: Path, tmp_path: Path) -> None:
     exported(logs, request(tmp_path / "out", folder=True))
     before = sorted((tmp_path / "out").iterdir())
-    with pytest.raises(OctavoError, match="expected a folder without parquet files"):
+    with pytest.raises(OctavoError, match="choose a folder without parquet files"):
         exported(logs, request(tmp_path / "out", folder=True))
     assert sorted((tmp_path / "out").iterdir()) == before
     exported(logs, request(tmp_path / "out", "arrow", folder=True))

@@ -29,8 +29,8 @@ def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -
     end = log.log_end_offset
     if end > source.log_end_offset:
         raise OctavoError(
-            f"{log.folder}: the log ends at offset {end}, expected none after {source.log_end_offset}, "
-            f"where {source.files.location} ends"
+            f"{log.folder}: the log ends at offset {end}, but its source {source.files.location} ends before it, at "
+            f"{source.log_end_offset}; copy to another directory"
         )
     if end >= source.log_start_offset:
         keeps_records = not is_compacted and "compact" not in log.config.cleanup_policy
@@ -38,8 +38,8 @@ def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -
         return end
     if log.size:
         raise OctavoError(
-            f"{log.folder}: the log ends at offset {end}, expected {source.log_start_offset} or more, "
-            f"where {source.files.location} starts"
+            f"{log.folder}: the log ends at offset {end}, but its source {source.files.location} starts after it, at "
+            f"{source.log_start_offset}; copy to another directory"
         )
     log.truncate_fully(source.log_start_offset)
     return source.log_start_offset
@@ -56,8 +56,8 @@ def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list
     found = mine[:1]
     if found[fields].tolist() != theirs[fields].tolist():
         raise OctavoError(
-            f"{log.folder}: the batch at offset {found[0]['base_offset']}, its last, is not the one that "
-            f"{source.files.location} has there, expected the beginning of the same log"
+            f"{log.folder}: the last batch, at offset {found[0]['base_offset']}, is not the one that its source "
+            f"{source.files.location} has there; copy to another directory"
         )
 
 

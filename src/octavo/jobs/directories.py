@@ -59,7 +59,7 @@ def bytes_to_recover(logdirs: Sequence[str], only: Only | None) -> int:
 def _local_directory(place: Place, topics: Sequence[str]) -> Directory:
     location = locate(place)
     if location.file_system != LOCAL:
-        raise ScanError(f"{location}: expected a path of this machine, since files are written")
+        raise ScanError(f"{location}: not a path of this machine; files are written in place, so it must be one")
     return read_directory(location, (lambda partition: partition.topic in topics) if topics else None)
 
 

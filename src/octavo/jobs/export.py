@@ -85,7 +85,7 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
     filesystem.mkdir(request.output)
     found = [name for name in filesystem.names(request.output) if name.endswith(f".{request.form}")]
     if found:
-        raise OctavoError(f"{request.output}: it holds {found[0]}, expected a folder without {request.form} files")
+        raise OctavoError(f"{request.output}: it holds {found[0]}; choose a folder without {request.form} files")
 
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:

@@ -96,4 +96,4 @@ def test_the_reasons_are_told() -> None:
     told = explain(facts, cleanable_range(facts, young, 350), young, None, 350)
     assert "the segment at offset 200 has a record 50 ms old" in told.hold
     told = explain(facts, found, LogConfig.of(), None, NOW)
-    assert told.verdict == "cleanup.policy is delete, expected one with compact" and not told.is_compacted
+    assert told.verdict == "cleanup.policy is delete, without compact" and not told.is_compacted

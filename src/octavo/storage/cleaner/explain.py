@@ -59,7 +59,7 @@ def explain(
 
 
 def _not_compacted(config: LogConfig) -> str:
-    return f"cleanup.policy is {','.join(config.cleanup_policy) or 'empty'}, expected one with compact"
+    return f"cleanup.policy is {','.join(config.cleanup_policy) or 'empty'}, without compact"
 
 
 def _verdict(cleanable: CleanableRange, config: LogConfig) -> str:
@@ -71,7 +71,7 @@ def _verdict(cleanable: CleanableRange, config: LogConfig) -> str:
         return f"{ratio}, more than min.cleanable.dirty.ratio {least}"
     if cleanable.delay_ms > 0 and cleanable.cleanable_bytes > 0:
         return f"{ratio}; overdue by {cleanable.delay_ms} ms, by max.compaction.lag.ms {config.max_compaction_lag_ms}"
-    return f"{ratio}, expected more than min.cleanable.dirty.ratio {least}"
+    return f"{ratio}, not more than min.cleanable.dirty.ratio {least}"
 
 
 def _hold(

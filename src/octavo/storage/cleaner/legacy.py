@@ -133,7 +133,7 @@ def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
     """Raise if a message would have to remain without its record: only a v2 batch can be empty."""
     for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
         offset, magic = table[row]["base_offset"], table[row]["magic"]
-        raise OctavoError(f"the message at offset {offset} would have to stay without records, but is of magic {magic}")
+        raise OctavoError(f"the message at offset {offset} has magic {magic}: it cannot stay without its record")
 
 
 def _found(data: bytes) -> Survivors:

@@ -32,8 +32,8 @@ class MapLimits:
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:
             raise ConfigError(
-                f"an offset map of {share} bytes at a load of {limits.load_factor} holds no key, "
-                "expected more log.cleaner.dedupe.buffer.size or fewer log.cleaner.threads"
+                f"an offset map of {share} bytes at a load of {limits.load_factor} holds no key; "
+                "increase log.cleaner.dedupe.buffer.size or lower log.cleaner.threads"
             )
         return limits
 
