@@ -133,7 +133,7 @@ def test_the_files_of_a_commit_that_was_decided_are_not_swept(scene: Scene) -> N
         scene.filesystem.set_mtime_ms(scene.root / str(part.topic_partition) / part.name, 0)
     damaged = scene.root / "t-0" / LEADER_EPOCH_CHECKPOINT
     damaged.write_text("garbage")
-    with LogManager(scene.root, environment=scene.environment(), skip_unreadable=True) as log_dir:
+    with LogManager(scene.root, environment=scene.environment(), upkeep=True, skip_unreadable=True) as log_dir:
         scheduler = log_dir.environment.scheduler
         assert isinstance(scheduler, ManualScheduler)
         scheduler.advance(2 * SWEEP_INTERVAL_MS)
