@@ -106,7 +106,7 @@ def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
             if len(read) == 3:
                 break
     assert sorted(value or b"" for value in read[3:]) == [b"0", b"1", b"2", b"3"]
-    assert len(store.logs._clients.groups.group("g").members) == 1
+    assert len(store.logs._clients.groups.group("g")._members) == 1
 
 
 @pytest.mark.parametrize("use", [next, lambda consumer: consumer.poll()], ids=["next", "poll"])

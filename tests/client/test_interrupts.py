@@ -191,7 +191,7 @@ def test_closing(tmp_path: Path, what: str) -> None:
             assert future.done() and future.offset == 0
         if what == "consumer":
             assert store.logs.consumer(group="g").committed(("t", 0)) == (1, "", -1)
-            assert not store.logs._clients.groups.group("g").members
+            assert not store.logs._clients.groups.group("g")._members
         store.logs.close()
         if place is None:
             return

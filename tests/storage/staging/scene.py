@@ -20,7 +20,7 @@ from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.publish import Publisher
 from octavo.storage.staging.commit import CommitRequest, CommitStep, OnStep
-from octavo.storage.staging.stage import Place, Stage, StagedPart
+from octavo.storage.staging.stage import Stage, StagedPart, StagingPlace
 from octavo.storage.staging.sweep import all_folders
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import File, FileSystem, LocalFile, LocalFileSystem
@@ -76,7 +76,7 @@ class Scene:
         stage = Stage(self.filesystem, writer, f"{self.attempts:032x}")
         for partition, some in values.items():
             name = TopicPartition(topic, partition)
-            stage.append(Place(name, self.root / str(name), self.segment_bytes), *self.encode(some, timestamp))
+            stage.append(StagingPlace(name, self.root / str(name), self.segment_bytes), *self.encode(some, timestamp))
         return stage.finish()
 
     def encode(self, values: list[bytes], timestamp: int = NOW_MS) -> tuple[memoryview, RunFacts]:

@@ -24,7 +24,7 @@ class Listeners(NamedTuple):
     on_revoked: Listener | None = None
 
 
-class Assignment:
+class AssignedPartitions:
     """Begins to read partitions that are new, commits and gives back those that are revoked, calls the listeners.
 
     `membership` is None while the consumer neither subscribes nor is assigned anything. Not thread-safe.

@@ -8,11 +8,11 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
-from octavo.client.consumer.assignment import Assignment, Listener, Listeners
+from octavo.client.consumer.assignment import AssignedPartitions, Listener, Listeners
 from octavo.client.consumer.collect import Collector
 from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
-from octavo.client.consumer.membership import AllPartitions, Assigned, GroupShare, Subscription
+from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
 from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.groups.groups import Groups
 from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
@@ -42,7 +42,7 @@ class Consumer:
         self._log_manager = log_manager
         self._group = None if config.group_id is None else groups.group(config.group_id)
         self._commits = OffsetCommits(log_manager, config, offsets)
-        self._assignment = Assignment(log_manager, config, self._commits)
+        self._assignment = AssignedPartitions(log_manager, config, self._commits)
         self._states = self._assignment.states
         self._collector = Collector(self._states)
         self._loop: Iterator[ConsumerRecord] | None = None
@@ -62,7 +62,7 @@ class Consumer:
 
         The garbage collector calls this anywhere, inside any lock: nothing is written, and no lock is taken.
         """
-        assignment: Assignment | None = getattr(self, "_assignment", None)
+        assignment: AssignedPartitions | None = getattr(self, "_assignment", None)
         if assignment is not None and assignment.membership is not None:
             assignment.membership.leave_later()
 
@@ -95,7 +95,7 @@ class Consumer:
         assigned = [TopicPartition(*partition) for partition in partitions]
         for topic_partition in assigned:
             self._log_manager.log(*topic_partition)  # refuses what does not exist
-        self._assignment.replace(Assigned(assigned))
+        self._assignment.replace(ManualAssignment(assigned))
         self._refresh()
 
     def unsubscribe(self) -> None:

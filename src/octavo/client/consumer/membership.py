@@ -38,7 +38,7 @@ class Membership(Protocol):
         """Leave without taking a lock: the consumer was forgotten, not closed."""
 
 
-class Assigned:
+class ManualAssignment:
     """Partitions that were assigned by hand."""
 
     is_alive = True

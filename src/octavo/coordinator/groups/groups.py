@@ -31,7 +31,7 @@ class Member:
 
 
 class Group:
-    """The members of one group, and their partitions. `generation` counts the assignments. Thread-safe.
+    """The members of one group, and their partitions. Thread-safe.
 
     A poll of a member is `heartbeat`, `subscribe`, then `revoked` and `release`, then `acquire`. A change that an
     interrupt left half done is completed by the next poll of any member.
@@ -43,13 +43,7 @@ class Group:
         self._partitions: Partitions = {}
         self._numbers = itertools.count(1)
         self._is_changed = False  # since the last assignment
-        self.generation = 0
         self._leaving_later: deque[Member] = deque()
-
-    @property
-    def members(self) -> list[str]:
-        with self._lock:
-            return list(self._members)
 
     def new_member(self, assignor: str, max_poll_interval_ms: int, now_ms: int) -> Member:
         """A new member (a JoinGroup request); it joins with its first heartbeat."""
@@ -116,7 +110,6 @@ class Group:
 
     def _assign(self) -> None:
         """Let the assignor choose the target of each member."""
-        self.generation += 1
         if not self._members:
             self._is_changed = False
             return

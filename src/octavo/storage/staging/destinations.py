@@ -15,7 +15,7 @@ from octavo.format.names import FolderState, PartitionFolder, TopicPartition, ch
 from octavo.format.small_files.commit_store import PendingTopic
 from octavo.storage.directory.topic_admin import check_topic_name
 from octavo.storage.staging.ledger import read_store
-from octavo.storage.staging.stage import Place
+from octavo.storage.staging.stage import StagingPlace
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import FileSystem
 
@@ -30,13 +30,13 @@ class Destination:
     partitions: int
     exists: bool
 
-    def place(self, partition: int) -> Place:
+    def place(self, partition: int) -> StagingPlace:
         """Where a partition's batches are staged."""
         if not 0 <= partition < self.partitions:
             found = f"partition {partition} of topic {self.topic}"
             raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {self.partitions - 1}")
         folder, name = self.folders[partition], TopicPartition(self.topic, partition)
-        return Place(name, folder, self.config.segment_bytes, None if self.exists else self.partitions)
+        return StagingPlace(name, folder, self.config.segment_bytes, None if self.exists else self.partitions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ class StagedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StagingPlace:
     """Where a partition's batches are staged: in its folder or, before there is one, in the log dir's root."""
 
     topic_partition: TopicPartition
@@ -53,7 +53,7 @@ class Place:
 class _Open:
     """The file that a partition's batches go to now."""
 
-    place: Place
+    place: StagingPlace
     name: str
     facts: RunFacts = field(default_factory=RunFacts)
     file: File | None = None
@@ -78,7 +78,7 @@ class Stage:
         self._open: dict[TopicPartition, _Open] = {}
         self._full: list[_Open] = []
 
-    def append(self, place: Place, data: Buffer, facts: RunFacts) -> None:
+    def append(self, place: StagingPlace, data: Buffer, facts: RunFacts) -> None:
         """Append batches to those of the partition; no file grows larger than a segment may be."""
         current = self._open.get(place.topic_partition)
         if current is not None and current.facts.size + facts.size > place.segment_bytes:
