@@ -13,6 +13,7 @@ from octavo.client.producer.producer import Producer
 from octavo.client.producer.transaction import ProducerTransaction
 from octavo.config import Given
 from octavo.coordinator.internal_topics import TRANSACTION_STATE
+from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import IllegalStateError
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
@@ -61,6 +62,11 @@ class LogDir(LogManager):
         if topics:
             consumer.subscribe(topics)
         return consumer
+
+    @property
+    def producer_ids(self) -> ProducerIds:
+        """Gives out the ids of producers."""
+        return self._clients.producer_ids
 
     def close(self) -> None:
         """Close producers and consumers, then stop cleanly. If a close is interrupted it can be called again."""

@@ -102,6 +102,44 @@ class BrokerTable:
         doc="How long a cleaner thread sleeps when no log is due.",
     )  # fmt: skip
 
+    # The network front
+    auto_create_topics_enable: bool = config(
+        BOOLEAN, True,
+        doc="Whether a topic is made when a client first asks for it.",
+    )  # fmt: skip
+    delete_topic_enable: bool = config(
+        BOOLEAN, True,
+        doc="Whether clients may delete topics.",
+    )  # fmt: skip
+    fetch_max_bytes: int = config(
+        INT, 55 << 20, Between(1024),
+        doc="How many bytes one fetch answers with at most, but for a first batch that is larger.",
+    )  # fmt: skip
+    max_incremental_fetch_session_cache_slots: int = config(
+        INT, 1000, Between(0),
+        doc="How many fetch sessions there are at most.",
+    )  # fmt: skip
+    socket_request_max_bytes: int = config(
+        INT, 100 << 20, Between(1),
+        doc="How large a request may be. The connection that sends a larger one is closed.",
+    )  # fmt: skip
+    queued_max_request_bytes: int = config(
+        LONG, -1,
+        doc="How much memory the large requests that are coming in may take together; -1: 512 MiB.",
+    )  # fmt: skip
+    max_connections: int = config(
+        INT, 2**31 - 1, Between(0),
+        doc="How many connections there are at most. More are closed at once.",
+    )  # fmt: skip
+    max_connections_per_ip: int = config(
+        INT, 2**31 - 1, Between(0),
+        doc="How many connections there are at most from one address.",
+    )  # fmt: skip
+    connections_max_idle_ms: int = config(
+        LONG, 600_000,
+        doc="After how long without a request a connection is closed.",
+    )  # fmt: skip
+
     # Producers and transactions
     producer_id_expiration_ms: int = config(
         INT, DAY_MS, Between(1),

@@ -11,8 +11,9 @@ from typing import Self
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.config.table import parse_topic
-from octavo.errors import ConfigError, KafkaStorageError, OctavoError
+from octavo.errors import ConfigError, KafkaStorageError, LogDirError, OctavoError
 from octavo.format.names import TopicPartition
+from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
@@ -170,6 +171,39 @@ class LogManager:
     def config(self, topic: str) -> LogConfig:
         """A topic's effective configs."""
         return self._configs.of(topic)
+
+    @property
+    def node_id(self) -> int:
+        """The id of the broker that the directories are of."""
+        return self._identity().node_id or 0
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the cluster that the directories are of."""
+        return self._identity().cluster_id or ""
+
+    def _identity(self) -> MetaProperties:
+        found = next((meta for root in live(self.roots) if (meta := root.meta()) is not None), None)
+        if found is None:
+            raise LogDirError("no log directory has a meta.properties: they are not made yet, or offline")
+        return found
+
+    @property
+    def broker_properties(self) -> Mapping[str, Given]:
+        """The broker's configs as they were given, or are in its metadata."""
+        return self._configs.broker
+
+    def topic_overrides(self, topic: str) -> Mapping[str, Given]:
+        """A topic's own configs."""
+        return self._configs.overrides(topic)
+
+    def check_topic(self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given]) -> bytes:
+        """Raise what `create_topic` would; returns an id, as that does."""
+        return self._admin.prepare(topic, partitions, configs).topic_id
+
+    def check_configs(self, topic: str, changes: Mapping[str, Given | None]) -> None:
+        """Raise what `alter_configs` would."""
+        self._configs.altered(topic, changes)
 
     def create_topic(
         self,

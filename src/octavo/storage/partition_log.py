@@ -15,6 +15,7 @@ from octavo.format.record import SpecialTimestamp
 from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log import lookup, read, shorten
+from octavo.storage.log.epochs import EpochEnd
 from octavo.storage.log.flush import flush
 from octavo.storage.log.log import Log
 from octavo.storage.log.lookup import FoundOffset
@@ -22,6 +23,7 @@ from octavo.storage.log.read import Fetched, Isolation, ReadRequest
 from octavo.storage.log.retain import Verdict
 from octavo.storage.log.roll import roll
 from octavo.storage.log.topic_id_file import TopicIdFile
+from octavo.storage.producers.entry import ProducerStateEntry
 from octavo.storage.recovery.load import LoadRequest, load
 from octavo.storage.recovery.recover import no_progress
 from octavo.storage.segment.delete import remove_folder
@@ -68,6 +70,15 @@ class PartitionLog(Log):
     def leader_epoch(self) -> int:
         """The epoch of our own appends."""
         return self.epochs.leader_epoch
+
+    def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
+        """Where a leader's epoch ended: what OffsetForLeaderEpoch answers; -1 and -1 where that is not known."""
+        return self.epochs.end_offset_for(epoch, self.log_end_offset) or EpochEnd(-1, -1)
+
+    def producer_entries(self) -> list[ProducerStateEntry]:
+        """What the log knows of its producers, by id."""
+        with self.lock:
+            return list(self.producers.state.producers)
 
     def append_as_leader(
         self,

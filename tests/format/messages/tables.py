@@ -9,6 +9,7 @@ from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES
 from octavo.format.messages.schema import MessageSchema
 from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES
+from octavo.format.protocol.apis import APIS
 
 COORDINATOR_TOPICS = {
     "group": CONSUMER_OFFSETS_TYPES,
@@ -22,6 +23,7 @@ MESSAGES: list[MessageSchema] = [
     *KRAFT_CONTROL_MESSAGES.values(),
     SUBSCRIPTION,
     ASSIGNMENT,
+    *(part for api in APIS.values() for part in (api.request, api.response)),
 ]
 
 VERSIONED = [(message, version) for message in MESSAGES for version in message.versions]

@@ -10,11 +10,13 @@ from functools import cache
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format.messages.primitive_readers import Reader
-from octavo.format.messages.primitive_writers import Chunks, Writer
+from octavo.format.messages.primitive_writers import Chunks, Slice, Writer
 from octavo.format.messages.reading import struct_reader
 from octavo.format.messages.schema import Encoding, MessageSchema, Row
 from octavo.format.messages.writing import struct_writer
 from octavo.format.varint import Bytes
+
+Part = Bytes | Slice
 
 
 def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
@@ -56,6 +58,20 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
     chunks: Chunks = []
     write(row, chunks)
     return b"".join(chunks)
+
+
+def encode_parts(message: Message, version: int, row: Row) -> list[Part]:
+    """As `encode`, for records that are slices of files: these stay as they are, what lies between is joined."""
+    chunks: Chunks = []
+    _writer(message, version)(row, chunks)
+    parts: list[Part] = []
+    start = 0
+    for place, chunk in enumerate(chunks):
+        if not isinstance(chunk, Bytes):
+            parts += (b"".join(chunks[start:place]), chunk)
+            start = place + 1
+    parts.append(b"".join(chunks[start:]))
+    return parts
 
 
 class _UnknownVersionError(Exception):

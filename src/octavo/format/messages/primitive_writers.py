@@ -8,14 +8,37 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from octavo.errors import EncodingError
 from octavo.format.messages.primitive_readers import MAX_STRING_BYTES, SHORT_ARRAY
-from octavo.format.messages.schema import BOOL, STRING, UUID, Primitive
+from octavo.format.messages.schema import BOOL, RECORDS, STRING, UUID, Primitive
 from octavo.format.varint import Bytes, encode_uvarint
 
-Chunks = list[Bytes]
+
+class OpenFile(Protocol):
+    """A file that the operating system can send from."""
+
+    def fileno(self) -> int: ...
+
+
+class Slice(Protocol):
+    """Records that are sent from a file, without being brought into this process."""
+
+    @property
+    def file(self) -> OpenFile: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self) -> bytes: ...
+
+
+Chunks = list[Any]
+"""Bytes, and slices in the place of records."""
 Writer = Callable[[Any, Chunks], None]
 LengthWriter = Callable[[int], bytes]
 
@@ -38,7 +61,7 @@ def primitive_writer(kind: Primitive, path: str, *, compact: bool) -> Writer:
     if kind is STRING:
         return _string_writer(path, length_writer(compact=compact, short=True))
     if kind.layout is None:
-        return _bytes_writer(path, length_writer(compact=compact))
+        return _bytes_writer(path, length_writer(compact=compact), takes_slices=kind is RECORDS)
     if kind is UUID:
         return _uuid_writer(path)
     return _bool_writer(path) if kind is BOOL else number_writer(kind, path)
@@ -126,8 +149,11 @@ def _string_writer(path: str, length_of: LengthWriter) -> Writer:
     return write
 
 
-def _bytes_writer(path: str, length_of: LengthWriter) -> Writer:
+def _bytes_writer(path: str, length_of: LengthWriter, *, takes_slices: bool) -> Writer:
     def write(value: Any, out: Chunks) -> None:
+        if takes_slices and hasattr(value, "size"):
+            out += (length_of(value.size), value)
+            return
         if not isinstance(value, Bytes):
             raise EncodingError(f"{path} is {type_name(value)}, not bytes")
         view = memoryview(value)

@@ -79,6 +79,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
         maybe_flush(log)
     except OSError as error:
         raise log.failed("append", error) from error
+    log.tell_watchers()
     return result
 
 

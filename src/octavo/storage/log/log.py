@@ -67,6 +67,7 @@ class Log(ABC):
         self.is_uncertain = False  # a change was begun and has not come to its end
         self.last_flush_ms = environment.clock.monotonic_ms()
         self.cuts = 0  # how often the log's end was cut
+        self._watchers: tuple[Callable[[], None], ...] = ()
         self._on_failure = on_failure
         self.configure(config)
         self._high_watermark = parts.log_start_offset
@@ -242,3 +243,15 @@ class Log(ABC):
         self.closed_because = reason
         for segment in self.segments:
             segment.files.release()
+        self.tell_watchers()
+
+    def watch(self, on_change: Callable[[], None]) -> None:
+        """Call back after each append, on the thread that appended, and when the log is closed or deleted."""
+        self._watchers = (*self._watchers, on_change)
+
+    def unwatch(self, on_change: Callable[[], None]) -> None:
+        self._watchers = tuple(other for other in self._watchers if other != on_change)
+
+    def tell_watchers(self) -> None:
+        for on_change in self._watchers:
+            on_change()

@@ -1,0 +1,1 @@
+"""One file per API: `handle(request, context)` gives the answer. No handler waits."""

@@ -1,0 +1,53 @@
+"""CreatePartitions: more partitions for topics."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.errors import InvalidPartitionsError, OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body = request.body
+    asked = Counter(row["name"] for row in body["topics"])
+    twice = [{"name": name, **told(_TWICE)} for name, count in asked.items() if count > 1]
+    once = [row for row in body["topics"] if asked[row["name"]] == 1]
+
+    def make() -> Row:
+        return {"results": [*twice, *(_grow(context, row, validate_only=body["validateOnly"]) for row in once)]}
+
+    return Later(make)
+
+
+_TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
+
+def _grow(context: Context, row: Row, *, validate_only: bool) -> Row:
+    name, count = row["name"], row["count"]
+    try:
+        present = len(context.catalog.named(name).logs)
+        if count <= present:
+            problem = f"The topic {name} currently has {present} partition(s); {count} would not be an increase."
+            raise InvalidPartitionsError(problem)
+        _check_assignments(row["assignments"], count - present, context.node_id)
+        if not validate_only:
+            context.logs.create_partitions(name, count)
+    except OctavoError as error:
+        return {"name": name, **told(error)}
+    return {"name": name}
+
+
+def _check_assignments(assignments: list[Row] | None, wanted: int, node_id: int) -> None:
+    if assignments is None:
+        return
+    if len(assignments) != wanted:
+        problem = f"Attempted to add {wanted} additional partition(s), but only {len(assignments)} assignment(s) "
+        problem += "were specified."
+        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+    if any(row["brokerIds"] != [node_id] for row in assignments):
+        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"There is no broker but {node_id}.")

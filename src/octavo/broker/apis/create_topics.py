@@ -1,0 +1,86 @@
+"""CreateTopics: new topics with their configs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.broker.resources import shown_topic_configs
+from octavo.errors import InvalidPartitionsError, OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+_DEFAULT = -1
+_BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body = request.body
+    asked = Counter(row["name"] for row in body["topics"])
+    once = [row for row in body["topics"] if asked[row["name"]] == 1]
+
+    def make() -> Row:
+        rows = [{"name": name, **told(_TWICE)} for name, count in asked.items() if count > 1]
+        return {"topics": rows + [_create(context, row, validate_only=body["validateOnly"]) for row in once]}
+
+    return Later(make)
+
+
+_TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
+
+def _create(context: Context, row: Row, *, validate_only: bool) -> Row:
+    name = row["name"]
+    try:
+        configs = {config["name"]: config["value"] for config in row["configs"]}
+        nulls = [config for config, value in configs.items() if value is None]
+        if nulls:
+            problem = f"Null value not supported for topic configs: {','.join(nulls)}"
+            raise RequestError(ErrorCode.INVALID_CONFIG, problem)
+        partitions = _partitions(row, context)
+        if validate_only:
+            topic_id = context.logs.check_topic(name, partitions, configs)
+        else:
+            topic_id = context.logs.create_topic(name, partitions, configs)
+    except OctavoError as error:
+        return {"name": name, "configs": [], **told(error)}
+    shown = [
+        {name: config[name] for name in ("name", "value", "readOnly", "configSource") if name in config}
+        for config in shown_topic_configs(configs, context)
+    ]
+    return {
+        "name": name,
+        "topicId": topic_id,
+        "numPartitions": partitions,
+        "replicationFactor": 1,
+        "configs": shown,
+    }
+
+
+def _partitions(row: Row, context: Context) -> int:
+    """How many partitions; RequestError where replicas are asked for that one broker cannot have."""
+    count, factor, assignments = row["numPartitions"], row["replicationFactor"], row["assignments"]
+    if assignments:
+        if factor != _DEFAULT:
+            problem = "A manual partition assignment was specified, but replication factor was not set to -1."
+            raise RequestError(ErrorCode.INVALID_REQUEST, problem)
+        if count != _DEFAULT:
+            problem = "A manual partition assignment was specified, but numPartitions was not set to -1."
+            raise RequestError(ErrorCode.INVALID_REQUEST, problem)
+        if any(assignment["brokerIds"] != [context.node_id] for assignment in assignments):
+            raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"There is no broker but {context.node_id}.")
+        if sorted(assignment["partitionIndex"] for assignment in assignments) != list(range(len(assignments))):
+            problem = "partitions should be a consecutive 0-based integer sequence."
+            raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+        return len(assignments)
+    if factor < _DEFAULT or factor == 0:
+        raise RequestError(ErrorCode.INVALID_REPLICATION_FACTOR, _BAD_FACTOR)
+    if factor > 1:
+        problem = f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} "
+        problem += "cannot be reached because only 1 broker(s) are registered."
+        raise RequestError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)
+    if count < _DEFAULT or count == 0:
+        raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
+    return context.config.num_partitions if count == _DEFAULT else int(count)

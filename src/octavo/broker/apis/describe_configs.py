@@ -1,0 +1,53 @@
+"""DescribeConfigs: the configs of topics and of the broker, with where each value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Request
+from octavo.broker.resources import ConfigResource, broker_configs, topic_configs
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+
+def handle(request: Request, context: Context) -> Answer:
+    return {"results": [_answer(request, context, resource) for resource in request.body["resources"]]}
+
+
+def _answer(request: Request, context: Context, resource: Row) -> Row:
+    row: Row = {"resourceType": resource["resourceType"], "resourceName": resource["resourceName"]}
+    try:
+        found = _configs(context, resource["resourceType"], resource["resourceName"])
+    except OctavoError as error:
+        return {**row, **told(error)}
+    keys = resource["configurationKeys"]
+    body = request.body
+    return {
+        **row,
+        "configs": [
+            {
+                **config,
+                "synonyms": config["synonyms"] if body["includeSynonyms"] else [],
+                "documentation": config["documentation"] if body["includeDocumentation"] else None,
+            }
+            for config in found
+            if keys is None or config["name"] in keys
+        ],
+    }
+
+
+def _configs(context: Context, kind: int, name: str) -> Iterable[Row]:
+    if kind == ConfigResource.TOPIC:
+        context.catalog.named(name)
+        return topic_configs(name, context)
+    if kind == ConfigResource.BROKER:
+        if name not in ("", str(context.node_id)):
+            problem = f"Unexpected broker id, expected {context.node_id} or empty string, but received {name}"
+            raise RequestError(ErrorCode.INVALID_REQUEST, problem)
+        return broker_configs(context) if name else ()
+    if kind in (ConfigResource.BROKER_LOGGER, ConfigResource.CLIENT_METRICS, ConfigResource.GROUP):
+        return ()
+    raise RequestError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")

@@ -1,0 +1,40 @@
+"""DescribeProducers: what partitions know of the producers that wrote to them."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.errors import told
+from octavo.broker.request import Answer, Request
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+
+
+def handle(request: Request, context: Context) -> Answer:
+    return {
+        "topics": [
+            {
+                "name": topic["name"],
+                "partitions": [_answer(context, topic["name"], partition) for partition in topic["partitionIndexes"]],
+            }
+            for topic in request.body["topics"]
+        ]
+    }
+
+
+def _answer(context: Context, topic: str, partition: int) -> Row:
+    try:
+        producers = context.catalog.named(topic).log(partition).producer_entries()
+    except OctavoError as error:
+        return {"partitionIndex": partition, **told(error)}
+    rows = [
+        {
+            "producerId": entry.producer_id,
+            "producerEpoch": entry.epoch,
+            "lastSequence": entry.last_sequence,
+            "lastTimestamp": entry.last_timestamp,
+            "coordinatorEpoch": entry.coordinator_epoch,
+            "currentTxnStartOffset": -1 if entry.current_txn_first_offset is None else entry.current_txn_first_offset,
+        }
+        for entry in producers
+    ]
+    return {"partitionIndex": partition, "activeProducers": rows}

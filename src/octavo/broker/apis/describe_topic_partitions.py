@@ -1,0 +1,64 @@
+"""DescribeTopicPartitions: the partitions of topics by name, page by page."""
+
+from __future__ import annotations
+
+from octavo.broker.apis.metadata import ALL_OPERATIONS_ON_TOPICS
+from octavo.broker.catalog import Topic
+from octavo.broker.context import Context
+from octavo.broker.request import Answer, Request
+from octavo.format.messages.schema import Row
+from octavo.format.names import topic_problem
+from octavo.format.protocol.error_codes import ErrorCode
+
+_MOST_PARTITIONS = 2000
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body, known = request.body, context.catalog.topics
+    names = sorted({row["name"] for row in body["topics"]}) if body["topics"] else list(known)
+    cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
+    names = [name for name in names if name >= cursor["topicName"]]
+    left = min(body["responsePartitionLimit"], _MOST_PARTITIONS)
+    rows: list[Row] = []
+    for name in names:
+        first = cursor["partitionIndex"] if name == cursor["topicName"] else 0
+        topic = known.get(name)
+        if topic is None:
+            rows.append(_unknown(name))
+            continue
+        partitions = [partition for partition in topic.logs if partition >= first]
+        if left <= 0 and partitions:
+            return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[0]}}
+        rows.append(_topic(topic, partitions[:left], context))
+        if len(partitions) > left:
+            return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[left]}}
+        left -= len(partitions)
+    return {"topics": rows, "nextCursor": None}
+
+
+def _unknown(name: str) -> Row:
+    is_valid = topic_problem(name) is None
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return {"errorCode": code, "name": name, "topicAuthorizedOperations": ALL_OPERATIONS_ON_TOPICS}
+
+
+def _topic(topic: Topic, partitions: list[int], context: Context) -> Row:
+    node = [context.node_id]
+    return {
+        "name": topic.name,
+        "topicId": topic.topic_id,
+        "isInternal": topic.is_internal,
+        "partitions": [
+            {
+                "partitionIndex": partition,
+                "leaderId": context.node_id,
+                "leaderEpoch": topic.logs[partition].leader_epoch,
+                "replicaNodes": node,
+                "isrNodes": node,
+                "eligibleLeaderReplicas": [],
+                "lastKnownElr": [],
+            }
+            for partition in partitions
+        ],
+        "topicAuthorizedOperations": ALL_OPERATIONS_ON_TOPICS,
+    }

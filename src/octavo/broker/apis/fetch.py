@@ -1,0 +1,175 @@
+"""Fetch: batches from offsets on, as ranges of files; a client may wait for more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from octavo.broker.context import Context, check_leader_epoch
+from octavo.broker.errors import RequestError, code_of
+from octavo.broker.request import Answer, Request
+from octavo.broker.sessions import FetchedPartition, FetchSession, PartitionKey
+from octavo.broker.watch import Watch
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.storage.log.read import Fetched, Isolation
+from octavo.storage.partition_log import PartitionLog
+
+_STORAGE_ERROR_FROM_VERSION = 6
+_NOT_THERE = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID
+_ISOLATIONS = (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED)
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body = request.body
+    if body["replicaId"] >= 0 or body["replicaState"]["replicaId"] >= 0:
+        return {"errorCode": ErrorCode.INVALID_REQUEST}  # there are no followers here
+    try:
+        session = context.sessions.begin(body, request.version)
+    except RequestError as error:
+        return {"errorCode": error.code}
+    fetch = _Fetch(request, context, session)
+    if fetch.look() or body["maxWaitMs"] <= 0 or not session.partitions:
+        return fetch.answer()
+    return _FetchWait(fetch, context.loop, body["maxWaitMs"])
+
+
+class _Read(NamedTuple):
+    """What was found in a partition."""
+
+    row: Row
+    size: int = 0
+    high_watermark: int = -1
+    log_start_offset: int = -1
+    is_urgent: bool = False  # waiting longer brings nothing: an error, or the end of an older segment
+
+
+class _Fetch:
+    """A request that is looked at once or, while it waits, again and again."""
+
+    def __init__(self, request: Request, context: Context, session: FetchSession) -> None:
+        body = request.body
+        self._version = request.version
+        self._context = context
+        self._session = session
+        self._isolation = _ISOLATIONS[body["isolationLevel"] == 1]
+        self._max_bytes = min(body["maxBytes"], context.config.fetch_max_bytes)
+        self._min_bytes = min(body["minBytes"], self._max_bytes)
+        self._found: dict[PartitionKey, _Read] = {}
+        self.logs: list[PartitionLog] = []
+
+    def look(self) -> bool:
+        """Read all partitions; says whether that is enough for an answer."""
+        left, size, is_urgent = self._max_bytes, 0, False
+        self.logs = []
+        for key, wanted in self._session.partitions.items():
+            found = self._found[key] = self._read(wanted, left, is_first=not size)
+            size += found.size
+            left = max(left - found.size, 0)
+            is_urgent = is_urgent or found.is_urgent
+        return is_urgent or size >= self._min_bytes
+
+    def has_grown(self) -> bool:
+        """Whether a log has changed since it was read."""
+        marks = [found.high_watermark for found in self._found.values()]
+        return marks != [log.high_watermark for log in self.logs]
+
+    def _read(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
+        try:
+            return self._read_log(wanted, left, is_first=is_first)
+        except OctavoError as error:
+            code = code_of(error)
+            if code == ErrorCode.KAFKA_STORAGE_ERROR and self._version < _STORAGE_ERROR_FROM_VERSION:
+                code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            aborted: list[Row] | None = [] if code in _NOT_THERE else None
+            row = {"errorCode": code, "highWatermark": -1, "abortedTransactions": aborted, "records": b""}
+            return _Read(row, is_urgent=True)
+
+    def _read_log(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
+        catalog, key = self._context.catalog, wanted.topic
+        topic = catalog.with_id(key) if isinstance(key, bytes) else catalog.named(key)
+        log = topic.log(wanted.partition)
+        check_leader_epoch(log, wanted.current_leader_epoch)
+        row: Row = {
+            "highWatermark": log.high_watermark,
+            "lastStableOffset": log.last_stable_offset,
+            "logStartOffset": log.log_start_offset,
+            "records": b"",
+        }
+        self.logs.append(log)
+        marks = row["highWatermark"], row["logStartOffset"]
+        if wanted.last_fetched_epoch >= 0:
+            end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+            if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
+                row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
+                return _Read(row, 0, *marks, is_urgent=True)
+        found = log.read(wanted.fetch_offset, min(wanted.max_bytes, left), self._isolation, min_one_batch=is_first)
+        if self._isolation is Isolation.READ_COMMITTED:
+            row["abortedTransactions"] = [
+                {"producerId": aborted.producer_id, "firstOffset": aborted.first_offset} for aborted in found.aborted
+            ]
+        else:
+            row["abortedTransactions"] = None
+        if found.records is None or found.first_batch_incomplete:
+            return _Read(row, 0, *marks)
+        row["records"] = found.records
+        return _Read(row, found.size, *marks, is_urgent=_is_in_older_segment(found, log))
+
+    def answer(self) -> Row:
+        """The response to what was found last. An incremental one leaves out the partitions without news."""
+        session, told = self._session, []
+        for key, found in self._found.items():
+            wanted = session.partitions.get(key)
+            if wanted is None:
+                continue
+            marks = found.high_watermark, found.log_start_offset
+            is_news = found.size or found.row.get("errorCode") or "divergingEpoch" in found.row or wanted.told != marks
+            if is_news or not session.is_incremental:
+                wanted.told = None if found.row.get("errorCode") else marks
+                told.append(key)
+        rows = self._rows(told)
+        session.serve_later(key for key in told if self._found[key].size)
+        return {"sessionId": session.session_id, "responses": rows}
+
+    def _rows(self, told: Iterable[PartitionKey]) -> list[Row]:
+        topics: dict[bytes | str, Row] = {}
+        for key in told:
+            topic, partition = key
+            if topic not in topics:
+                topics[topic] = {"topicId" if self._session.is_by_id else "topic": topic, "partitions": []}
+            topics[topic]["partitions"].append({"partitionIndex": partition, **self._found[key].row})
+        return list(topics.values())
+
+
+def _is_in_older_segment(found: Fetched, log: PartitionLog) -> bool:
+    return found.start.segment_base_offset < log.segments.active.base_offset
+
+
+class _FetchWait:
+    """A long poll: answered when there is enough, at the latest after max_wait_ms."""
+
+    def __init__(self, fetch: _Fetch, loop: asyncio.AbstractEventLoop, max_wait_ms: int) -> None:
+        self._fetch = fetch
+        self._loop = loop
+        self._max_wait_ms = max_wait_ms
+
+    def start(self, answer: Callable[[Row], None]) -> None:
+        self._answer = answer
+        self._watch = Watch(self._loop, self._fetch.logs, self._look)
+        self._timer = self._loop.call_later(self._max_wait_ms / 1000, self._end)
+        if self._fetch.has_grown():  # since it was looked at, before it was watched
+            self._look()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+        self._watch.end()
+
+    def _look(self) -> None:
+        if self._fetch.look():
+            self._end()
+
+    def _end(self) -> None:
+        self.cancel()
+        self._answer(self._fetch.answer())

@@ -1,0 +1,24 @@
+"""ListConfigResources: what has configs of its own to list, which are no topics or brokers; here there are none."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.request import Answer, Request
+from octavo.broker.resources import ConfigResource
+from octavo.format.protocol.error_codes import ErrorCode
+
+_LISTED = frozenset({*ConfigResource})
+
+
+def handle(request: Request, context: Context) -> Answer:
+    types = request.body["resourceTypes"]
+    if any(kind not in _LISTED for kind in types):
+        return {"errorCode": ErrorCode.UNSUPPORTED_VERSION}
+    wanted = set(types) or (_LISTED if request.version else {ConfigResource.CLIENT_METRICS})
+    rows = []
+    if ConfigResource.TOPIC in wanted:
+        rows += [{"resourceName": name, "resourceType": ConfigResource.TOPIC} for name in context.catalog.topics]
+    for kind in (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER):
+        if kind in wanted:
+            rows.append({"resourceName": str(context.node_id), "resourceType": kind})
+    return {"configResources": rows}

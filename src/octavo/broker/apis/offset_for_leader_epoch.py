@@ -1,0 +1,30 @@
+"""OffsetForLeaderEpoch: where the epochs of earlier leaders ended."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from octavo.broker.context import Context, check_leader_epoch
+from octavo.broker.errors import code_of
+from octavo.broker.request import Answer, Request
+from octavo.broker.rows import by_topic
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.storage.log.epochs import EpochEnd
+
+
+def handle(request: Request, context: Context) -> Answer:
+    return {"topics": by_topic(request.body["topics"], "topic", partial(_answer, context))}
+
+
+def _answer(context: Context, topic: str, row: Row) -> Row:
+    found: Row = {"partition": row["partition"]}
+    try:
+        log = context.catalog.named(topic).log(row["partition"])
+        check_leader_epoch(log, row["currentLeaderEpoch"])
+        end = log.end_offset_for_epoch(row["leaderEpoch"])
+        if row["leaderEpoch"] == log.leader_epoch:  # in which nothing may have been written yet
+            end = EpochEnd(log.leader_epoch, log.log_end_offset)
+        return {**found, "leaderEpoch": end.epoch, "endOffset": end.end_offset}
+    except OctavoError as error:
+        return {**found, "errorCode": code_of(error)}

@@ -1,0 +1,108 @@
+"""Produce: a batch for each of some partitions, appended one after the other."""
+
+from __future__ import annotations
+
+import struct
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, code_of
+from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
+from octavo.errors import (
+    CorruptBatchError,
+    KafkaStorageError,
+    OctavoError,
+    RecordBatchTooLargeError,
+    RecordsRejected,
+    RecordTooLargeError,
+)
+from octavo.format.compression import Codec
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.kernels.layout import CODEC_MASK
+
+_IDS_FROM_VERSION = 13
+_ZSTD_FROM_VERSION = 7
+_ADMIN_CLIENT = "__admin_client"  # Kafka's tools, which write to its own topics
+_TRANSACTIONAL = 0x10
+_BATCH = struct.Struct(">qiibih")  # base offset, length, leader epoch, magic, CRC, attributes
+# Kafka refuses these before it looks at the log's start.
+_BEFORE_THE_LOG = CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body, acks = request.body, request.body["acks"]
+    refusal = _refusal(body)
+    topics = []
+    for topic in body["topicData"]:
+        rows = [_answer(request, context, topic, row, refusal) for row in topic["partitionData"]]
+        key = "topicId" if request.version >= _IDS_FROM_VERSION else "name"
+        topics.append({key: topic[key], "partitionResponses": rows})
+    if acks != 0:
+        return {"responses": topics}
+    if any(row.get("errorCode") for topic in topics for row in topic["partitionResponses"]):
+        raise CloseConnection("a produce request without an answer failed")  # the only way to say so
+    return NoAnswer()
+
+
+def _refusal(body: Row) -> RequestError | None:
+    """Why no partition can be written to."""
+    if body["acks"] not in (-1, 0, 1):
+        return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
+    transactional = {
+        (view[43:51].tobytes(), view[51:53].tobytes())  # producer id and epoch
+        for topic in body["topicData"]
+        for row in topic["partitionData"]
+        if (view := row["records"]) is not None and len(view) >= 61 and view[22] & _TRANSACTIONAL
+    }
+    if transactional and body["transactionalId"] is None:
+        return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if len(transactional) > 1:
+        return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    return None
+
+
+def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: RequestError | None) -> Row:
+    """What becomes of one partition: an error of it leaves the others alone."""
+    log_start_offset = -1
+    try:
+        if refusal is not None:
+            raise refusal
+        found = context.topic(topic["name"], topic["topicId"], by_id=request.version >= _IDS_FROM_VERSION)
+        log = found.log(row["index"])
+        _check(request, row["records"])
+        if found.is_internal and request.client_id != _ADMIN_CLIENT:
+            raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        if request.body["acks"] == -1 and log.config.min_insync_replicas > 1:
+            raise RequestError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        log_start_offset = log.log_start_offset
+        done = log.append_as_leader(row["records"], leader_epoch=log.leader_epoch)
+    except OctavoError as error:
+        return _failure(row["index"], error, log_start_offset)
+    return {
+        "index": row["index"],
+        "baseOffset": done.first_offset,
+        "logAppendTimeMs": done.log_append_time,
+        "logStartOffset": done.log_start_offset,
+    }
+
+
+def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
+    row: Row = {"index": partition, "errorCode": code_of(error), "baseOffset": -1, "logAppendTimeMs": -1}
+    row["logStartOffset"] = -1 if isinstance(error, _BEFORE_THE_LOG) else log_start_offset
+    if isinstance(error, RecordsRejected):
+        row["errorMessage"] = str(error)
+        row["recordErrors"] = [
+            {"batchIndex": one.batch_index, "batchIndexErrorMessage": one.problem} for one in error.record_errors
+        ]
+    return row
+
+
+def _check(request: Request, records: memoryview | None) -> None:
+    """What a request must have, whatever the log says: exactly one whole batch of magic 2, in a codec of its time."""
+    if records is None or len(records) < _BATCH.size:
+        raise RequestError(ErrorCode.INVALID_RECORD)
+    _, length, _, magic, _, attributes = _BATCH.unpack_from(records)
+    if magic != 2 or length + 12 != len(records):
+        raise RequestError(ErrorCode.INVALID_RECORD)
+    if attributes & CODEC_MASK == Codec.ZSTD and request.version < _ZSTD_FROM_VERSION:
+        raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)

@@ -1,0 +1,141 @@
+"""`octavo.Broker`: a Kafka broker over log directories, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self, TypeVar
+
+from octavo.broker.catalog import Catalog
+from octavo.broker.context import Context
+from octavo.broker.dispatch import Dispatcher
+from octavo.broker.limits import Limits
+from octavo.broker.request import Endpoint
+from octavo.broker.server import Server
+from octavo.broker.sessions import FetchSessions
+from octavo.client.log_dir import LogDir
+from octavo.config import Given
+from octavo.storage.directory.log_roots import Paths
+
+Result = TypeVar("Result")
+
+_THREADS = 4  # for what waits for a disk: making and deleting topics
+
+
+class Broker:
+    """Serves log directories to Kafka's clients until it is closed; to be used with `with`, or `async with`.
+
+    Given paths it opens them, with a broker's upkeep, and closes them at the end; given a LogDir it serves that and
+    leaves it open. It listens on loopback, on a free port unless one is named.
+    """
+
+    def __init__(
+        self,
+        logs: LogDir | Paths,
+        *,
+        listen: str = "127.0.0.1:0",
+        advertise: str | None = None,
+        configs: Mapping[str, Given] | None = None,
+        upkeep: bool = True,
+    ) -> None:
+        self._own: LogDir | None = None
+        if not isinstance(logs, LogDir):
+            logs = self._own = LogDir(logs, configs=configs, create=True, upkeep=upkeep)
+        self.logs = logs
+        self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="octavo-broker", daemon=True)
+        self._is_closed = False
+        self._thread.start()
+        try:
+            self._server = self._call(self._make_server)
+            advertised = None if advertise is None else parse_address(advertise)
+            self.address = asyncio.run_coroutine_threadsafe(
+                self._server.listen(*parse_address(listen), advertised, None), self._loop
+            ).result()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The address that clients connect to first."""
+        host, port = self.address
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def close(self) -> None:
+        """Close all connections, then the log directories, unless somebody else opened them."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if hasattr(self, "_server"):
+            self._call(self._server.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._executor.shutdown()
+        self._loop.close()
+        if self._own is not None:
+            self._own.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def _make_server(self) -> Server:
+        logs, config = self.logs, self.logs.broker_config
+        clock = logs.environment.clock
+        context = Context(
+            logs=logs,
+            catalog=Catalog(logs),
+            producer_ids=logs.producer_ids,
+            sessions=FetchSessions(clock, config.max_incremental_fetch_session_cache_slots),
+            node_id=logs.node_id,
+            cluster_id=logs.cluster_id,
+            config=config,
+            clock=clock,
+            loop=self._loop,
+        )
+        limits = Limits(
+            clock,
+            max_frame_bytes=config.socket_request_max_bytes,
+            max_connections=config.max_connections,
+            max_connections_per_ip=config.max_connections_per_ip,
+            max_idle_ms=config.connections_max_idle_ms,
+            max_queued_bytes=config.queued_max_request_bytes,
+        )
+        return Server(Dispatcher(context, self._executor), limits)
+
+    def _call(self, function: Callable[[], Result]) -> Result:
+        """Run a function on the loop's thread."""
+
+        async def call() -> Result:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+
+
+def parse_address(text: str) -> Endpoint:
+    """`host:port`, `[ipv6]:port`; a port of 0 is any that is free."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"address {text!r} is not host:port")
+    return Endpoint(host.removeprefix("[").removesuffix("]"), int(port))

@@ -1,0 +1,44 @@
+"""The way of both APIs that change configs: each resource is checked and changed on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.broker.resources import ConfigResource
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+Changes = Callable[[Context, str, list[Row]], dict[str, str | None]]
+"""What the configs in a request come to for a topic; None for a default."""
+
+
+def change(request: Request, context: Context, changes: Changes) -> Answer:
+    body = request.body
+
+    def make() -> Row:
+        validate_only = body["validateOnly"]
+        return {"responses": [_change(context, row, changes, validate_only=validate_only) for row in body["resources"]]}
+
+    return Later(make)
+
+
+def _change(context: Context, row: Row, changes: Changes, *, validate_only: bool) -> Row:
+    answer = {"resourceType": row["resourceType"], "resourceName": row["resourceName"]}
+    try:
+        if row["resourceType"] != ConfigResource.TOPIC:
+            problem = "The configs of a broker cannot be changed while it runs: change its properties, and restart it."
+            raise RequestError(ErrorCode.INVALID_REQUEST, problem)
+        topic = row["resourceName"]
+        context.catalog.named(topic)
+        wanted = changes(context, topic, row["configs"])
+        if validate_only:
+            context.logs.check_configs(topic, wanted)
+        else:
+            context.logs.alter_configs(topic, wanted)
+    except OctavoError as error:
+        return {**answer, **told(error)}
+    return answer

@@ -1,0 +1,144 @@
+"""A client's connection: frames in, one request at a time, answers out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from octavo.broker.inbox import Inbox
+from octavo.broker.outbox import Outbox, SocketOutbox, StreamOutbox
+from octavo.broker.request import CloseConnection, Endpoint, Peer
+from octavo.errors import OctavoError
+from octavo.format.messages.codec import Part
+
+if TYPE_CHECKING:
+    from octavo.broker.dispatch import Dispatcher, Pending
+    from octavo.broker.limits import Limits
+
+_log = logging.getLogger(__name__)
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Lives on the loop's thread. The next request is looked at when the answer to the last one is out.
+
+    A client that does not take its answers is not read from: what it sends waits in its own socket.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, limits: Limits, endpoint: Endpoint) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._endpoint = endpoint
+        self._inbox = Inbox(limits.max_frame_bytes)
+        self._is_busy = self._is_reading_paused = False
+        self._pending: Pending | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        loop = asyncio.get_running_loop()
+        host, *_ = transport.get_extra_info("peername") or ("",)
+        self.peer = Peer(host, self._endpoint)
+        self._outbox: Outbox
+        if transport.get_extra_info("ssl_object") is not None:
+            self._outbox = StreamOutbox(transport, self._sent)
+        else:
+            own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+            own.setblocking(False)
+            self._outbox = SocketOutbox(loop, own, self._sent)
+        if not self._limits.admit(self):
+            transport.abort()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._inbox.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._limits.note_use(self)
+        self._inbox.received(nbytes)
+        self._work()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._limits.dismiss(self)
+        if self._pending is not None:
+            self._pending.cancel()
+        self._outbox.close()
+
+    def pause_writing(self) -> None:
+        if isinstance(self._outbox, StreamOutbox):
+            self._outbox.pause()
+
+    def resume_writing(self) -> None:
+        if isinstance(self._outbox, StreamOutbox):
+            self._outbox.resume()
+
+    def close(self) -> None:
+        """Close, whatever was not answered."""
+        self._transport.abort()
+
+    def resume(self) -> None:
+        """Go on: there is memory for the frame that is coming in."""
+        self._set_reading(True)
+
+    def _work(self) -> None:
+        """Answer the requests that are there, until one has to wait."""
+        try:
+            while not self._is_busy and not self._transport.is_closing():
+                frame = self._inbox.next_frame()
+                if frame is None:
+                    break
+                self._is_busy = True
+                self._limits.release(self)
+                answer = self._dispatcher.answer(frame, self)
+                if isinstance(answer, list):
+                    self._is_busy = not self._outbox.send(answer)
+                elif answer is None:
+                    self._is_busy = False
+                else:
+                    self._pending = answer
+                    answer.start(self._answer_late)
+        except (CloseConnection, OctavoError, OSError) as error:
+            _log.debug("%s: closed: %s", self.peer.host, error)
+            self._transport.abort()
+            return
+        except Exception:
+            _log.exception("%s: closed, since its request could not be answered", self.peer.host)
+            self._transport.abort()
+            return
+        self._set_reading(not self._is_busy and self._limits.may_grow(self, self._inbox.wanted_bytes))
+
+    def _answer_late(self, parts: list[Part] | None) -> None:
+        """Send what a pending request came to; None: it failed."""
+        self._pending = None
+        if self._transport.is_closing():
+            return
+        if parts is None:
+            self._transport.abort()
+            return
+        try:
+            is_out = self._outbox.send(parts)
+        except OSError:
+            self._transport.abort()
+            return
+        if is_out:
+            self._sent()
+
+    def _sent(self) -> None:
+        if self._transport.is_closing():
+            return
+        self._is_busy = False
+        self._limits.note_use(self)
+        self._work()
+
+    def _set_reading(self, wanted: bool) -> None:
+        if self._transport.is_closing() or wanted is not self._is_reading_paused:
+            return
+        self._is_reading_paused = not wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()

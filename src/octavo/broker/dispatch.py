@@ -1,0 +1,98 @@
+"""From a frame to its answer: header, body, handler, response."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from octavo.broker.context import Context
+from octavo.broker.handlers import HANDLERS
+from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
+from octavo.format.messages.codec import Part
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.apis import API_VERSIONS, APIS, Api
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.format.protocol.frames import RequestHeader, read_body, read_header, response_parts
+
+if TYPE_CHECKING:
+    from octavo.broker.connection import Connection
+
+_log = logging.getLogger(__name__)
+
+OnParts = Callable[[list[Part] | None], None]
+
+
+class Dispatcher:
+    """Lives on the loop's thread."""
+
+    def __init__(self, context: Context, executor: Executor) -> None:
+        self.context = context
+        self._executor = executor
+
+    def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
+        """The response to a request, or what will come to it, None if it gets none.
+
+        CloseConnection for what Kafka does not answer either: an unknown API, or a version of it that it has not.
+        """
+        header = read_header(frame)
+        api = APIS.get(header.api_key)
+        if api is None:
+            raise CloseConnection(f"there is no API {header.api_key}")
+        if header.api_version not in api.versions:
+            if api is API_VERSIONS:
+                return response_parts(api, 0, header.correlation_id, _known_versions())
+            raise CloseConnection(f"{api.name} has no version {header.api_version}")
+        request = Request(header.api_version, header.client_id, read_body(api, header, frame), connection.peer)
+        found = HANDLERS[api.key](request, self.context)
+        if isinstance(found, dict):
+            return response_parts(api, header.api_version, header.correlation_id, found)
+        if isinstance(found, NoAnswer):
+            return None
+        return Pending(api, header, found, self)
+
+    def run(self, make: Callable[[], Row], done: Callable[[asyncio.Future[Row]], None]) -> None:
+        self.context.loop.run_in_executor(self._executor, make).add_done_callback(done)
+
+
+class Pending:
+    """A response that comes later."""
+
+    def __init__(self, api: Api, header: RequestHeader, found: Waiting | Later, dispatcher: Dispatcher) -> None:
+        self._api = api
+        self._header = header
+        self._found = found
+        self._dispatcher = dispatcher
+
+    def start(self, on_parts: OnParts) -> None:
+        self._on_parts = on_parts
+        if isinstance(self._found, Later):
+            self._dispatcher.run(self._found.make, self._made)
+        else:
+            self._found.start(self._answer)
+
+    def cancel(self) -> None:
+        if not isinstance(self._found, Later):
+            self._found.cancel()
+
+    def _made(self, future: asyncio.Future[Row]) -> None:
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is not None:
+            _log.error("%s failed", self._api.name, exc_info=error)
+            self._on_parts(None)
+        else:
+            self._answer(future.result())
+
+    def _answer(self, row: Row) -> None:
+        self._on_parts(response_parts(self._api, self._header.api_version, self._header.correlation_id, row))
+
+
+def _known_versions() -> Row:
+    """To a client that is newer than we are: the versions of ApiVersions itself, in its oldest form."""
+    versions = API_VERSIONS.versions
+    known = {"apiKey": API_VERSIONS.key, "minVersion": versions.lowest, "maxVersion": versions.highest}
+    return {"errorCode": ErrorCode.UNSUPPORTED_VERSION, "apiKeys": [known]}

@@ -1,0 +1,38 @@
+"""Errors as clients are told of them: a code, and a sentence."""
+
+from __future__ import annotations
+
+import logging
+
+from octavo.errors import ConfigError, CorruptionError, KafkaError, OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+_log = logging.getLogger(__name__)
+
+
+class RequestError(OctavoError):
+    """What was asked for cannot be done; the client gets the code and the sentence."""
+
+    def __init__(self, code: ErrorCode, problem: str | None = None) -> None:
+        super().__init__(problem or code.name)
+        self.code = code
+        self.problem = problem
+
+
+def code_of(error: Exception) -> int:
+    """The code that Kafka answers with. What nobody foresaw is logged, and the server's unknown error."""
+    if isinstance(error, RequestError | KafkaError):
+        return int(error.code)
+    if isinstance(error, ConfigError):
+        return ErrorCode.INVALID_CONFIG
+    if isinstance(error, CorruptionError):
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    _log.error("a request failed", exc_info=error)
+    return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def told(error: Exception) -> Row:
+    """An error as the fields of a response that has room for a sentence."""
+    sentence = error.problem if isinstance(error, RequestError) else str(error)
+    return {"errorCode": code_of(error), "errorMessage": sentence}

@@ -1,0 +1,56 @@
+"""Which handler answers which API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from octavo.broker.apis import (
+    alter_configs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_records,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_producers,
+    describe_topic_partitions,
+    elect_leaders,
+    fetch,
+    incremental_alter_configs,
+    init_producer_id,
+    list_config_resources,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from octavo.broker.context import Context
+from octavo.broker.request import Answer, Request
+from octavo.format.protocol import apis
+
+Handler = Callable[[Request, Context], Answer]
+
+HANDLERS: dict[int, Handler] = {
+    apis.PRODUCE.key: produce.handle,
+    apis.FETCH.key: fetch.handle,
+    apis.LIST_OFFSETS.key: list_offsets.handle,
+    apis.METADATA.key: metadata.handle,
+    apis.API_VERSIONS.key: api_versions.handle,
+    apis.CREATE_TOPICS.key: create_topics.handle,
+    apis.DELETE_TOPICS.key: delete_topics.handle,
+    apis.DELETE_RECORDS.key: delete_records.handle,
+    apis.INIT_PRODUCER_ID.key: init_producer_id.handle,
+    apis.OFFSET_FOR_LEADER_EPOCH.key: offset_for_leader_epoch.handle,
+    apis.DESCRIBE_CONFIGS.key: describe_configs.handle,
+    apis.ALTER_CONFIGS.key: alter_configs.handle,
+    apis.DESCRIBE_LOG_DIRS.key: describe_log_dirs.handle,
+    apis.CREATE_PARTITIONS.key: create_partitions.handle,
+    apis.ELECT_LEADERS.key: elect_leaders.handle,
+    apis.INCREMENTAL_ALTER_CONFIGS.key: incremental_alter_configs.handle,
+    apis.DESCRIBE_CLUSTER.key: describe_cluster.handle,
+    apis.DESCRIBE_PRODUCERS.key: describe_producers.handle,
+    apis.LIST_CONFIG_RESOURCES.key: list_config_resources.handle,
+    apis.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions.handle,
+}

@@ -1,0 +1,59 @@
+"""Bytes that a connection received, cut into frames."""
+
+from __future__ import annotations
+
+import struct
+
+from octavo.errors import CorruptionError
+
+_LENGTH = struct.Struct(">i")
+_FIRST_BYTES = 16 << 10  # what a connection that sends small requests needs
+_KEPT_BYTES = 4 << 20  # a larger buffer goes once its frame was answered
+
+
+class Inbox:
+    """A frame is a view into the buffer, valid until the next bytes are received.
+
+    The buffer grows with what came in, not with what a length claims: a client that announces a large frame and sends
+    nothing takes no memory.
+    """
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._buffer = bytearray()
+        self._start = self._end = 0
+
+    def room(self) -> memoryview:
+        """Where the next bytes go; never empty."""
+        held = self._end - self._start
+        is_too_large = not held and len(self._buffer) > _KEPT_BYTES
+        if self._end == len(self._buffer) or is_too_large:
+            missing = max(self.wanted_bytes - held, 1)
+            moved = bytearray(max(_FIRST_BYTES, held + min(missing, held)))
+            moved[:held] = memoryview(self._buffer)[self._start : self._end]
+            self._buffer, self._start, self._end = moved, 0, held
+        return memoryview(self._buffer)[self._end :]
+
+    def received(self, count: int) -> None:
+        self._end += count
+
+    @property
+    def wanted_bytes(self) -> int:
+        """The size of the frame that is coming in, with its length; 0 while even that is not known."""
+        if self._end - self._start < _LENGTH.size:
+            return 0
+        length = int(_LENGTH.unpack_from(self._buffer, self._start)[0])
+        if not 0 <= length <= self._max_frame_bytes:
+            raise CorruptionError(f"a frame of {length} bytes, expected 0 to {self._max_frame_bytes}")
+        return _LENGTH.size + length
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame without its length, None if there is none yet; CorruptionError on a wrong length."""
+        wanted = self.wanted_bytes
+        if not wanted or self._end - self._start < wanted:
+            return None
+        frame = memoryview(self._buffer)[self._start + _LENGTH.size : self._start + wanted]
+        self._start += wanted
+        if self._start == self._end:
+            self._start = self._end = 0
+        return frame

@@ -1,0 +1,97 @@
+"""How much clients may take: connections, memory for large frames, time without a request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from octavo.system.clock import Clock
+
+if TYPE_CHECKING:
+    from octavo.broker.connection import Connection
+
+_QUEUED_BYTES = 512 << 20
+_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: whatever others take, small requests are served
+
+
+class Limits:
+    """Lives on the loop's thread."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        max_frame_bytes: int,
+        max_connections: int,
+        max_connections_per_ip: int,
+        max_idle_ms: int,
+        max_queued_bytes: int,
+    ) -> None:
+        self.max_frame_bytes = max_frame_bytes
+        self._clock = clock
+        self._max_connections = max_connections
+        self._max_connections_per_ip = max_connections_per_ip
+        self._max_idle_ms = max_idle_ms
+        self._free_bytes = max(_QUEUED_BYTES if max_queued_bytes < 0 else max_queued_bytes, max_frame_bytes + 4)
+        self._by_host: Counter[str] = Counter()
+        self._last_use: dict[Connection, int] = {}  # the least recently used first
+        self._granted: dict[Connection, int] = {}
+        self._waiting: dict[Connection, int] = {}
+
+    @property
+    def connections(self) -> list[Connection]:
+        return list(self._last_use)
+
+    def admit(self, connection: Connection) -> bool:
+        """Whether there is room for one more; `dismiss` makes room again."""
+        host = connection.peer.host
+        is_full = len(self._last_use) >= self._max_connections
+        if is_full or self._by_host[host] >= self._max_connections_per_ip:
+            return False
+        self._by_host[host] += 1
+        self._last_use[connection] = self._clock.monotonic_ms()
+        return True
+
+    def dismiss(self, connection: Connection) -> None:
+        if self._last_use.pop(connection, None) is not None:
+            self._by_host[connection.peer.host] -= 1
+        self._waiting.pop(connection, None)
+        self.release(connection)
+
+    def note_use(self, connection: Connection) -> None:
+        if connection in self._last_use:
+            del self._last_use[connection]
+            self._last_use[connection] = self._clock.monotonic_ms()
+
+    def close_idle(self) -> None:
+        """Close the connections without a request for connections.max.idle.ms."""
+        oldest = self._clock.monotonic_ms() - self._max_idle_ms
+        for connection, last_use in list(self._last_use.items()):
+            if last_use > oldest:
+                break
+            connection.close()
+
+    def may_grow(self, connection: Connection, frame_bytes: int) -> bool:
+        """Whether a connection may go on reading a frame of this size; if not, its `resume` is called once it may."""
+        if frame_bytes <= _SMALL_FRAME_BYTES or connection in self._granted:
+            return True
+        if self._waiting or frame_bytes > self._free_bytes:
+            self._waiting[connection] = frame_bytes
+            return False
+        self._grant(connection, frame_bytes)
+        return True
+
+    def release(self, connection: Connection) -> None:
+        """A connection's frame was taken out: others may have its memory."""
+        self._free_bytes += self._granted.pop(connection, 0)
+        while self._waiting:
+            first, frame_bytes = next(iter(self._waiting.items()))
+            if frame_bytes > self._free_bytes:
+                return
+            del self._waiting[first]
+            self._grant(first, frame_bytes)
+            first.resume()
+
+    def _grant(self, connection: Connection, frame_bytes: int) -> None:
+        self._free_bytes -= frame_bytes
+        self._granted[connection] = frame_bytes

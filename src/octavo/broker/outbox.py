@@ -1,0 +1,116 @@
+"""Sending a response: buffers by send, file slices by sendfile, without blocking the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from octavo.format.messages.codec import Part
+from octavo.format.varint import Bytes
+
+_MORE = getattr(socket, "MSG_MORE", 0)  # what follows goes into the same packet: three times as many small fetches
+
+
+class Outbox(Protocol):
+    """Takes one response at a time."""
+
+    def send(self, parts: Iterable[Part]) -> bool:
+        """Begin to send; says whether all of it is out. If not, `on_sent` is called once it is."""
+
+    def close(self) -> None:
+        """Send nothing more."""
+
+
+class SocketOutbox:
+    """Writes to a socket of its own, a duplicate of the transport's, which writes nothing itself."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, target: socket.socket, on_sent: Callable[[], None]) -> None:
+        self._loop = loop
+        self._socket = target
+        self._on_sent = on_sent
+        self._parts: deque[Part] = deque()
+        self._sent = 0  # of the first part
+        self._is_waiting = False
+
+    def send(self, parts: Iterable[Part]) -> bool:
+        self._parts.extend(parts)
+        return self._advance()
+
+    def _advance(self) -> bool:
+        try:
+            while self._parts:
+                self._send_some(self._parts[0])
+        except BlockingIOError:
+            if not self._is_waiting:
+                self._is_waiting = True
+                self._loop.add_writer(self._socket.fileno(), self._go_on)
+            return False
+        return True
+
+    def _send_some(self, part: Part) -> None:
+        if isinstance(part, Bytes):
+            flags = _MORE if len(self._parts) > 1 else 0
+            self._sent += self._socket.send(memoryview(part)[self._sent :] if self._sent else part, flags)
+            size = len(part)
+        else:
+            size = part.size
+            if size:
+                place, left = part.position + self._sent, size - self._sent
+                count = os.sendfile(self._socket.fileno(), part.file.fileno(), place, left)
+                if not count:
+                    raise ConnectionAbortedError("the log file became shorter while it was sent")
+                self._sent += count
+        if self._sent == size:
+            self._parts.popleft()
+            self._sent = 0
+
+    def _go_on(self) -> None:
+        try:
+            is_sent = self._advance()
+        except OSError:
+            self._stop_waiting()
+            self._parts.clear()
+            self._on_sent()  # the transport learns of the failure by itself
+            return
+        if is_sent:
+            self._stop_waiting()
+            self._on_sent()
+
+    def _stop_waiting(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            self._loop.remove_writer(self._socket.fileno())
+
+    def close(self) -> None:
+        self._stop_waiting()
+        self._parts.clear()
+        self._socket.close()
+
+
+class StreamOutbox:
+    """Writes through the transport, as TLS needs it: file slices are read first."""
+
+    def __init__(self, transport: asyncio.WriteTransport, on_sent: Callable[[], None]) -> None:
+        self._transport = transport
+        self._on_sent = on_sent
+        self._is_paused = False
+        transport.set_write_buffer_limits(high=0)
+
+    def send(self, parts: Iterable[Part]) -> bool:
+        for part in parts:
+            self._transport.write(part if isinstance(part, Bytes) else part.read())
+        return not self._is_paused
+
+    def pause(self) -> None:
+        self._is_paused = True
+
+    def resume(self) -> None:
+        self._is_paused = False
+        self._on_sent()
+
+    def close(self) -> None:
+        """The transport is closed by its connection."""

@@ -1,0 +1,62 @@
+"""The listener on a loop: accepts connections, closes idle ones, stops."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+
+from octavo.broker.connection import Connection
+from octavo.broker.dispatch import Dispatcher
+from octavo.broker.limits import Limits
+from octavo.broker.request import Endpoint
+
+_IDLE_CHECK_SECONDS = 10.0
+_BACKLOG = 512
+
+
+class Server:
+    """Lives on the loop's thread."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: Limits) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._servers: list[asyncio.Server] = []
+        self._loop = dispatcher.context.loop
+        self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
+
+    async def listen(self, host: str, port: int, advertised: Endpoint | None, tls: ssl.SSLContext | None) -> Endpoint:
+        """Accept connections; says where. Clients are told the advertised address, or else this one."""
+        listening = _bound(host, port)
+        bound = Endpoint(host, listening.getsockname()[1])
+        endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
+        server = await self._loop.create_server(
+            lambda: Connection(self._dispatcher, self._limits, endpoint), sock=listening, backlog=_BACKLOG, ssl=tls
+        )
+        self._servers.append(server)
+        return bound
+
+    def close(self) -> None:
+        """Accept nothing more, and close all connections."""
+        self._timer.cancel()
+        for server in self._servers:
+            server.close()
+        for connection in self._limits.connections:
+            connection.close()
+
+    def _close_idle(self) -> None:
+        self._limits.close_idle()
+        self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # which accepted connections inherit
+        listening.bind(address)
+    except OSError:
+        listening.close()
+        raise
+    return listening

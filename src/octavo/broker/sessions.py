@@ -1,0 +1,143 @@
+"""Fetch sessions (KIP-227): a client that fetches many partitions names only those that changed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from octavo.broker.errors import RequestError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.system.clock import Clock
+
+IDS_FROM_VERSION = 13
+FINAL_EPOCH, INITIAL_EPOCH = -1, 0
+_MAX_EPOCH = 0x7FFF_FFFF
+_EVICTABLE_AFTER_MS = 120_000
+
+PartitionKey = tuple[bytes | str, int]
+"""A topic's id or name, as the request's version has it, and a partition."""
+
+
+@dataclass(slots=True)
+class FetchedPartition:
+    """What a client wants of a partition, and what it was told last."""
+
+    topic: bytes | str
+    partition: int
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    told: tuple[int, int] | None = None  # high watermark and log start offset
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """The partitions of a session in the order in which they are served; id 0: it ends with the answer."""
+
+    session_id: int = 0
+    epoch: int = INITIAL_EPOCH
+    is_by_id: bool = False
+    is_incremental: bool = False  # the request named only what changed, the answer does so too
+    last_use_ms: int = 0
+    partitions: dict[PartitionKey, FetchedPartition] = field(default_factory=dict)
+
+    def update(self, topics: Iterable[Row], forgotten: Iterable[Row]) -> None:
+        for key, wanted in _partitions(topics, is_by_id=self.is_by_id):
+            known = self.partitions.get(key)
+            if known is not None:
+                wanted.told = known.told
+            self.partitions[key] = wanted
+        for topic in forgotten:
+            for partition in topic["partitions"]:
+                self.partitions.pop((topic["topicId"] if self.is_by_id else topic["topic"], partition), None)
+
+    def serve_later(self, keys: Iterable[PartitionKey]) -> None:
+        """Let others be served first the next time."""
+        for key in keys:
+            if key in self.partitions:
+                self.partitions[key] = self.partitions.pop(key)
+
+
+class FetchSessions:
+    """Lives on the loop's thread. A full cache lets sessions go that were not used for two minutes, or makes none."""
+
+    def __init__(self, clock: Clock, slots: int) -> None:
+        self._clock = clock
+        self._slots = slots
+        self._sessions: dict[int, FetchSession] = {}  # the least recently used first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(self, body: Row, version: int) -> FetchSession:
+        """The session of a request, with what it changes; RequestError for one that is not there, or at another point.
+
+        | id, epoch | meaning |
+        |---|---|
+        | any, -1 | all partitions, without a session; one of that id ends |
+        | any, 0 | all partitions, and a new session; one of that id ends |
+        | id, n | what changed since epoch n - 1 |
+        """
+        session_id, epoch, is_by_id = body["sessionId"], body["sessionEpoch"], version >= IDS_FROM_VERSION
+        if epoch in (FINAL_EPOCH, INITIAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            session = FetchSession(is_by_id=is_by_id)
+            session.update(body["topics"], ())
+            if epoch == INITIAL_EPOCH and session.partitions and self._has_room():
+                session.session_id = self._free_id()
+                self._keep(session, 1)
+            return session
+        known = self._sessions.get(session_id)
+        if known is None:
+            raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if known.is_by_id is not is_by_id:
+            raise RequestError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        if known.epoch != epoch:
+            raise RequestError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        known.is_incremental = True
+        known.update(body["topics"], body["forgottenTopicsData"])
+        if not known.partitions:
+            del self._sessions[session_id]
+            return FetchSession(is_by_id=is_by_id)
+        self._keep(known, epoch + 1 if epoch < _MAX_EPOCH else 1)
+        return known
+
+    def _keep(self, session: FetchSession, epoch: int) -> None:
+        session.epoch, session.last_use_ms = epoch, self._clock.monotonic_ms()
+        self._sessions.pop(session.session_id, None)
+        self._sessions[session.session_id] = session
+
+    def _has_room(self) -> bool:
+        if len(self._sessions) < self._slots:
+            return True
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None or self._clock.monotonic_ms() - oldest.last_use_ms <= _EVICTABLE_AFTER_MS:
+            return False
+        del self._sessions[oldest.session_id]
+        return True
+
+    def _free_id(self) -> int:
+        while True:
+            session_id = 1 + secrets.randbelow(_MAX_EPOCH)
+            if session_id not in self._sessions:
+                return session_id
+
+
+def _partitions(topics: Iterable[Row], *, is_by_id: bool) -> Iterable[tuple[PartitionKey, FetchedPartition]]:
+    for topic in topics:
+        key = topic["topicId"] if is_by_id else topic["topic"]
+        for row in topic["partitions"]:
+            yield (
+                (key, row["partition"]),
+                FetchedPartition(
+                    key,
+                    row["partition"],
+                    row["fetchOffset"],
+                    row["partitionMaxBytes"],
+                    row["currentLeaderEpoch"],
+                    row["lastFetchedEpoch"],
+                ),
+            )

@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: frames, headers, and the schemas of requests and responses; no sockets."""

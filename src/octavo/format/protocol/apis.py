@@ -1,0 +1,57 @@
+"""The APIs of Kafka 4.3.1 that Octavo's broker answers: key, name, schemas of request and response.
+
+What is not in this table is not answered, and not listed in ApiVersions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from octavo.format.messages.schema import Message, Versions
+from octavo.format.protocol import cluster, configs, data, producers, topics
+
+
+class Api(NamedTuple):
+    """One kind of request; its versions are those of its schemas."""
+
+    key: int
+    request: Message
+    response: Message
+    highest: int | None = None  # where the schemas have later versions, which Kafka does not list yet
+
+    @property
+    def name(self) -> str:
+        return self.request.name.removesuffix("Request")
+
+    @property
+    def versions(self) -> Versions:
+        known = self.request.versions
+        return known if self.highest is None else Versions(known.lowest, self.highest)
+
+
+PRODUCE = Api(0, data.PRODUCE_REQUEST, data.PRODUCE_RESPONSE)
+FETCH = Api(1, data.FETCH_REQUEST, data.FETCH_RESPONSE)
+LIST_OFFSETS = Api(2, data.LIST_OFFSETS_REQUEST, data.LIST_OFFSETS_RESPONSE)
+METADATA = Api(3, cluster.METADATA_REQUEST, cluster.METADATA_RESPONSE)
+API_VERSIONS = Api(18, cluster.API_VERSIONS_REQUEST, cluster.API_VERSIONS_RESPONSE)
+CREATE_TOPICS = Api(19, topics.CREATE_TOPICS_REQUEST, topics.CREATE_TOPICS_RESPONSE)
+DELETE_TOPICS = Api(20, topics.DELETE_TOPICS_REQUEST, topics.DELETE_TOPICS_RESPONSE)
+DELETE_RECORDS = Api(21, data.DELETE_RECORDS_REQUEST, data.DELETE_RECORDS_RESPONSE)
+INIT_PRODUCER_ID = Api(22, producers.INIT_PRODUCER_ID_REQUEST, producers.INIT_PRODUCER_ID_RESPONSE, highest=5)
+OFFSET_FOR_LEADER_EPOCH = Api(23, data.OFFSET_FOR_LEADER_EPOCH_REQUEST, data.OFFSET_FOR_LEADER_EPOCH_RESPONSE)
+DESCRIBE_CONFIGS = Api(32, configs.DESCRIBE_CONFIGS_REQUEST, configs.DESCRIBE_CONFIGS_RESPONSE)
+ALTER_CONFIGS = Api(33, configs.ALTER_CONFIGS_REQUEST, configs.ALTER_CONFIGS_RESPONSE)
+DESCRIBE_LOG_DIRS = Api(35, cluster.DESCRIBE_LOG_DIRS_REQUEST, cluster.DESCRIBE_LOG_DIRS_RESPONSE)
+CREATE_PARTITIONS = Api(37, topics.CREATE_PARTITIONS_REQUEST, topics.CREATE_PARTITIONS_RESPONSE)
+ELECT_LEADERS = Api(43, cluster.ELECT_LEADERS_REQUEST, cluster.ELECT_LEADERS_RESPONSE)
+INCREMENTAL_ALTER_CONFIGS = Api(
+    44, configs.INCREMENTAL_ALTER_CONFIGS_REQUEST, configs.INCREMENTAL_ALTER_CONFIGS_RESPONSE
+)
+DESCRIBE_CLUSTER = Api(60, cluster.DESCRIBE_CLUSTER_REQUEST, cluster.DESCRIBE_CLUSTER_RESPONSE)
+DESCRIBE_PRODUCERS = Api(61, producers.DESCRIBE_PRODUCERS_REQUEST, producers.DESCRIBE_PRODUCERS_RESPONSE)
+LIST_CONFIG_RESOURCES = Api(74, configs.LIST_CONFIG_RESOURCES_REQUEST, configs.LIST_CONFIG_RESOURCES_RESPONSE)
+DESCRIBE_TOPIC_PARTITIONS = Api(
+    75, cluster.DESCRIBE_TOPIC_PARTITIONS_REQUEST, cluster.DESCRIBE_TOPIC_PARTITIONS_RESPONSE
+)
+
+APIS = {value.key: value for value in list(globals().values()) if isinstance(value, Api)}

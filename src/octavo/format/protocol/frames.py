@@ -1,0 +1,76 @@
+"""Headers of requests and responses, and a response as parts that can be sent: buffers, and slices of files.
+
+A frame is an int32 length and that many bytes. The header is version 2 (with a tagged section) where the body is
+flexible, else version 1; its client id is never compact. The response to ApiVersions never has a tagged section, since
+it tells a client what the broker can read.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from octavo.errors import CorruptionError
+from octavo.format.messages.codec import Part, decode_prefix, encode_parts
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.apis import API_VERSIONS, Api
+from octavo.format.varint import Bytes, decode_uvarint
+
+_HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
+_LENGTH_AND_ID = struct.Struct(">ii")
+
+
+class RequestHeader(NamedTuple):
+    """What a request begins with, and where its client id ends."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str
+    end: int
+
+
+def read_header(frame: Bytes) -> RequestHeader:
+    """The header up to its client id; whether a tagged section follows depends on the API."""
+    try:
+        key, version, correlation_id, length = _HEAD.unpack_from(frame)
+        end = _HEAD.size + max(length, 0)
+        if length < -1 or end > len(frame):
+            raise CorruptionError(f"a client id of {length} bytes in a frame of {len(frame)}", position=8)
+        return RequestHeader(key, version, correlation_id, str(frame[_HEAD.size : end], "utf-8"), end)
+    except struct.error:
+        raise CorruptionError(f"a frame of {len(frame)} bytes is too short for a header", position=0) from None
+    except UnicodeDecodeError as error:
+        raise CorruptionError(f"the client id is not UTF-8: {error.reason}", position=_HEAD.size) from None
+
+
+def read_body(api: Api, header: RequestHeader, frame: Bytes) -> Row:
+    """The request's body. Its records are views into the frame. What follows it is ignored, as Kafka does:
+
+    librdkafka sends more than its version has.
+    """
+    start = header.end
+    if header.api_version in api.request.flexible:
+        start = _skip_tags(frame, start)
+    return decode_prefix(api.request, header.api_version, memoryview(frame), start)[0]
+
+
+def _skip_tags(frame: Bytes, position: int) -> int:
+    count, position = decode_uvarint(frame, position)
+    for _ in range(count):
+        _, position = decode_uvarint(frame, position)
+        size, position = decode_uvarint(frame, position)
+        position += size
+        if position > len(frame):
+            raise CorruptionError("a tag of the header reaches beyond the frame", position=position)
+    return position
+
+
+def response_parts(api: Api, version: int, correlation_id: int, row: Row) -> list[Part]:
+    """A response with its length and header, ready to be sent."""
+    parts = encode_parts(api.response, version, row)
+    tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
+    size = 4 + len(tags) + sum(len(part) if isinstance(part, Bytes) else part.size for part in parts)
+    first, *rest = parts  # which begin with bytes, whatever they hold
+    assert isinstance(first, bytes)
+    return [_LENGTH_AND_ID.pack(size, correlation_id) + tags + first, *rest]

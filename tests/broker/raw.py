@@ -1,0 +1,67 @@
+"""A client that sends any request in any version, one by one, and shows the answers as rows."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Self
+
+from octavo.format.messages.codec import decode, encode
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.apis import API_VERSIONS, Api
+
+CLIENT_ID = "raw"
+_SECONDS = 10.0
+
+
+class RawClient:
+    """One connection. `None` for an answer: the broker closed it."""
+
+    def __init__(self, address: tuple[str, int], *, client_id: str | None = CLIENT_ID) -> None:
+        self.socket = socket.create_connection(address, _SECONDS)
+        self._client_id = client_id
+        self._correlation_id = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def ask(self, api: Api, version: int, body: Row) -> Row | None:
+        self.send(api, version, body)
+        frame = self.receive()
+        return None if frame is None else self.read(api, version, frame)
+
+    def send(self, api: Api, version: int, body: Row) -> None:
+        self.socket.sendall(self.frame(api, version, encode(api.request, version, body)))
+
+    def frame(self, api: Api, version: int, body: bytes) -> bytes:
+        self._correlation_id += 1
+        name = None if self._client_id is None else self._client_id.encode()
+        header = struct.pack(">hhih", api.key, version, self._correlation_id, -1 if name is None else len(name))
+        header += (name or b"") + (b"\0" if version in api.request.flexible else b"")
+        return struct.pack(">i", len(header) + len(body)) + header + body
+
+    def receive(self) -> bytes | None:
+        """The next frame without its length; None once the connection is closed."""
+        try:
+            head = self._exactly(4)
+            return None if head is None else self._exactly(struct.unpack(">i", head)[0])
+        except ConnectionResetError:
+            return None
+
+    def read(self, api: Api, version: int, frame: bytes) -> Row:
+        (correlation_id,) = struct.unpack_from(">i", frame)
+        assert correlation_id == self._correlation_id
+        has_tags = version in api.response.flexible and api is not API_VERSIONS
+        return decode(api.response, version, frame[5 if has_tags else 4 :])
+
+    def _exactly(self, size: int) -> bytes | None:
+        data = b""
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            if not more:
+                return None
+            data += more
+        return data

@@ -1,0 +1,358 @@
+"""The same requests to a real Kafka 4.3.1 and to ours, over the same content: same answers, but for ids and times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import octavo
+from octavo.broker.broker import Broker
+from octavo.config.table import BROKER_CONFIGS, SYNONYMS
+from octavo.format.batches.batch import build_batch
+from octavo.format.messages.schema import Row
+from octavo.format.protocol import apis
+from octavo.format.protocol.apis import APIS, Api
+from octavo.format.record import Record
+from tests.broker.raw import RawClient
+from tests.interop.broker import PROPERTIES
+from tests.interop.broker import Broker as KafkaBroker
+
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
+
+ZERO_ID = bytes(16)
+NO_ID = b"\1" * 16
+TIME_MS = 1_700_000_000_000
+MASKED = {
+    *("throttleTimeMs", "clusterId", "host", "port", "sessionId", "producerId", "logDir", "totalBytes", "usableBytes"),
+    *("errorMessage", "batchIndexErrorMessage", "documentation"),  # ours are sentences of our own
+}
+UNORDERED = {"topics", "configs", "replicaElectionResults", "partitionResult", "results"}  # as Java's maps have them
+
+
+class Twin:
+    """Asks both, and compares."""
+
+    def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
+        self._addresses = real, ours
+        self._ids: list[dict[str, bytes]] = [{}, {}]
+
+    def ask(self, api: Api, version: int, body: Row) -> Row | None:
+        """Our answer, which is the real one."""
+        answers = []
+        for address, ids in zip(self._addresses, self._ids, strict=True):
+            with RawClient(address) as client:  # a new one: either may close it
+                answers.append(client.ask(api, version, self._with_ids(body, ids)))
+        real, ours = (self._shown(answer, ids) for answer, ids in zip(answers, self._ids, strict=True))
+        assert ours == real, f"{api.name} v{version} {body}"
+        return answers[1]
+
+    def learn_ids(self, topics: Collection[str]) -> None:
+        """Which id each topic has with each broker: `id of <topic>` stands for it in requests and answers."""
+        for address, ids in zip(self._addresses, self._ids, strict=True):
+            with RawClient(address) as client:
+                while not ids.keys() >= set(topics):  # a broker shows a new topic a moment later
+                    answer = client.ask(apis.METADATA, 12, {"topics": None})
+                    assert answer is not None
+                    ids.update({row["name"]: row["topicId"] for row in answer["topics"]})
+
+    def wait_for_producer_ids(self) -> None:
+        """A broker that has just started has none to give out."""
+        with RawClient(self._addresses[0]) as client:
+            asked = {"transactionalId": None, "transactionTimeoutMs": 60_000}
+            while (client.ask(apis.INIT_PRODUCER_ID, 4, asked) or {})["errorCode"]:
+                time.sleep(0.05)
+
+    def _with_ids(self, value: Any, ids: dict[str, bytes]) -> Any:
+        if isinstance(value, dict):
+            return {name: self._with_ids(part, ids) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self._with_ids(part, ids) for part in value]
+        if isinstance(value, str) and value.startswith("id of "):
+            return ids[value.removeprefix("id of ")]
+        return value
+
+    def _shown_part(self, name: str, part: Any, ids: dict[str, bytes]) -> Any:
+        shown = self._shown(part, ids)
+        if name == "configs" and shown:  # a KRaft controller gives this one a source of its own
+            shown = [row for row in shown if row["name"] != "min.insync.replicas"]
+        return sorted(shown, key=repr) if name in UNORDERED and shown else shown
+
+    def _shown(self, value: Any, ids: dict[str, bytes]) -> Any:
+        if isinstance(value, dict):
+            return {name: self._shown_part(name, part, ids) for name, part in value.items() if name not in MASKED}
+        if isinstance(value, list):
+            return [self._shown(part, ids) for part in value]
+        if isinstance(value, bytes) and value in ids.values():
+            return next(f"id of {name}" for name, topic_id in ids.items() if topic_id == value)
+        if isinstance(value, bytes) and len(value) == len(NO_ID) and value not in (ZERO_ID, NO_ID):
+            return "an id"
+        return bytes(value) if isinstance(value, memoryview) else value
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
+    folder = tmp_path_factory.mktemp("twin")
+    real = KafkaBroker(folder / "kafka")
+    real.start()
+    configs = {name: value for name, value in PROPERTIES.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
+    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
+        both = Twin(("localhost", real.port), ours.address)
+        topics = {"t": 2, "timed": 1, "empty": 1}
+        for topic, partitions in topics.items():
+            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
+            both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
+        both.learn_ids(topics)
+        both.wait_for_producer_ids()
+        for number in range(3):
+            both.ask(apis.PRODUCE, 9, produced("t", 0, batch(f"{number}", TIME_MS + number)))
+        yield both
+    real.kill()
+
+
+def batch(text: str, timestamp: int = TIME_MS, **fields: Any) -> bytes:
+    return build_batch([Record(offset=0, timestamp=timestamp, key=b"k", value=text.encode())], **fields)
+
+
+def produced(topic: str, partition: int, records: bytes | None, *, acks: int = -1) -> Row:
+    data = {"name": topic, "partitionData": [{"index": partition, "records": records}]}
+    return {"acks": acks, "timeoutMs": 5000, "topicData": [data]}
+
+
+@pytest.mark.parametrize("version", list(apis.PRODUCE.versions))
+def test_produce(twin: Twin, version: int) -> None:
+    def ask(topic: str, partition: int, records: bytes | None, **options: int) -> Row | None:
+        body = produced(topic, partition, records, **options)
+        if version >= 13:
+            data = body["topicData"][0]
+            del data["name"]
+            data["topicId"] = f"id of {topic}" if topic == "t" else NO_ID
+        return twin.ask(apis.PRODUCE, version, body)
+
+    damaged = bytearray(batch("damaged"))
+    damaged[-1] ^= 1
+    assert ask("t", 0, batch("fine")) is not None
+    ask("t", 9, batch("no such partition"))
+    ask("nowhere", 0, batch("no such topic"))
+    ask("t", 0, bytes(damaged))
+    ask("t", 0, b"")
+    ask("t", 0, batch("two") * 2)
+    ask("t", 0, batch("half")[:-3])
+    ask("t", 0, batch("acks"), acks=5)
+    ask("t", 0, batch("acks"), acks=1)
+
+
+def fetched(topic: str, version: int, *partitions: Row, **fields: Any) -> Row:
+    name = {"topicId": f"id of {topic}" if topic in ("t", "empty") else NO_ID} if version >= 13 else {"topic": topic}
+    filled = [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20, **row} for row in partitions]
+    topics = [{**name, "partitions": filled}]
+    return {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20, "topics": topics, **fields}
+
+
+@pytest.mark.parametrize("version", list(apis.FETCH.versions))
+def test_fetch(twin: Twin, version: int) -> None:
+    for isolation in (0, 1):
+        twin.ask(apis.FETCH, version, fetched("t", version, {}, isolationLevel=isolation))
+    twin.ask(apis.FETCH, version, fetched("t", version, {}, {"partition": 1}))
+    twin.ask(apis.FETCH, version, fetched("t", version, {"fetchOffset": 1}, maxBytes=1))
+    twin.ask(apis.FETCH, version, fetched("t", version, {"fetchOffset": 1, "partitionMaxBytes": 1}))
+    twin.ask(apis.FETCH, version, fetched("t", version, {"fetchOffset": 10_000}))
+    twin.ask(apis.FETCH, version, fetched("t", version, {"fetchOffset": -5}))
+    twin.ask(apis.FETCH, version, fetched("t", version, {"partition": 9}))
+    twin.ask(apis.FETCH, version, fetched("nowhere", version, {}))
+    twin.ask(apis.FETCH, version, fetched("empty", version, {}, maxWaitMs=50))
+    if version >= 9:
+        twin.ask(apis.FETCH, version, fetched("t", version, {"currentLeaderEpoch": 7}))
+    if version >= 12:
+        twin.ask(apis.FETCH, version, fetched("t", version, {"lastFetchedEpoch": 0}))
+    if version >= 7:
+        twin.ask(apis.FETCH, version, fetched("t", version, {}, sessionId=99, sessionEpoch=4))
+
+
+@pytest.mark.parametrize("version", list(apis.LIST_OFFSETS.versions))
+@pytest.mark.parametrize("timestamp", [-1, -2, -3, -4, -5, -6, 0, TIME_MS + 1, TIME_MS * 2])
+def test_list_offsets(twin: Twin, version: int, timestamp: int) -> None:
+    for topic, partition in (("t", 0), ("t", 1), ("t", 9), ("nowhere", 0)):
+        asked = {"partitionIndex": partition, "timestamp": timestamp}
+        twin.ask(apis.LIST_OFFSETS, version, {"replicaId": -1, "topics": [{"name": topic, "partitions": [asked]}]})
+    twice = [{"partitionIndex": 0, "timestamp": timestamp}] * 2
+    twin.ask(apis.LIST_OFFSETS, version, {"replicaId": -1, "topics": [{"name": "t", "partitions": twice}]})
+
+
+@pytest.mark.parametrize("version", list(apis.METADATA.versions))
+def test_metadata(twin: Twin, version: int) -> None:
+    for names in (["t"], ["t", "nowhere"], ["bad name"], []):
+        twin.ask(apis.METADATA, version, {"topics": [{"name": name} for name in names]})
+    if version >= 1:
+        twin.ask(apis.METADATA, version, {"topics": None})
+    if version >= 8:
+        twin.ask(apis.METADATA, version, {"topics": [{"name": "t"}], "includeTopicAuthorizedOperations": True})
+    if version >= 10:
+        twin.ask(apis.METADATA, version, {"topics": [{"topicId": "id of t", "name": None}]})
+        twin.ask(apis.METADATA, version, {"topics": [{"topicId": NO_ID, "name": None}]})
+
+
+@pytest.mark.parametrize("version", list(apis.CREATE_TOPICS.versions))
+def test_create_topics(twin: Twin, version: int) -> None:
+    def ask(*topics: Row) -> None:
+        rows = [{"name": "new", "numPartitions": 1, "replicationFactor": 1, **row} for row in topics]
+        twin.ask(apis.CREATE_TOPICS, version, {"topics": rows, "timeoutMs": 5000, "validateOnly": True})
+
+    ask({})
+    ask({}, {})
+    ask({"name": "t"})
+    ask({"name": "bad name"})
+    ask({"numPartitions": 0})
+    ask({"replicationFactor": 0})
+    ask({"replicationFactor": 3})
+    ask({"configs": [{"name": "retention.ms", "value": "1000"}]})
+    ask({"configs": [{"name": "no.such", "value": "1000"}]})
+    ask({"configs": [{"name": "retention.ms", "value": "soon"}]})
+    assigned = {"replicationFactor": -1, "numPartitions": -1}
+    ask({**assigned, "assignments": [{"partitionIndex": 0, "brokerIds": [1]}]})
+    ask({**assigned, "assignments": [{"partitionIndex": 0, "brokerIds": [7]}]})
+    ask({"assignments": [{"partitionIndex": 0, "brokerIds": [1]}]})
+    if version >= 4:
+        ask({"numPartitions": -1, "replicationFactor": -1})
+
+
+@pytest.mark.parametrize("version", list(apis.DELETE_TOPICS.versions))
+def test_delete_topics(twin: Twin, version: int) -> None:
+    if version < 6:
+        twin.ask(apis.DELETE_TOPICS, version, {"topicNames": ["nowhere"], "timeoutMs": 5000})
+    else:
+        for row in ({"name": "nowhere"}, {"name": None, "topicId": NO_ID}, {"name": "t", "topicId": "id of t"}):
+            twin.ask(apis.DELETE_TOPICS, version, {"topics": [row], "timeoutMs": 5000})
+
+
+@pytest.mark.parametrize("version", list(apis.CREATE_PARTITIONS.versions))
+def test_create_partitions(twin: Twin, version: int) -> None:
+    for rows in (
+        [{"name": "t", "count": 3, "assignments": None}],
+        [{"name": "t", "count": 2, "assignments": None}],
+        [{"name": "t", "count": 1, "assignments": None}],
+        [{"name": "nowhere", "count": 2, "assignments": None}],
+        [{"name": "t", "count": 3, "assignments": None}] * 2,
+        [{"name": "t", "count": 3, "assignments": [{"brokerIds": [1]}]}],
+        [{"name": "t", "count": 3, "assignments": [{"brokerIds": [1]}, {"brokerIds": [1]}]}],
+    ):
+        twin.ask(apis.CREATE_PARTITIONS, version, {"topics": rows, "timeoutMs": 5000, "validateOnly": True})
+
+
+@pytest.mark.parametrize("version", list(apis.DELETE_RECORDS.versions))
+def test_delete_records(twin: Twin, version: int) -> None:
+    for topic, partition, offset in (("t", 0, 0), ("t", 0, 100_000), ("t", 0, -2), ("t", 9, 0), ("nowhere", 0, 0)):
+        asked = {"partitionIndex": partition, "offset": offset}
+        twin.ask(apis.DELETE_RECORDS, version, {"topics": [{"name": topic, "partitions": [asked]}], "timeoutMs": 5000})
+
+
+@pytest.mark.parametrize("version", list(apis.OFFSET_FOR_LEADER_EPOCH.versions))
+def test_offset_for_leader_epoch(twin: Twin, version: int) -> None:
+    for topic, partition, current, epoch in (
+        *(("t", 0, -1, 0), ("t", 0, 0, 0), ("t", 0, 5, 0), ("t", 0, -1, 9), ("t", 1, -1, 0)),
+        *(("t", 9, -1, 0), ("nowhere", 0, -1, 0)),
+    ):
+        asked = {"partition": partition, "currentLeaderEpoch": current, "leaderEpoch": epoch}
+        body: Row = {"topics": [{"topic": topic, "partitions": [asked]}]}
+        twin.ask(apis.OFFSET_FOR_LEADER_EPOCH, version, body)
+
+
+@pytest.mark.parametrize("version", list(apis.INIT_PRODUCER_ID.versions))
+def test_init_producer_id(twin: Twin, version: int) -> None:
+    twin.ask(apis.INIT_PRODUCER_ID, version, {"transactionalId": None, "transactionTimeoutMs": 60_000})
+    twin.ask(apis.INIT_PRODUCER_ID, version, {"transactionalId": "", "transactionTimeoutMs": 60_000})
+
+
+@pytest.mark.parametrize("version", list(apis.DESCRIBE_CLUSTER.versions))
+def test_describe_cluster(twin: Twin, version: int) -> None:
+    for asked in (False, True):
+        twin.ask(apis.DESCRIBE_CLUSTER, version, {"includeClusterAuthorizedOperations": asked})
+    if version >= 1:
+        for kind in (2, 7):
+            twin.ask(apis.DESCRIBE_CLUSTER, version, {"endpointType": kind})
+
+
+def test_describe_topic_partitions(twin: Twin) -> None:
+    for limit, names, cursor in (
+        (100, [], None),
+        (1, [], None),
+        (100, ["t", "nowhere", "bad name"], None),
+        (1, ["t"], None),
+        (100, ["t"], {"topicName": "t", "partitionIndex": 1}),
+        (2, ["t", "timed", "empty"], None),
+    ):
+        body = {"topics": [{"name": name} for name in names], "responsePartitionLimit": limit, "cursor": cursor}
+        twin.ask(apis.DESCRIBE_TOPIC_PARTITIONS, 0, body)
+
+
+@pytest.mark.parametrize("version", list(apis.ELECT_LEADERS.versions))
+def test_elect_leaders(twin: Twin, version: int) -> None:
+    asked = [{"topic": "t", "partitions": [0, 9]}, {"topic": "nowhere", "partitions": [0]}]
+    for wanted in (asked, []):
+        twin.ask(apis.ELECT_LEADERS, version, {"topicPartitions": wanted, "timeoutMs": 5000})
+
+
+@pytest.mark.parametrize("version", list(apis.INCREMENTAL_ALTER_CONFIGS.versions))
+def test_incremental_alter_configs(twin: Twin, version: int) -> None:
+    for topic, name, operation, value in (
+        ("t", "retention.ms", 0, "100000"),
+        ("t", "retention.ms", 1, None),
+        ("t", "cleanup.policy", 2, "compact"),
+        ("t", "retention.ms", 2, "1"),
+        ("t", "retention.ms", 0, None),
+        ("t", "retention.ms", 0, "soon"),
+        ("t", "no.such", 0, "1"),
+        ("nowhere", "retention.ms", 0, "1"),
+    ):
+        config = {"name": name, "configOperation": operation, "value": value}
+        resource = {"resourceType": 2, "resourceName": topic, "configs": [config]}
+        body = {"resources": [resource], "validateOnly": True}
+        twin.ask(apis.INCREMENTAL_ALTER_CONFIGS, version, body)
+
+
+@pytest.mark.parametrize("version", list(apis.ALTER_CONFIGS.versions))
+def test_alter_configs(twin: Twin, version: int) -> None:
+    for topic, value in (("t", "100000"), ("t", "soon"), ("t", None), ("nowhere", "1")):
+        configs = [{"name": "retention.ms", "value": value}]
+        resource = {"resourceType": 2, "resourceName": topic, "configs": configs}
+        twin.ask(apis.ALTER_CONFIGS, version, {"resources": [resource], "validateOnly": True})
+
+
+@pytest.mark.parametrize("version", list(apis.DESCRIBE_CONFIGS.versions))
+def test_describe_configs(twin: Twin, version: int) -> None:
+    for kind, name, keys in (
+        (2, "t", ["retention.ms", "segment.bytes", "cleanup.policy", "max.message.bytes", "no.such"]),
+        (2, "t", None),
+        (2, "nowhere", None),
+        (4, "7", None),
+    ):
+        resource = {"resourceType": kind, "resourceName": name, "configurationKeys": keys}
+        for with_synonyms in (False, True):
+            body: Row = {"resources": [resource], "includeSynonyms": with_synonyms}
+            twin.ask(apis.DESCRIBE_CONFIGS, version, body)
+
+
+@pytest.mark.parametrize("version", list(apis.DESCRIBE_LOG_DIRS.versions))
+def test_describe_log_dirs(twin: Twin, version: int) -> None:
+    for topics in ([{"topic": "t", "partitions": [0, 9]}], [{"topic": "nowhere", "partitions": [0]}], []):
+        twin.ask(apis.DESCRIBE_LOG_DIRS, version, {"topics": topics})
+
+
+def test_describe_producers(twin: Twin) -> None:
+    for topic, partition in (("t", 0), ("t", 9), ("nowhere", 0)):
+        twin.ask(apis.DESCRIBE_PRODUCERS, 0, {"topics": [{"name": topic, "partitionIndexes": [partition]}]})
+
+
+def test_all_apis_are_asked() -> None:
+    here = Path(__file__).read_text()
+    assert [api.name for api in APIS.values() if f"apis.{_constant(api)}," not in here] == [
+        "ApiVersions",
+        "ListConfigResources",
+    ]
+
+
+def _constant(api: Api) -> str:
+    return next(name for name, value in vars(apis).items() if value is api)

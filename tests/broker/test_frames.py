@@ -1,0 +1,108 @@
+"""What comes over a connection, whole or in pieces, right or wrong."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+
+import pytest
+
+from octavo.broker.broker import Broker
+from octavo.broker.handlers import HANDLERS
+from octavo.format.messages.codec import encode
+from octavo.format.protocol.apis import API_VERSIONS, APIS, METADATA
+from tests.broker.raw import RawClient
+
+ASKED = {"topics": None}
+FRANZ_GO_V5 = "001200050000000000036b676f00046b676f0876312e32322e3200ffffffff00"  # captured, as is the answer
+ANSWER_TO_V5 = "00000000002300000001001200000004"
+
+
+def test_byte_by_byte(client: RawClient) -> None:
+    client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in client.frame(METADATA, 13, encode(METADATA.request, 13, ASKED)):
+        client.socket.sendall(bytes([byte]))
+    frame = client.receive()
+    assert frame is not None
+    assert client.read(METADATA, 13, frame)["brokers"]
+
+
+def test_many_requests_at_once_are_answered_in_order(client: RawClient) -> None:
+    body = encode(METADATA.request, 1, ASKED)
+    client.socket.sendall(b"".join(client.frame(METADATA, 1, body) for _ in range(500)))
+    found = [client.receive() for _ in range(500)]
+    assert [struct.unpack_from(">i", frame or b"\0\0\0\0")[0] for frame in found] == list(range(1, 501))
+
+
+def test_a_newer_client_is_told_which_versions_there_are(client: RawClient) -> None:
+    frame = bytes.fromhex(FRANZ_GO_V5)
+    client.socket.sendall(struct.pack(">i", len(frame)) + frame)
+    assert client.receive() == bytes.fromhex(ANSWER_TO_V5)
+
+
+@pytest.mark.parametrize("version", list(API_VERSIONS.versions))
+def test_every_listed_api_is_one_that_is_answered(client: RawClient, version: int) -> None:
+    software = {"clientSoftwareName": "raw", "clientSoftwareVersion": "1.0"} if version >= 3 else {}
+    answer = client.ask(API_VERSIONS, version, software)
+    assert answer is not None
+    listed = {row["apiKey"]: (row["minVersion"], row["maxVersion"]) for row in answer["apiKeys"]}
+    assert listed.pop(0) == (0, 13)
+    assert listed == {key: (api.versions.lowest, api.versions.highest) for key, api in APIS.items() if key}
+    assert set(APIS) == set(HANDLERS)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(struct.pack(">i", -1), id="a negative length"),
+        pytest.param(struct.pack(">i", (100 << 20) + 1), id="a frame that is too large"),
+        pytest.param(struct.pack(">ihhih", 10, 999, 0, 1, -1), id="an unknown API"),
+        pytest.param(struct.pack(">ihhih", 10, 3, 99, 1, -1), id="an unknown version"),
+        pytest.param(struct.pack(">ihhih", 10, 0, 2, 1, -1), id="a version of Produce that is listed and refused"),
+        pytest.param(struct.pack(">ihhih", 10, 3, 0, 1, 500), id="a client id beyond the frame"),
+        pytest.param(struct.pack(">ihhihi", 14, 3, 0, 1, -1, 1000), id="a body that is cut"),
+        pytest.param(struct.pack(">ih", 2, 3), id="no header"),
+    ],
+)
+def test_what_kafka_does_not_answer_closes_the_connection(broker: Broker, sent: bytes) -> None:
+    with RawClient(broker.address) as bad, RawClient(broker.address) as good:
+        bad.socket.sendall(sent)
+        assert bad.receive() is None
+        assert good.ask(METADATA, 13, ASKED) is not None
+
+
+def test_a_client_that_takes_no_answers_is_not_read_from(broker: Broker) -> None:
+    """What it sends waits in its own socket; others are served."""
+    with RawClient(broker.address) as stuck, RawClient(broker.address) as good:
+        frame = stuck.frame(METADATA, 1, encode(METADATA.request, 1, ASKED))
+        stuck.socket.settimeout(0.5)
+        sent = 0
+        try:
+            while sent < 200 << 20:
+                sent += stuck.socket.send(frame * 1000)
+        except TimeoutError:
+            pass
+        assert sent < 200 << 20
+        assert good.ask(METADATA, 13, ASKED) is not None
+
+
+def test_idle_connections_are_closed(broker: Broker) -> None:
+    limits = broker._server._limits
+    with RawClient(broker.address) as idle:
+        assert idle.ask(METADATA, 13, ASKED) is not None
+        limits._max_idle_ms = 0
+        time.sleep(0.01)
+        broker._call(limits.close_idle)
+        assert idle.receive() is None
+        assert not limits.connections
+
+
+def test_one_address_has_its_share_of_connections(broker: Broker) -> None:
+    broker._server._limits._max_connections_per_ip = 1
+    with RawClient(broker.address) as first:
+        assert first.ask(METADATA, 13, ASKED) is not None
+        with RawClient(broker.address) as second:
+            assert second.ask(METADATA, 13, ASKED) is None
+    with RawClient(broker.address) as third:
+        assert third.ask(METADATA, 13, ASKED) is not None
