@@ -14,6 +14,7 @@ if sys.platform == "win32":
     raise ImportError("octavo runs on Linux and macOS; Windows is not supported")
 
 if TYPE_CHECKING:
+    from octavo.broker.broker import Broker
     from octavo.client.log_dir import LogDir
     from octavo.errors import (
         ConfigError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Broker",
     "ConfigError",
     "CorruptRecordError",
     "CorruptionError",
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Broker": "octavo.broker.broker",
     "ConfigError": "octavo.errors",
     "CorruptRecordError": "octavo.errors",
     "CorruptionError": "octavo.errors",

@@ -20,12 +20,14 @@ from octavo.cli.group import octavo
 from octavo.client.consumer.config import CONSUMER_CONFIGS
 from octavo.client.producer.config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
+from octavo.format.protocol.apis import APIS
 from octavo.jobs.verify.finding import MEANINGS
 from octavo.spark.query.options import SOURCE_OPTIONS, Option
 from octavo.spark.sink.options import SINK_OPTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
+    DOCS / "broker.md",
     DOCS / "clients.md",
     DOCS / "configuration.md",
     DOCS / "command-reference.md",
@@ -101,6 +103,10 @@ def parts() -> dict[str, str]:
         "findings": table(("kind", "what it is"), *((f"`{kind}`", text) for kind, text in MEANINGS.items())),
         "sink options": spark_options(SINK_OPTIONS),
         "source options": spark_options(SOURCE_OPTIONS),
+        "apis": table(
+            ("key", "API", "versions"),
+            *((str(key), api.name, str(api.versions)) for key, api in sorted(APIS.items())),
+        ),
         "overview": overview(),
         "commands": "\n".join(sections()),
     }

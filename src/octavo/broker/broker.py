@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -29,7 +30,8 @@ class Broker:
     """Serves log directories to Kafka's clients until it is closed; to be used with `with`, or `async with`.
 
     Given paths it opens them, with a broker's upkeep, and closes them at the end; given a LogDir it serves that and
-    leaves it open. It listens on loopback, on a free port unless one is named.
+    leaves it open. It listens on loopback, on a free port unless one is named; whoever reaches the address can read and
+    write everything, so that an address beyond this machine needs `allow_remote`.
     """
 
     def __init__(
@@ -40,7 +42,12 @@ class Broker:
         advertise: str | None = None,
         configs: Mapping[str, Given] | None = None,
         upkeep: bool = True,
+        allow_remote: bool = False,
     ) -> None:
+        address = parse_address(listen)
+        if not allow_remote and not _is_loopback(address.host):
+            problem = f"{listen} can be reached from other machines, by anybody who can reach it"
+            raise ValueError(f"{problem}; say allow_remote=True (`--insecure`) if that is what you want")
         self._own: LogDir | None = None
         if not isinstance(logs, LogDir):
             logs = self._own = LogDir(logs, configs=configs, create=True, upkeep=upkeep)
@@ -54,7 +61,7 @@ class Broker:
             self._server = self._call(self._make_server)
             advertised = None if advertise is None else parse_address(advertise)
             self.address = asyncio.run_coroutine_threadsafe(
-                self._server.listen(*parse_address(listen), advertised, None), self._loop
+                self._server.listen(*address, advertised, None), self._loop
             ).result()
         except BaseException:
             self.close()
@@ -131,6 +138,13 @@ class Broker:
             return function()
 
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def parse_address(text: str) -> Endpoint:

@@ -25,6 +25,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "alter": Command("octavo.cli.commands.alter", "Change a topic's configs, or add partitions."),
+    "broker": Command("octavo.cli.commands.broker", "Serve log directories to Kafka's clients."),
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "compact": Command("octavo.cli.commands.compact", "Keep the last record of each key: one cleaner round."),
     "config": Command("octavo.cli.commands.config", "Show the configs of topics and of log directories."),

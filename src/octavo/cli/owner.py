@@ -32,7 +32,7 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
     """
     total = bytes_to_recover(logdirs, ownership.only) if sys.stderr.isatty() else 0
     with ExitStack() as stack:
-        stack.enter_context(_warnings_on_stderr())
+        stack.enter_context(warnings_on_stderr())
         with progress_bar("recovering", total) as progress:
             logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
         if not ownership.upkeep:
@@ -51,7 +51,8 @@ class _Sentences(logging.Handler):
 
 
 @contextmanager
-def _warnings_on_stderr() -> Iterator[None]:
+def warnings_on_stderr() -> Iterator[None]:
+    """Say what the library warns of while the block runs."""
     logger, handler = logging.getLogger("octavo"), _Sentences(logging.WARNING)
     logger.addHandler(handler)
     try:

@@ -78,7 +78,7 @@ class PartitionLog(Log):
     def producer_entries(self) -> list[ProducerStateEntry]:
         """What the log knows of its producers, by id."""
         with self.lock:
-            return list(self.producers.state.producers)
+            return list(self.producers.table)
 
     def append_as_leader(
         self,

@@ -201,9 +201,9 @@ class LocalFile:
         flags = (os.O_RDONLY if read_only else os.O_RDWR) | (os.O_CREAT if create else 0)
         self._descriptor = open_owned(path, flags)
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at exit the module `os` may be gone already
         if self._descriptor >= 0:
-            os.close(self._descriptor)
+            close(self._descriptor)
 
     def pread(self, length: int, position: int) -> bytes:
         data = os.pread(self._descriptor, length, position)

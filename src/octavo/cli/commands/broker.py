@@ -1,0 +1,93 @@
+"""`octavo broker`: log directories served to Kafka's clients."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from octavo.broker.broker import Broker
+from octavo.cli.app import UsageError
+from octavo.cli.options import command as declare
+from octavo.cli.options import key_values, logdirs_argument
+from octavo.cli.owner import warnings_on_stderr
+from octavo.cli.plain import plain
+from octavo.cli.progress import progress_bar
+from octavo.client.log_dir import LogDir
+from octavo.config.table import BROKER_CONFIGS, SYNONYMS
+from octavo.format.java import properties as java_properties
+from octavo.jobs.directories import bytes_to_recover
+
+_GIVEN_OTHERWISE = {"log.dirs", "log.dir", "listeners", "advertised.listeners"}
+
+
+@declare("broker")
+@logdirs_argument
+@click.option(
+    "--listen", default="127.0.0.1:9092", metavar="HOST:PORT",
+    help="Where to listen; default: 127.0.0.1:9092. Port 0 is any that is free; the line on stdout says which.",
+)  # fmt: skip
+@click.option("--advertise", metavar="HOST:PORT", help="The address that clients are told; default: where it listens.")
+@click.option(
+    "--insecure", is_flag=True,
+    help="Listen beyond this machine, though everybody who reaches the address can read and write everything.",
+)  # fmt: skip
+@click.option(
+    "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
+    help="A broker's server.properties. What Octavo has no use for is named on stderr.",
+)  # fmt: skip
+@click.option(
+    "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=key_values,
+    help="A broker config, over those of the file; may be repeated. `octavo config` lists them.",
+)  # fmt: skip
+def command(
+    logdirs: tuple[str, ...],
+    listen: str,
+    advertise: str | None,
+    insecure: bool,
+    config_file: Path | None,
+    configs: dict[str, str],
+) -> None:
+    """Serve log directories to Kafka's clients, until SIGTERM or Ctrl-C: then it stops cleanly, as a broker does.
+
+    The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
+    made.
+
+    \b
+    octavo broker logs
+    octavo broker logs --listen 127.0.0.1:0 --config auto.create.topics.enable=false
+    """
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    merged = {**(_read(config_file) if config_file else {}), **configs}
+    try:
+        with (
+            warnings_on_stderr(),
+            _opened(logdirs, merged) as logs,
+            Broker(logs, listen=listen, advertise=advertise, allow_remote=insecure) as broker,
+        ):
+            print(f"listening on {broker.bootstrap_servers}", flush=True)
+            stopped.wait()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
+    """The directories, with a bar on a terminal while they are recovered."""
+    total = bytes_to_recover(logdirs, None) if sys.stderr.isatty() else 0
+    with progress_bar("recovering", total) as progress:
+        return LogDir(logdirs, configs=configs, create=True, upkeep=True, progress=lambda _, size: progress(size))
+
+
+def _read(path: Path) -> Mapping[str, str]:
+    """The configs of a file that Octavo knows; the others are said."""
+    found = java_properties.decode(path.read_bytes())
+    known = {name: value for name, value in found.items() if name in BROKER_CONFIGS or name in SYNONYMS}
+    for name in sorted(found.keys() - known.keys() | found.keys() & _GIVEN_OTHERWISE):
+        print(plain(f"octavo: {path}: {name} is not used"), file=sys.stderr)
+    return {name: value for name, value in known.items() if name not in _GIVEN_OTHERWISE}
