@@ -12,12 +12,11 @@ import pytest
 import octavo
 from octavo.broker.broker import Broker
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS
-from octavo.format.batches.batch import build_batch
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import APIS, Api
-from octavo.format.record import Record
 from tests.broker.raw import RawClient
+from tests.broker.requests import TIME_MS, batch, produced
 from tests.interop.broker import PROPERTIES
 from tests.interop.broker import Broker as KafkaBroker
 
@@ -25,7 +24,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 ZERO_ID = bytes(16)
 NO_ID = b"\1" * 16
-TIME_MS = 1_700_000_000_000
 MASKED = {
     *("throttleTimeMs", "clusterId", "host", "port", "sessionId", "producerId", "logDir", "totalBytes", "usableBytes"),
     *("errorMessage", "batchIndexErrorMessage", "documentation"),  # ours are sentences of our own
@@ -111,15 +109,6 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
             both.ask(apis.PRODUCE, 9, produced("t", 0, batch(f"{number}", TIME_MS + number)))
         yield both
     real.kill()
-
-
-def batch(text: str, timestamp: int = TIME_MS, **fields: Any) -> bytes:
-    return build_batch([Record(offset=0, timestamp=timestamp, key=b"k", value=text.encode())], **fields)
-
-
-def produced(topic: str, partition: int, records: bytes | None, *, acks: int = -1) -> Row:
-    data = {"name": topic, "partitionData": [{"index": partition, "records": records}]}
-    return {"acks": acks, "timeoutMs": 5000, "topicData": [data]}
 
 
 @pytest.mark.parametrize("version", list(apis.PRODUCE.versions))

@@ -60,7 +60,7 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
     return b"".join(chunks)
 
 
-def encode_parts(message: Message, version: int, row: Row) -> list[Part]:
+def encode_parts(message: MessageSchema, version: int, row: Row) -> list[Part]:
     """As `encode`, for records that are slices of files: these stay as they are, what lies between is joined."""
     chunks: Chunks = []
     _writer(message, version)(row, chunks)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from octavo.format.messages.schema import Message, Versions
+from octavo.format.messages.schema import MessageSchema, Versions
 from octavo.format.protocol import cluster, configs, data, producers, topics
 
 
@@ -15,8 +15,8 @@ class Api(NamedTuple):
     """One kind of request; its versions are those of its schemas."""
 
     key: int
-    request: Message
-    response: Message
+    request: MessageSchema
+    response: MessageSchema
     highest: int | None = None  # where the schemas have later versions, which Kafka does not list yet
 
     @property

@@ -1,0 +1,20 @@
+"""Bodies of requests that several tests send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from octavo.format.batches.batch import build_batch
+from octavo.format.messages.schema import Row
+from octavo.format.record import Record
+
+TIME_MS = 1_700_000_000_000
+
+
+def batch(text: str, timestamp: int = TIME_MS, **fields: Any) -> bytes:
+    return build_batch([Record(offset=0, timestamp=timestamp, key=b"k", value=text.encode())], **fields)
+
+
+def produced(topic: str, partition: int, records: bytes | None, *, acks: int = -1) -> Row:
+    data = {"name": topic, "partitionData": [{"index": partition, "records": records}]}
+    return {"acks": acks, "timeoutMs": 5000, "topicData": [data]}

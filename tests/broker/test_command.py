@@ -1,0 +1,56 @@
+"""`octavo broker` in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import octavo
+from octavo.cli import main
+from octavo.format.protocol.apis import METADATA, PRODUCE
+from tests.broker.raw import RawClient
+from tests.broker.requests import batch, produced
+
+
+def test_it_serves_until_sigterm_and_stops_cleanly(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "octavo", "broker", str(tmp_path / "logs"), "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        host, _, port = process.stdout.readline().removeprefix("listening on ").strip().rpartition(":")
+        with RawClient((host, int(port))) as client:
+            assert client.ask(METADATA, 12, {"topics": [{"name": "t"}]}) is not None
+            answer = client.ask(PRODUCE, 9, produced("t", 0, batch("kept")))
+            assert answer is not None
+            assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert (tmp_path / "logs" / ".kafka_cleanshutdown").exists()
+    assert [record.value for record in octavo.scan(tmp_path / "logs").records()] == [b"kept"]
+
+
+def test_it_does_not_listen_beyond_this_machine_unasked(tmp_path: Path) -> None:
+    assert main(["broker", str(tmp_path / "logs"), "--listen", "0.0.0.0:0"]) == 2
+    assert not list((tmp_path / "logs").glob("*-0"))
+
+
+def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text("num.partitions=7\nzookeeper.connect=there\nlisteners=PLAINTEXT://:9092\n")
+    line = [sys.executable, "-m", "octavo", "broker", str(tmp_path / "logs"), "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*line, "--config-file", str(properties)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rpartition(":")[2])
+        with RawClient(("127.0.0.1", port)) as client:
+            answer = client.ask(METADATA, 12, {"topics": [{"name": "t"}]})
+        assert answer is not None
+        assert len(answer["topics"][0]["partitions"]) == 7
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=30)
+    assert said.splitlines() == [
+        f"octavo: {properties}: listeners is not used",
+        f"octavo: {properties}: zookeeper.connect is not used",
+    ]
