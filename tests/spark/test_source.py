@@ -72,7 +72,8 @@ def isolations(archive: str) -> list[str]:
 
 def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:  # T6
     """Archives at once: to plan and start a query costs more than to read them."""
-    frames, rows = list[DataFrame](), dict[tuple[str, str, str, int], list[Row]]()
+    frames: list[DataFrame] = []
+    rows: dict[tuple[str, str, str, int], list[Row]] = {}
     for archive in ARCHIVES:
         frames += [load(spark.read, archive, isolation) for isolation in isolations(archive)]
         rows |= wanted(archive, *isolations(archive))
@@ -83,7 +84,8 @@ def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:  # 
 
 @pytest.mark.parametrize("part", range(2))
 def test_a_stream_gives_what_a_real_client_read(spark: SparkSession, part: int) -> None:  # T6
-    frames, rows = list[DataFrame](), dict[tuple[str, str, str, int], list[Row]]()
+    frames: list[DataFrame] = []
+    rows: dict[tuple[str, str, str, int], list[Row]] = {}
     for archive in ARCHIVES[part::2]:
         isolation = isolations(archive)[0]  # read_committed where there are transactions
         frames.append(load(spark.readStream, archive, isolation))
