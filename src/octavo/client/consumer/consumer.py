@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from octavo.client.consumer.assignment import AssignedPartitions, Listener, Listeners
-from octavo.client.consumer.collect import Collector
 from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
@@ -19,6 +18,7 @@ from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
+from octavo.scanner.following.collect import Collector
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED

@@ -12,6 +12,7 @@ from typing import Self
 
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
+from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
 
@@ -43,7 +44,7 @@ class ScanConsumer:
         self._timeout_ms = consumer_timeout_ms
         self._limit = max_poll_records
         self._sleep = sleep
-        self._turn = 0
+        self._collector = Collector(self._partitions)
         for topic_partition, offset in committed.items():
             if topic_partition in self._partitions:
                 self._partitions[topic_partition].seek(offset)
@@ -60,17 +61,19 @@ class ScanConsumer:
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
         """The next records by partition; waits for the first up to `timeout_ms` (-1: without limit)."""
+        if self.is_closed:
+            raise IllegalStateError("the consumer is closed")
         end = _end(timeout_ms)
         while True:
-            found = self._collect(self._limit if max_records is None else max_records)
-            if found or not self._wait(end):
-                return found
+            collected = self._collector.collect(self._limit if max_records is None else max_records)
+            if collected.records or not self._wait(end):
+                return collected.hand_out()
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """One record after the other; ends after consumer_timeout_ms without a new one."""
         end = _end(self._timeout_ms)
         while not self.is_closed:
-            for partition in self._in_turn():
+            for partition in self._collector.in_turn():
                 records, position = partition.take(self._limit)
                 if records:
                     yield from self._handed_out(partition, records, position)
@@ -163,36 +166,6 @@ class ScanConsumer:
         """Drop the partitions; no file stays open."""
         self.is_closed = True
         self._partitions.clear()
-
-    def _collect(self, limit: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """What the partitions have. If one fails after others had records, the next call raises its error."""
-        found: dict[TopicPartition, list[ConsumerRecord]] = {}
-        for partition in self._in_turn():
-            if not limit:
-                break
-            try:
-                records, position = partition.take(limit)
-            except Exception:
-                if not found:
-                    raise
-                self._turn = self._readable().index(partition)  # it comes first next time
-                break
-            if records:
-                found[partition.topic_partition] = records
-                partition.advance(position)
-                limit -= len(records)
-        return found
-
-    def _in_turn(self) -> list[Followed]:
-        """The partitions to read, with another one first each time."""
-        if self.is_closed:
-            raise IllegalStateError("the consumer is closed")
-        readable = self._readable()
-        first, self._turn = self._turn % max(len(readable), 1), self._turn + 1
-        return readable[first:] + readable[:first]
-
-    def _readable(self) -> list[Followed]:
-        return [partition for partition in self._partitions.values() if not partition.is_paused]
 
     def _wait(self, end: float | None) -> bool:
         """Sleep a little if there is time to look once more, and say whether there is."""

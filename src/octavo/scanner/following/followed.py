@@ -60,7 +60,7 @@ class Followed:
         self.seeks += 1
         self.position, self._next = offset, -1
 
-    def advance(self, offset: int) -> None:
+    def advance(self, offset: int | None) -> None:
         """Move on: what comes before the offset was returned."""
         self.position = offset
 

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
 
-from octavo.client.consumer.partition_state import PartitionState
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord
+
+
+class ConsumedPartition(Protocol):
+    """A partition that a consumer reads; `take` does not move its position, `advance` does."""
+
+    is_paused: bool
+
+    @property
+    def topic_partition(self) -> TopicPartition: ...
+
+    @property
+    def position(self) -> int | None: ...
+
+    def take(self, limit: int, /) -> tuple[list[ConsumerRecord], int]: ...
+
+    def advance(self, offset: int | None, /) -> None: ...
+
+
+State = TypeVar("State", bound=ConsumedPartition)
 
 
 class Collected:
@@ -14,9 +33,9 @@ class Collected:
 
     def __init__(self) -> None:
         self.records: dict[TopicPartition, list[ConsumerRecord]] = {}
-        self._moves: list[tuple[PartitionState, int | None, int]] = []
+        self._moves: list[tuple[ConsumedPartition, int | None, int]] = []
 
-    def add(self, state: PartitionState, records: list[ConsumerRecord], position: int) -> None:
+    def add(self, state: ConsumedPartition, records: list[ConsumerRecord], position: int) -> None:
         self._moves.append((state, state.position, position))
         self.records[state.topic_partition] = records
 
@@ -30,10 +49,10 @@ class Collected:
             state.advance(position)
 
 
-class Collector:
+class Collector(Generic[State]):
     """Collects from `states`, the partitions that a consumer reads at present."""
 
-    def __init__(self, states: Mapping[TopicPartition, PartitionState]) -> None:
+    def __init__(self, states: Mapping[TopicPartition, State]) -> None:
         self._states = states
         self._turn = 0
 
@@ -59,7 +78,7 @@ class Collector:
                 limit -= len(records)
         return found
 
-    def in_turn(self) -> list[PartitionState]:
+    def in_turn(self) -> list[State]:
         """The partitions that are not paused, beginning with another one each time."""
         states = self._readable()
         if not states:
@@ -67,5 +86,5 @@ class Collector:
         first, self._turn = self._turn % len(states), self._turn + 1
         return states[first:] + states[:first]
 
-    def _readable(self) -> list[PartitionState]:
+    def _readable(self) -> list[State]:
         return [state for state in self._states.values() if not state.is_paused]
