@@ -19,7 +19,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from tests.interop.broker import Broker
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 from benchmarks import clocks

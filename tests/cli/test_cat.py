@@ -21,7 +21,7 @@ from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
 from tests.cli.runs import Run, octavo
 from tests.golden import archives
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 
 RECORDS = [
     Record(0, 1000, b"a", 'é\n"x"'.encode()),

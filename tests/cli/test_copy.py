@@ -15,7 +15,7 @@ from octavo.storage.log_manager import LogManager
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo
 from tests.golden.archives import entry, unpack
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 # Written without a restart of the broker in between: that begins a new leader epoch and a new count of index entries.

@@ -11,7 +11,7 @@ import pytest
 from octavo.format.names import FileKind
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 

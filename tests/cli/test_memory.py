@@ -12,7 +12,7 @@ import pytest
 
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Record
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 
 SMALL, LARGE = 32 << 20, 384 << 20
 SEGMENT = 64 << 20

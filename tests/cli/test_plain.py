@@ -13,7 +13,7 @@ from octavo.cli.plain import plain, plain_csv, plain_json
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
 from tests.cli.runs import Run, octavo, printed
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 
 ACTIVE = [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 STRUCTURE = {"\n", "\t"}

@@ -26,7 +26,7 @@ from octavo.system.clock import SystemClock
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 CHECKPOINTS = (

@@ -11,7 +11,7 @@ import pytest
 
 from octavo.format.names import FileKind
 from tests.cli.runs import Run, octavo
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 INTERVAL = ("--config", "index.interval.bytes=200")

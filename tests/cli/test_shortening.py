@@ -19,7 +19,7 @@ from octavo.format.small_files import checkpoint, leader_epochs
 from tests.cli.owners import locked, records, rows, state
 from tests.cli.runs import Run, octavo
 from tests.golden.archives import unpack
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 SIZE = len(batch(0, 11))

@@ -10,7 +10,7 @@ import pytest
 
 from octavo import kernels
 from tests.dependencies import HEAVY
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 SLOW = {"dataclasses", "pathlib", "traceback"}  # of the standard library, some ms each

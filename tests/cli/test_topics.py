@@ -11,7 +11,7 @@ from octavo.cli.table import TableColumn, print_table
 from tests.cli.runs import Run, octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import entry, unpack
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 

@@ -13,7 +13,7 @@ from octavo.scanner.places.location import Entry, LocalReadableFileSystem
 from tests.cli.runs import octavo
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import LONG_AGO, flipped
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 

@@ -14,7 +14,7 @@ from octavo.format.names import CLEAN_SHUTDOWN, TopicPartition
 from octavo.format.record import Record
 from octavo.kernels.layout import BATCH_OVERHEAD
 from tests.format.crafted import crafted
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 

@@ -8,7 +8,7 @@ from octavo.format.batches.walker import CHUNK_BYTES
 from octavo.jobs import copy
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.storage.log_manager import LogManager
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 

@@ -19,7 +19,7 @@ from octavo.jobs.tally import Tally
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.system.runner import ThreadRunner
 from tests.golden.archives import archives, entry, records, unpack
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)

@@ -18,7 +18,7 @@ from octavo.scanner.api import Scan
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.read_ahead import read_ahead
 from octavo.system.runner import ThreadRunner
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 

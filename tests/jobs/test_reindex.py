@@ -23,7 +23,7 @@ from octavo.system.runner import Outcome, ThreadRunner
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.format.crafted import crafted
 from tests.golden.archives import unpack
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 LIMITS = IndexLimits(200, 10 << 20)

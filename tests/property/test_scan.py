@@ -27,7 +27,7 @@ from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.scanner.api import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 
 PRODUCERS = range(1, 4)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]

@@ -10,7 +10,7 @@ import pytest
 
 import octavo.spark
 from octavo.errors import ConfigError
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.spark.sessions import Run
 from tests.storage.batches import batch
 

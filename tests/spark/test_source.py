@@ -14,7 +14,7 @@ import pytest
 
 import octavo.spark
 from tests.golden.client_records import WITH_RECORDS, Partition, Row, expected, log_dirs, text
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.spark.orders import TEN, write_orders
 from tests.spark.sessions import Run
 

@@ -25,7 +25,7 @@ from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions
 from octavo.spark.source.stream_reader import StreamReader, stream_reader
 from octavo.system.clock import ManualClock
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 
 SIZE = len(TEN[0])
 ALL = ReadAllAvailable()

@@ -17,7 +17,7 @@ from octavo.storage.recovery import recover
 from octavo.storage.recovery.check_ahead import Checkers, check_ahead
 from octavo.storage.recovery.load import LoadRequest
 from octavo.storage.recovery.recover import Checked, check_segment
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 

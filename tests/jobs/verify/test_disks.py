@@ -9,7 +9,7 @@ import pytest
 from octavo.jobs.verify.finding import FindingKind, Severity
 from octavo.jobs.verify.plan import plan
 from tests.jobs.verify.verified import findings_of, shown
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 ID_A, ID_B, ID_C = "lRfNxyBxRLu7tt5Z0UBPpQ", "7Y7zFrqCT2Olx-x8XhXveg", "kWHfbQWrRQ2ZqjI1p2rGLA"

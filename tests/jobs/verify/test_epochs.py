@@ -10,7 +10,7 @@ from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, shown
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 CHECKPOINT, LOG = "leader-epoch-checkpoint", f"{0:020}.log"

@@ -13,7 +13,7 @@ from octavo.jobs.verify.finding import MEANINGS, FindingKind, Severity
 from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, flipped, shown
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 TOPIC_ID = "version: 0\ntopic_id: lRfNxyBxRLu7tt5Z0UBPpQ"

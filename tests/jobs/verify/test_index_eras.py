@@ -23,7 +23,7 @@ from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import FileKind
 from octavo.format.record import Record
 from tests.jobs.verify.verified import findings_of
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 
 SEEDS = range(30)
 

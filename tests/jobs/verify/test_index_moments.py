@@ -18,7 +18,7 @@ from octavo.format.record import Record
 from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, shown
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 ONES = [batch(number, timestamp=1000 + number) for number in range(8)]

@@ -13,7 +13,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, shown
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 # Ten batches of three records, timestamps 100 apart.

@@ -14,7 +14,7 @@ from octavo.format.record import Record
 from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind
 from octavo.kernels import crc32c
 from tests.jobs.verify.verified import findings_of, flipped
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 

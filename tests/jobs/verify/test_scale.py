@@ -12,7 +12,7 @@ from octavo.format.names import OFFSET_CHECKPOINTS, FileKind
 from octavo.jobs.verify.finding import FindingKind
 from octavo.scanner.places.location import Entry, LocalReadableFile, LocalReadableFileSystem
 from tests.jobs.verify.verified import findings_of
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 COUNT = 30

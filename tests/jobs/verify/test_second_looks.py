@@ -19,7 +19,7 @@ from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, plan
 from octavo.scanner.partition.tail import WriterPatience
 from octavo.system.clock import ManualClock
 from octavo.system.runner import ThreadRunner
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 

@@ -14,7 +14,7 @@ from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify.finding import FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, flipped, shown
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 BATCHES = [batch(number, timestamp=1000 + number) for number in range(10)]

@@ -16,7 +16,7 @@ from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind, Severity
 from tests.jobs.verify.verified import findings_of, shown
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 TXNINDEX = f"{0:020}.txnindex"

@@ -16,7 +16,7 @@ from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record, TimestampType
 from octavo.scanner.api import Scan
 from octavo.scanner.reading.records import ConsumerRecord
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 
 RECORDS = [
     Record(0, 1_700_000_000_000, b"a", b"1"),

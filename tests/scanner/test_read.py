@@ -26,7 +26,7 @@ from octavo.scanner.reading.read import TaskReader, wanted_columns
 from octavo.scanner.reading.records import read_records
 from tests.cli.runs import octavo as octavo_command
 from tests.format.crafted import crafted
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]

@@ -13,7 +13,7 @@ from octavo.format.compression import DEFAULT_LIMIT, Codec, unpack_limit
 from octavo.format.record import Record
 from tests.cli.runs import octavo as octavo_command
 from tests.cli.runs import printed
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 HOW = "to allow more give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"

@@ -14,7 +14,7 @@ from octavo.format.names import FileKind
 from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
 from octavo.scanner.places.segment_log import walk_file
 from tests.cli.runs import printed
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 BATCHES = [batch(offset) for offset in range(40)]

@@ -18,7 +18,7 @@ from octavo.errors import (
 )
 from octavo.format.names import FileKind, TopicPartition
 from octavo.scanner.following.consumer import ScanConsumer
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)

@@ -28,7 +28,7 @@ from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.files import FileStat, PartitionFiles
 from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem, Location, locate
 from octavo.system.clock import ManualClock
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)

@@ -19,7 +19,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.scanner.lookup.bounds import to_milliseconds
 from octavo.scanner.reading.plan import ReadTask
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 TEN = [batch(10 * number, 10, timestamp=1000 * number) for number in range(10)]

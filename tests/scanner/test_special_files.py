@@ -14,7 +14,7 @@ import pytest
 import octavo
 from octavo.format.names import FileKind
 from tests.cli.runs import printed
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 BATCHES = [batch(offset) for offset in range(40)]

@@ -17,7 +17,7 @@ from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
 from octavo.scanner.partition.transactions import read_transactions
 from tests.golden.archives import records, unpack
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 TEN = 10

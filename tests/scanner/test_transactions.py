@@ -18,7 +18,7 @@ from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import locate
-from tests.scan.segments import path, write_segment
+from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)

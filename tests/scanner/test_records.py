@@ -9,7 +9,7 @@ import pytest
 import octavo
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 
 
 @pytest.mark.parametrize("start", [0, 5, 1023, 1024, 2500])

@@ -13,7 +13,7 @@ from octavo.format.names import FolderState, TopicPartition, Transient
 from octavo.scanner.log_dirs import merge, open_log_dirs
 from octavo.scanner.places.directory import Directory, read_directory
 from octavo.scanner.places.location import locate
-from tests.scan.segments import write_segment
+from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)
