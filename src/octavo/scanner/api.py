@@ -249,11 +249,11 @@ class Scan:
         )
 
         roots = dict.fromkeys(files.root.location for files in self._partitions)
-        found = open_log_dirs(roots, lambda wanted: wanted.topic == "__consumer_offsets") if roots else None
-        if found is None or not found.partitions:
+        log_dirs = open_log_dirs(roots, lambda wanted: wanted.topic == "__consumer_offsets") if roots else None
+        if log_dirs is None or not log_dirs.partitions:
             return {}
         request = ScanRequest(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)
-        return committed_offsets(Scan(found.partitions.values(), request, ScanFindings("skip")), group)
+        return committed_offsets(Scan(log_dirs.partitions.values(), request, ScanFindings("skip")), group)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()

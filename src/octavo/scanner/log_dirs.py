@@ -31,13 +31,15 @@ class LogDirs:
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
         """The partitions that exist, but cannot be listed in any of the places."""
-        found = {
+        errors = {
             topic_partition: error
             for directory in self.directories
             for topic_partition, error in directory.unreadable.items()
         }
         return {
-            topic_partition: error for topic_partition, error in found.items() if topic_partition not in self.partitions
+            topic_partition: error
+            for topic_partition, error in errors.items()
+            if topic_partition not in self.partitions
         }
 
     def given(self) -> set[TopicPartition]:
@@ -64,10 +66,10 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
 
 def distinct(places: Iterable[Place]) -> list[Location]:
     """Each place once, by the first of its names."""
-    found: dict[str, Location] = {}
+    locations: dict[str, Location] = {}
     for location in map(locate, places):
-        found.setdefault(_identity(location), location)
-    return list(found.values())
+        locations.setdefault(_identity(location), location)
+    return list(locations.values())
 
 
 def _identity(location: Location) -> str:

@@ -146,10 +146,10 @@ def _places(paths: Place | Sequence[Place]) -> Sequence[Place]:
 
 
 def _local(places: Sequence[Place]) -> list[str]:
-    found = []
+    paths = []
     for place in places:
         path = local_path(str(place))
         if path is None:
             raise ConfigError(f"{place}: files are written, so give a path that all machines see")
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths

@@ -38,8 +38,7 @@ def next_sound_position(
             position = start + int(candidate)
             if position >= before:
                 return None
-            found = batch_at(log, position, end)
-            if found is not None:
+            if batch_at(log, position, end) is not None:
                 return position
             budget -= int(_sizes(np.frombuffer(buffer, np.uint8), np.array([candidate]))[0])
             if budget <= 0:

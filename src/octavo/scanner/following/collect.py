@@ -62,21 +62,21 @@ class Collector(Generic[State]):
         As in Kafka's FetchCollector an error ends the collecting; if something was collected before, the next call
         raises it.
         """
-        found = Collected()
+        collected = Collected()
         for state in self.in_turn():
             if not limit:
                 break
             try:
                 records, position = state.take(limit)
             except Exception:
-                if not found.records:
+                if not collected.records:
                     raise
                 self._turn = self._readable().index(state)  # it comes first next time
                 break
             if records:
-                found.add(state, records, position)
+                collected.add(state, records, position)
                 limit -= len(records)
-        return found
+        return collected
 
     def in_turn(self) -> list[State]:
         """The partitions that are not paused, beginning with another one each time."""

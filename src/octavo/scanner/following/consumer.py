@@ -108,8 +108,8 @@ class ScanConsumer:
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
         """Read on from the first record of this time (milliseconds) or later, or from the end if there is none."""
         for partition in self._chosen(partitions):
-            found = partition.first_from(timestamp)
-            partition.seek(partition.reach().end if found is None else found)
+            offset = partition.first_from(timestamp)
+            partition.seek(partition.reach().end if offset is None else offset)
 
     def seek_to_beginning(self, *partitions: Partition) -> None:
         """Go back to the first records of these partitions, or of all."""

@@ -76,8 +76,8 @@ class Followed:
         """The offset of the first record of a time or later; None if there is none."""
 
         def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int | None:
-            found = first_offset_from(snapshot, timestamp, self._findings.notes)
-            return None if found is None or found >= self._end_of(snapshot, transactions) else found
+            offset = first_offset_from(snapshot, timestamp, self._findings.notes)
+            return None if offset is None or offset >= self._end_of(snapshot, transactions) else offset
 
         return self._look(look)
 
@@ -97,9 +97,9 @@ class Followed:
     def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
         """The next records, at most `limit`, and the position after them."""
         if self._next == self.begin():
-            found = self._taken(limit)
-            if found[0]:
-                return found
+            taken = self._taken(limit)
+            if taken[0]:
+                return taken
         self._fetch(self.begin())
         return self._taken(limit)
 
@@ -137,10 +137,10 @@ class Followed:
         start = snapshot.log_start_offset
         if self._reading.reset == "none":
             raise OffsetOutOfRangeError(position, start, snapshot.log_end_offset)
-        found = start if self._reading.reset == "earliest" else end
-        sentence = f"offset {position} is out of range: the log holds {start} to {end}; read from {found} on"
+        resumed = start if self._reading.reset == "earliest" else end
+        sentence = f"offset {position} is out of range: the log holds {start} to {end}; read from {resumed} on"
         self._findings.loss(snapshot.files.location, sentence)
-        return found
+        return resumed
 
     def _end_of(self, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
         to_end = replace(self._reading.bounds, from_offset="earliest", from_timestamp=None)

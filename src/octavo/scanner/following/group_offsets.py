@@ -14,7 +14,7 @@ _OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # the types of two ages
 
 def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[TopicPartition, int]:
     """The group's next offset in each partition. Records that cannot be decoded are skipped, as in Kafka."""
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     for record in records:
         try:
             decoded = decode_consumer_offsets_record(record.key or b"", record.value)
@@ -25,7 +25,7 @@ def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[Top
             continue
         topic_partition = TopicPartition(fields["topic"], fields["partition"])
         if decoded.value is None:
-            found.pop(topic_partition, None)
+            offsets.pop(topic_partition, None)
         else:
-            found[topic_partition] = decoded.value.data["offset"]
-    return found
+            offsets[topic_partition] = decoded.value.data["offset"]
+    return offsets

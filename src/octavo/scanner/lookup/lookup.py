@@ -53,13 +53,13 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
     if not snapshot.log_start_offset <= offset < end_offset:
         return LookupResult()
     first = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
-    found, notes = LookupResult(), tuple[Note, ...]()
+    result, notes = LookupResult(), tuple[Note, ...]()
     for slot in range(max(first, 0), len(snapshot.segments)):
-        found = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
-        notes += found.notes
-        if found.offset != NOT_FOUND:
+        result = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
+        notes += result.notes
+        if result.offset != NOT_FOUND:
             break
-    return replace(found, notes=notes)
+    return replace(result, notes=notes)
 
 
 def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> LookupResult:
@@ -151,17 +151,17 @@ class _Search:
         """Read from the offset index's entry on, up to the first record that fits."""
         entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
         location = self._snapshot.files.path(self._segment)
-        passed, start, found = PassedDamage(location, from_offset), None, None
+        passed, start, match = PassedDamage(location, from_offset), None, None
         try:
             with follow(location) as log:
                 start = self._trusted(entry, log)
-                found = next(self._matches(log, start, timestamp, exactly, passed), None)
+                match = next(self._matches(log, start, timestamp, exactly, passed), None)
         except FileNotFoundError:
             raise
         except OSError as error:
             self._notes.append(not_read(location, error))
         self._notes += passed.notes()
-        position, offset, at = found if found is not None else (None, NOT_FOUND, NO_TIMESTAMP)
+        position, offset, at = match if match is not None else (None, NOT_FOUND, NO_TIMESTAMP)
         if offset >= self._end_offset:  # it exists, but this reader may not see it yet
             position, offset, at = None, NOT_FOUND, NO_TIMESTAMP
         if time_entry is not None and time_entry.timestamp < 0:

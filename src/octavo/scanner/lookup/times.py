@@ -26,14 +26,14 @@ def first_offset_from(snapshot: PartitionSnapshot, timestamp: int, notes: list[N
     """
     for slot in range(snapshot.first_slot(), len(snapshot.segments)):
         try:
-            found = _in_segment(snapshot, slot, timestamp, notes)
+            offset = _in_segment(snapshot, slot, timestamp, notes)
         except FileNotFoundError:
             raise
         except OSError as error:
             notes.append(not_read(snapshot.files.path(snapshot.segments[slot]), error))
             continue
-        if found is not None:
-            return found
+        if offset is not None:
+            return offset
     return None
 
 
@@ -49,14 +49,14 @@ def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: l
     with follow(snapshot.files.path(segment)) as log:
         position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
         for chunk in walk_past(log, position, stop, segment.base_offset, passed.see_gap):
-            rows, found = _in_chunk(chunk, decoder, snapshot.log_start_offset, end, timestamp)
+            rows, offset = _in_chunk(chunk, decoder, snapshot.log_start_offset, end, timestamp)
             passed.see(chunk, rows)
-            if found is not None:
+            if offset is not None:
                 break
         else:
-            found = None
+            offset = None
     notes += passed.notes()
-    return found
+    return offset
 
 
 def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: int) -> tuple[int, int | None]:

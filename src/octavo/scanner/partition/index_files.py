@@ -70,8 +70,8 @@ def end_unused(ends: Iterable[bool]) -> bool | None:
 
     One of two is enough: a crash may come between trimming the one and the other when a segment is closed.
     """
-    found = list(ends)
-    return any(found) if found else None
+    unused = list(ends)
+    return any(unused) if unused else None
 
 
 def hint_for(files: PartitionFiles, segment: ListedSegment, log: ReadableFile, offset: int) -> int:
@@ -96,8 +96,8 @@ def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: in
 
     Up to Kafka 4.0.0 it may also hold the last offset of an append of several batches.
     """
-    found = batch_at(log, entry.position, end)
-    return found is not None and base_offset <= found.first_offset <= entry.offset
+    batch = batch_at(log, entry.position, end)
+    return batch is not None and base_offset <= batch.first_offset <= entry.offset
 
 
 def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:

@@ -54,8 +54,8 @@ def _marker_types(data: memoryview, markers: NDArray[np.void]) -> list[int]:
     """The type of each marker; UNKNOWN if it cannot be read."""
     types: list[int] = []
     while len(types) < len(markers):
-        found = decode_markers(data, markers[len(types) :])
-        types += found.markers["type"].tolist()
-        if found.damage is not None:
+        decoded = decode_markers(data, markers[len(types) :])
+        types += decoded.markers["type"].tolist()
+        if decoded.damage is not None:
             types.append(ControlType.UNKNOWN)
     return types

@@ -107,13 +107,13 @@ def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value
 
     `look` is told whether it is repeated, and so has to list again.
     """
-    found, roots = look(False)
+    result, roots = look(False)
     for _ in range(_COMMITS - 1):
         moved = [root.has_committed() for root in roots]
         if not any(moved):
             break
-        found, roots = look(True)
-    return found
+        result, roots = look(True)
+    return result
 
 
 def relisted(files: PartitionFiles) -> PartitionFiles:

@@ -120,12 +120,12 @@ def read_segments(
     """A partition of which single segment files were given; they may have a transient suffix."""
     files = read_partition(root, location, folder)
     listed = {Transient.NONE: files.segments}
-    found = []
+    wanted = []
     for name in names:
         if name.transient not in listed:
             listed[name.transient] = files.transient_segments(name.transient)
-        found += [segment for segment in listed[name.transient] if segment.base_offset == name.base_offset]
-    return replace(files, segments=tuple(found), whole=False)
+        wanted += [segment for segment in listed[name.transient] if segment.base_offset == name.base_offset]
+    return replace(files, segments=tuple(wanted), whole=False)
 
 
 def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[ListedSegment, ...]:

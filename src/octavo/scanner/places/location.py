@@ -173,21 +173,21 @@ class LocalReadableFileSystem:
 
     def list(self, folder: str, /) -> list[Entry]:
         """The folder's entries, in no order. What vanishes during the listing is left out."""
-        found = []
+        listed = []
         with os.scandir(folder) as entries:
             for entry in entries:
                 try:
                     if entry.is_dir():
-                        found.append(Entry(entry.name, 0, 0, True))
+                        listed.append(Entry(entry.name, 0, 0, True))
                         continue
                     status = entry.stat()
                 except FileNotFoundError:
                     continue
                 except OSError:
-                    found.append(Entry(entry.name, UNKNOWN_SIZE, 0, False))
+                    listed.append(Entry(entry.name, UNKNOWN_SIZE, 0, False))
                     continue
-                found.append(_file_entry(entry.name, status))
-        return found
+                listed.append(_file_entry(entry.name, status))
+        return listed
 
     def entry(self, path: str, /) -> Entry:
         status = os.stat(path)  # noqa: PTH116 - paths are text here, as URLs are

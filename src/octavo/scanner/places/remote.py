@@ -55,8 +55,8 @@ class RemoteFileSystem:
     prefix: str  # what stands before a path in the URL
 
     def list(self, folder: str, /) -> list[Entry]:
-        found = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
-        return [_entry(info) for info in found]
+        infos = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
+        return [_entry(info) for info in infos]
 
     def entry(self, path: str, /) -> Entry:
         info = self.file_system.get_file_info(path)

@@ -72,10 +72,10 @@ def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
     data = memoryview(bytearray(size))
     if read_fully(file, data, position) < size:
         return None
-    found = walk(data)
-    if len(found.table) != 1 or broken(found.table)[0]:
+    walked = walk(data)
+    if len(walked.table) != 1 or broken(walked.table)[0]:
         return None
-    row = found.table[0]
+    row = walked.table[0]
     first_offset = int(row["base_offset"])
     if row["magic"] < 2 and row["attributes"] & CODEC_MASK:  # a wrapper has the offset of its last message
         try:

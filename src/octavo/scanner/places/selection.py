@@ -38,7 +38,7 @@ class TopicSelection:
             self.partitions is None or topic_partition.partition in self.partitions
         )
 
-    def among(self, found: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
+    def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
         """The wanted ones. A partition whose own folder was `given` as the place counts as named."""
         unnamed = self.topics is None
         named = {
@@ -46,19 +46,21 @@ class TopicSelection:
             for topic_partition in given
             if unnamed and (self.partitions is None or topic_partition.partition in self.partitions)
         }
-        return [topic_partition for topic_partition in found if self.wants(topic_partition) or topic_partition in named]
+        return [
+            topic_partition for topic_partition in listed if self.wants(topic_partition) or topic_partition in named
+        ]
 
     def _wants_topic(self, topic: str) -> bool:
         if isinstance(self.topics, frozenset):
             return topic in self.topics
         return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
-    def check(self, found: Collection[TopicPartition], topics: Collection[str], place: str) -> None:
+    def check(self, listed: Collection[TopicPartition], topics: Collection[str], place: str) -> None:
         """Refuse a name for which nothing was found; `topics` are all that exist."""
         if not isinstance(self.topics, frozenset):
             return
         for topic in sorted(self.topics):
-            there = {partition for name, partition in found if name == topic}
+            there = {partition for name, partition in listed if name == topic}
             if not there and topic not in topics:
                 raise ScanError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, topics)}")
             missing = sorted((self.partitions or frozenset()) - there)

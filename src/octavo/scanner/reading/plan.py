@@ -135,20 +135,20 @@ def _cuts(
     cuts = [(0, whole.first_offset)]
     if offsets.start > whole.first_offset:
         entry = index.lookup(offsets.start)
-        found = batch_at(log, entry.position, end)
-        if found is not None and whole.first_offset <= found.first_offset <= entry.offset:
-            cuts = [(entry.position, found.first_offset)]
+        batch = batch_at(log, entry.position, end)
+        if batch is not None and whole.first_offset <= batch.first_offset <= entry.offset:
+            cuts = [(entry.position, batch.first_offset)]
     beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the entry before may reach beyond
     if beyond < len(index):
-        found = batch_at(log, int(positions[beyond]), end)
-        if found is not None and found.first_offset >= offsets.end:
+        batch = batch_at(log, int(positions[beyond]), end)
+        if batch is not None and batch.first_offset >= offsets.end:
             end = int(positions[beyond])
     while end - cuts[-1][0] > split_bytes:
         slot = int(np.searchsorted(positions, cuts[-1][0] + split_bytes))
         if slot >= len(index) or positions[slot] >= end:
             break
-        found = batch_at(log, int(positions[slot]), end)
-        if found is None or found.first_offset <= cuts[-1][1]:
+        batch = batch_at(log, int(positions[slot]), end)
+        if batch is None or batch.first_offset <= cuts[-1][1]:
             break  # a damaged index: the rest stays in one piece
-        cuts.append((int(positions[slot]), found.first_offset))
+        cuts.append((int(positions[slot]), batch.first_offset))
     return [*cuts, (end, whole.end_offset)]

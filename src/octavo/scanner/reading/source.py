@@ -122,9 +122,9 @@ class Source:
             resumed = self._sound_after(span, position)
         batch = None if resumed is None else batch_at(span.log, resumed, span.end)
         if batch is None or batch.first_offset > self.task.start_offset:
-            found = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
+            problem = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
             expected = f"expected batches up to offset {span.end_offset - 1}"
-            error = CorruptRecordError(f"{found}, {expected}", position=position, path=str(span.location))
+            error = CorruptRecordError(f"{problem}, {expected}", position=position, path=str(span.location))
             self._findings.damage(error)
         return resumed
 
@@ -184,5 +184,5 @@ def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
         return False
     if part.start == 0:
         return True
-    found = batch_at(log, part.start, size)
-    return found is not None and found.first_offset == part.first_offset
+    batch = batch_at(log, part.start, size)
+    return batch is not None and batch.first_offset == part.first_offset

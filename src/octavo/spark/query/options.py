@@ -70,8 +70,8 @@ SOURCE_OPTIONS = (
         "failOnDataLoss",
         "true",
         "both",
-        "fail when wanted records were deleted; false: go on behind them with a warning. Gaps that compaction or"
-        " transactions leave are no loss",
+        "fail when wanted records were deleted; false: go on after them with a warning. Gaps that compaction or"
+        " transactions leave are not a loss",
     ),
     Option("maxOffsetsPerTrigger", "", "stream", "at most so many offsets in a micro-batch, shared out by backlog"),
     Option(

@@ -69,21 +69,21 @@ def duration_ms(name: str, text: str) -> int:
 
 def wait_ms(name: str, text: str) -> int:
     """A duration that is not negative."""
-    found = duration_ms(name, text)
-    if found < 0:
+    duration = duration_ms(name, text)
+    if duration < 0:
         raise ConfigError(f"{name} is {text}, expected 0s or more")
-    return found
+    return duration
 
 
 def partitions(text: str) -> frozenset[TopicPartition]:
     """`{"topicA":[0,1]}`."""
-    found: set[TopicPartition] = set()
+    wanted: set[TopicPartition] = set()
     try:
         for topic, numbers in json.loads(text).items():
-            found.update(TopicPartition(topic, _int(number)) for number in _list(numbers))
+            wanted.update(TopicPartition(topic, _int(number)) for number in _list(numbers))
     except (ValueError, AttributeError):
         raise ConfigError(f'Expected e.g. {{"topicA":[0,1],"topicB":[0,1]}}, got {text}') from None
-    return frozenset(found)
+    return frozenset(wanted)
 
 
 def offsets(text: str) -> Offsets:

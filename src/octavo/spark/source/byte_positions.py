@@ -50,11 +50,11 @@ def _cut(
     slot = max(int(np.searchsorted(positions, position, "right")) - 1, 0)
     with follow(snapshot.files.path(segment)) as log:
         for entry in positions[slot:].tolist():
-            found = batch_at(log, entry, log.size())
-            if found is None:
+            batch = batch_at(log, entry, log.size())
+            if batch is None:
                 return None
-            if found.first_offset > start:
-                return found.first_offset
+            if batch.first_offset > start:
+                return batch.first_offset
     return None
 
 

@@ -100,12 +100,12 @@ class Pushed:
             return 0
         passed: list[Note] = []
         try:
-            found = first_offset_from(snapshot, -(-max(lows) // 1000), passed)
+            offset = first_offset_from(snapshot, -(-max(lows) // 1000), passed)
         except FileNotFoundError:
             return 0  # deleted since it was listed: its reader will find out
         if passed:
             return 0  # damage: its reader will find out
-        return end if found is None else found
+        return end if offset is None else offset
 
     def filter_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Keep the rows whose timestamps are wanted."""
@@ -132,8 +132,8 @@ def _filtered(batches: Iterator[pa.RecordBatch], conditions: Sequence[Filter]) -
         column, mask = batch.column("timestamp"), None
         for condition in conditions:
             value = pa.scalar(condition.value, column.type)  # type: ignore[attr-defined]
-            found = pc.call_function(_COMPUTE[type(condition)], [column, value])
-            mask = found if mask is None else pc.and_(mask, found)
+            matching = pc.call_function(_COMPUTE[type(condition)], [column, value])
+            mask = matching if mask is None else pc.and_(mask, matching)
         yield batch.filter(mask)
 
 

@@ -71,14 +71,14 @@ class LogView:
         log_dirs = open_log_dirs(self._options.paths, subscription.wants)
         if check_topics:
             subscription.check(log_dirs.topics(), log_dirs.shown())
-        found = {
+        wanted = {
             topic_partition: files
             for topic_partition, files in log_dirs.partitions.items()
             if subscription.wants(topic_partition)
         }
-        views = {topic_partition: self._view(topic_partition, files) for topic_partition, files in found.items()}
+        views = {topic_partition: self._view(topic_partition, files) for topic_partition, files in wanted.items()}
         self._known = {
-            topic_partition: (found[topic_partition], view)
+            topic_partition: (wanted[topic_partition], view)
             for topic_partition, view in views.items()
             if view is not None
         }

@@ -30,25 +30,25 @@ def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest:
     """The first offset of each partition; `latest` has the offsets that the word stands for."""
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
-    found = {}
+    offsets = {}
     for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "start").items():
         offset = _offset_at(view, timestamp)
         if offset == NOT_FOUND and on_no_match == "error":
             raise ConfigError(
                 f"No offset matched from request of topic-partition {topic_partition} and timestamp {timestamp}."
             )
-        found[topic_partition] = latest[topic_partition] if offset == NOT_FOUND else offset
-    return found
+        offsets[topic_partition] = latest[topic_partition] if offset == NOT_FOUND else offset
+    return offsets
 
 
 def ends(limit: Limit, partitions: Partitions) -> Offsets:
     """The offset after the last one of each partition. A time that no record reaches does not limit it."""
     if isinstance(limit, AtTimestamp | AtTimestamps):
-        found = {}
+        offsets = {}
         for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "end").items():
             offset = _offset_at(view, timestamp)
-            found[topic_partition] = view.end if offset == NOT_FOUND else offset
-        return found
+            offsets[topic_partition] = view.end if offset == NOT_FOUND else offset
+        return offsets
     return _at_offsets(limit, partitions, log_ends(partitions), "end")
 
 
@@ -64,12 +64,12 @@ def _timestamps(
 def _offset_at(view: PartitionView, timestamp: int) -> int:
     """What a broker would answer. If files went away, the partition is listed again."""
     listed_first = view.snapshot.files
-    found = retrying(
+    result = retrying(
         listed_first,
         lambda files: find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end),
     )
-    ScanFindings("raise").take(found.notes)
-    return found.offset
+    ScanFindings("raise").take(result.notes)
+    return result.offset
 
 
 def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
@@ -81,11 +81,11 @@ def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: O
         return {topic_partition: _high_watermark(view) for topic_partition, view in partitions.items()}
     assert isinstance(limit, AtOffsets)
     _check_assigned(limit.offsets, partitions, side)
-    found = {}
+    offsets = {}
     for topic_partition, offset in limit.offsets.items():
         special = {EARLIEST_OFFSET: partitions[topic_partition].start, LATEST_OFFSET: latest[topic_partition]}
-        found[topic_partition] = special.get(offset, offset)
-    return found
+        offsets[topic_partition] = special.get(offset, offset)
+    return offsets
 
 
 def _check_assigned(specified: Offsets, partitions: Partitions, kind: str) -> None:
