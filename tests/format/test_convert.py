@@ -188,8 +188,8 @@ def test_an_up_conversion_makes_one_batch_of_a_whole_set() -> None:
         (b"", "no whole message"),
         (bytes.fromhex(V0_MESSAGES)[:20], "no whole message"),
         (bytes.fromhex(V0_MESSAGES + V1_MESSAGES), "position 57: magic 1 in a set that begins with magic 0"),
-        (bytes.fromhex(V1_MESSAGES + V1_LZ4), "position 73: a compressed message beside others"),
-        (bytes.fromhex(V1_LZ4 + V1_MESSAGES), "position 0: a compressed message beside others"),
+        (bytes.fromhex(V1_MESSAGES + V1_LZ4), "position 73: a compressed message among others"),
+        (bytes.fromhex(V1_LZ4 + V1_MESSAGES), "position 0: a compressed message among others"),
     ],
 )
 def test_sets_that_no_producer_may_send(data: bytes, said: str) -> None:
