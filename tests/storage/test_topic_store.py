@@ -7,13 +7,13 @@ import json
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.storage.topics.topic_store import Change, Pending, StoredTopic, decode, encode
+from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, decode, encode
 
 TOPICS = {
     "a": StoredTopic(bytes(range(16)), {"retention.ms": "7", "flush.ms": None}, 3),
     "b": StoredTopic(bytes(16)),
-    "c": StoredTopic(bytes(16), pending=Pending(Change.CREATE, (0, 2), (bytes(range(16)), None))),
-    "d": StoredTopic(bytes(16), pending=Pending(Change.DELETE, (), ())),
+    "c": StoredTopic(bytes(16), pending=PendingChange(Change.CREATE, (0, 2), (bytes(range(16)), None))),
+    "d": StoredTopic(bytes(16), pending=PendingChange(Change.DELETE, (), ())),
 }
 
 

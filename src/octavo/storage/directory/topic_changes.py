@@ -19,7 +19,7 @@ from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.delete import remove_folder
 from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.storage.topics.topic_store import Change, Pending, StoredTopic, write_topics
+from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, write_topics
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class TopicChanges:
         """
         before, made = self._configs.stored.get(topic), Made()
         numbers = tuple(name.partition for name in names)
-        noted = replace(wanted, pending=Pending(Change.CREATE, numbers, self._directories(self._logs.live_roots)))
+        noted = replace(wanted, pending=PendingChange(Change.CREATE, numbers, self._directories(self._logs.live_roots)))
         if topic not in self._logs.topics():
             self._configs.store(topic, wanted)  # the new logs read their configs there
         try:
@@ -89,7 +89,7 @@ class TopicChanges:
         numbers = tuple(name.partition for name in names)
         before = self._configs.stored.get(topic)
         try:
-            self.store(topic, replace(known, pending=Pending(Change.DELETE, numbers, self._directories(roots))))
+            self.store(topic, replace(known, pending=PendingChange(Change.DELETE, numbers, self._directories(roots))))
             self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         except BaseException:
             if all(self._files.exists(root.path / str(name)) for name, (root, _) in logs.items()):
@@ -121,7 +121,7 @@ class TopicChanges:
                 noun = stored.pending.change.noun
                 _log.warning("topic %s: its %s was interrupted and cannot be completed yet: %s", topic, noun, error)
 
-    def _complete_creation(self, topic: str, stored: StoredTopic, pending: Pending) -> None:
+    def _complete_creation(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
         current, names = self._configs.stored.get(topic), [TopicPartition(topic, n) for n in pending.partitions]
         if not self._is_selected(names):
             return
@@ -140,7 +140,7 @@ class TopicChanges:
             _log.warning("topic %s: its creation was interrupted; %d partitions were created now", topic, len(missing))
         self.store(topic, current)  # perhaps as another directory's file has it: completed long ago
 
-    def _complete_deletion(self, topic: str, stored: StoredTopic, pending: Pending) -> None:
+    def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
         known = [name for name in self._logs.known_partitions if name.topic == topic]
         if not self._is_selected(known):
             return

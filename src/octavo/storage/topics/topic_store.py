@@ -33,7 +33,7 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingChange:
     """A change that was begun: the partitions that it makes or deletes, and the directories where it was begun.
 
     Directories are named by their directory.id; it is None for directories of brokers before 3.7.
@@ -54,7 +54,7 @@ class StoredTopic:
     topic_id: bytes
     configs: dict[str, str | None] = field(default_factory=dict)
     partitions: int | None = None
-    pending: Pending | None = None
+    pending: PendingChange | None = None
 
 
 def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
@@ -103,7 +103,7 @@ def _fields(topic: StoredTopic) -> dict[str, object]:
     }
 
 
-def _pending_fields(pending: Pending) -> dict[str, object]:
+def _pending_fields(pending: PendingChange) -> dict[str, object]:
     return {
         "pending": pending.change,
         "pendingPartitions": list(pending.partitions),
@@ -127,7 +127,7 @@ def _topic(name: str, fields: object) -> StoredTopic:
     return StoredTopic(kafka_uuid.from_text(topic_id), configs, partitions, _pending(name, fields))
 
 
-def _pending(name: str, fields: Mapping[str, object]) -> Pending | None:
+def _pending(name: str, fields: Mapping[str, object]) -> PendingChange | None:
     change = fields.get("pending")
     if change is None:
         return None
@@ -139,4 +139,4 @@ def _pending(name: str, fields: Mapping[str, object]) -> Pending | None:
     if not isinstance(directories, list) or not all(uuid is None or isinstance(uuid, str) for uuid in directories):
         raise CorruptionError(f'topic {name}: expected a list of directory ids under "pendingDirectories"')
     ids = tuple(None if uuid is None else kafka_uuid.from_text(uuid) for uuid in directories)
-    return Pending(Change(change), tuple(sorted(partitions)), ids)
+    return PendingChange(Change(change), tuple(sorted(partitions)), ids)
