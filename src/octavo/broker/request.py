@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from octavo.broker.security.principal import ANONYMOUS, Principal
 from octavo.format.messages.schema import Row
 
 
@@ -17,13 +15,11 @@ class Endpoint(NamedTuple):
     port: int
 
 
-@dataclass(slots=True)
-class Peer:
-    """Who is at the other end of a connection."""
+class Peer(NamedTuple):
+    """Who is at the other end of a connection, and how it got there."""
 
     host: str
     endpoint: Endpoint
-    principal: Principal = ANONYMOUS
 
 
 class Request(NamedTuple):
