@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 from octavo.broker.catalog import Catalog
 from octavo.broker.context import Context
 from octavo.broker.dispatch import Dispatcher
-from octavo.broker.limits import Limits
+from octavo.broker.limits import ConnectionLimits
 from octavo.broker.request import Endpoint
 from octavo.broker.server import Server
 from octavo.broker.sessions import FetchSessions
@@ -121,7 +121,7 @@ class Broker:
             clock=clock,
             loop=self._loop,
         )
-        limits = Limits(
+        limits = ConnectionLimits(
             clock,
             max_frame_bytes=config.socket_request_max_bytes,
             max_connections=config.max_connections,

@@ -16,7 +16,7 @@ from octavo.format.messages.codec import Part
 
 if TYPE_CHECKING:
     from octavo.broker.dispatch import Dispatcher, Pending
-    from octavo.broker.limits import Limits
+    from octavo.broker.limits import ConnectionLimits
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Connection(asyncio.BufferedProtocol):
     A client that does not take its answers is not read from: what it sends waits in its own socket.
     """
 
-    def __init__(self, dispatcher: Dispatcher, limits: Limits, endpoint: Endpoint) -> None:
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, endpoint: Endpoint) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
         self._endpoint = endpoint

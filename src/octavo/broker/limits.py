@@ -14,7 +14,7 @@ _QUEUED_BYTES = 512 << 20
 _SMALL_FRAME_BYTES = 64 << 10  # needs no permission: whatever others take, small requests are served
 
 
-class Limits:
+class ConnectionLimits:
     """Lives on the loop's thread."""
 
     def __init__(

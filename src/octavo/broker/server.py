@@ -8,7 +8,7 @@ import ssl
 
 from octavo.broker.connection import Connection
 from octavo.broker.dispatch import Dispatcher
-from octavo.broker.limits import Limits
+from octavo.broker.limits import ConnectionLimits
 from octavo.broker.request import Endpoint
 
 _IDLE_CHECK_SECONDS = 10.0
@@ -18,7 +18,7 @@ _BACKLOG = 512
 class Server:
     """Lives on the loop's thread."""
 
-    def __init__(self, dispatcher: Dispatcher, limits: Limits) -> None:
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
         self._servers: list[asyncio.Server] = []
