@@ -1,4 +1,7 @@
-"""Waking whoever waits for a log to grow, on whatever thread it grew."""
+"""Wakes a fetch that waits for a log to grow, whichever thread made it grow.
+
+An append calls `Log.tell_watchers` once its batches are in the log; the `Watch` then calls back on the loop's thread.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from octavo.storage.partition_log import PartitionLog
 
 
 class Watch:
-    """Calls back on the loop after changes of some logs, until it is ended. Many changes may come to one call."""
+    """Calls back on the loop after some logs have changed, until `end`. Several changes may lead to a single call."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, logs: Collection[PartitionLog], on_change: Callable[[], None]

@@ -14,7 +14,11 @@ MOST_FINDINGS = 1000
 
 
 class Severity(StrEnum):
-    """`info` is what a crash, a running broker or a deletion normally leaves."""
+    """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
+
+    Each check decides that for its own file, by what `SegmentView` knows of the last stop; docs/commands/verify.md
+    lists all cases.
+    """
 
     PROBLEM = "problem"
     INFO = "info"

@@ -139,6 +139,11 @@ def filter_batches(
 
 
 def _judge(lookup: OffsetLookup, run: FilterRun, batch: np.void, columns: RecordColumns) -> _Judged:
+    """Decide which records of a batch stay. Control records stay, and so do records beyond the last offset of the map.
+
+    Any other record stays unless the map has a later one with its key, and goes if it has no key. A tombstone goes once
+    the delete horizon in its batch's header has passed; the first cleaning that keeps it sets that horizon (`_settle`).
+    """
     horizon = int(batch["base_timestamp"]) if batch["attributes"] & layout.DELETE_HORIZON else None
     keeps_tombstones = horizon is None or run.state[FILTER_STATE.index("now_ms")] < horizon
     kept, has_tombstones, without_key = [], False, 0

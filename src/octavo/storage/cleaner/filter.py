@@ -1,4 +1,8 @@
-"""Filters a chunk of batches: what remains of it, as bytes and as a table, ready to be appended."""
+"""Filters a chunk of batches: what remains of it, as bytes and as a table, ready to be appended.
+
+Which records stay, and when a tombstone goes, is decided by the kernel `filter_batches`; `kernels/reference/filter` has
+the rule in plain Python (`_judge`). `LegacyFilter` decides it for magic 0 and 1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is decided about whole batches before their records are looked at, chunk by chunk."""
+"""What is decided about whole batches, chunk by chunk, before `filter` looks at their records and tombstones."""
 
 from __future__ import annotations
 

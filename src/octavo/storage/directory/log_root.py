@@ -116,7 +116,7 @@ class LogRoot:
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Turn an OSError into a KafkaStorageError; if it means that the disk failed, take the directory offline."""
+        """Turn an OSError into a KafkaStorageError; after a disk failure (`is_disk_failure`) go offline."""
         if self.failure is not None:
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
         try:
