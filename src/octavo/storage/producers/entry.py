@@ -14,7 +14,7 @@ NO_COORDINATOR_EPOCH = -1
 
 
 class CachedBatch(NamedTuple):
-    """A batch that the producer may send again, to be answered as it was the first time."""
+    """A batch that the producer may send again, and which then gets the same answer as the first time."""
 
     last_sequence: int
     last_offset: int
@@ -36,7 +36,7 @@ def _no_batches() -> deque[CachedBatch]:
 
 @dataclass(slots=True)
 class ProducerStateEntry:
-    """A producer, with its last batches from the oldest to the newest, all of its current epoch."""
+    """A producer, with the last batches of its current epoch from the oldest to the newest."""
 
     producer_id: int
     epoch: int = NO_PRODUCER_EPOCH
@@ -72,7 +72,7 @@ class ProducerStateEntry:
         self.current_txn_first_offset = appended.current_txn_first_offset
 
     def find_duplicate(self, epoch: int, base_sequence: int, last_sequence: int) -> CachedBatch | None:
-        """The batch with exactly these sequences, if it is among the last ones."""
+        """The batch with exactly these sequences; None if it is not among the last ones."""
         if epoch != self.epoch:
             return None
         for batch in self.batches:

@@ -1,7 +1,7 @@
 """The state of a partition's producers: idempotence, epochs, transactions, as Kafka's ProducerStateManager keeps them.
 
-Pure state: files, the clock and the log are the caller's. An append takes two steps, `check` before its bytes are
-written and `apply` after; `replay` takes in batches that are in the log already.
+Pure state: the caller deals with files, the clock and the log. An append takes two steps, `check` before its bytes are
+written and `apply` after; `replay` is for batches that are in the log already.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ABORTED = ["producer_id", "first_offset", "offset", "last_stable_offset"]
 
 
 class Replay(NamedTuple):
-    """What a replay found: how many rows it took in, their aborted transactions, why it went no further."""
+    """How many rows were replayed, their aborted transactions, and the damage that stopped the replay, if any."""
 
     rows: int
     aborted: list[AbortedTxn]
@@ -73,10 +73,10 @@ class ProducerStateManager:
         return check_producers(self.table, data, table, origin, transaction_version)
 
     def apply(self, append: ProducerAppend) -> None:
-        """Take in batches that were written.
+        """Update the state after the batches were written.
 
-        What they completed is up to the caller: for each of `append.completed`, write `transactions.index_entry` to
-        the transaction index, then call `transactions.complete`.
+        The caller then completes their transactions: for each of `append.completed` it writes
+        `transactions.index_entry` to the transaction index, and calls `transactions.complete`.
         """
         if append.continued is not None:
             self.table.go_on(append.continued)
@@ -86,15 +86,14 @@ class ProducerStateManager:
             for first_offset in started:
                 self.transactions.begin(current.producer_id, first_offset)
 
-    def replay(self, data: Buffer, table: NDArray[np.void], found: BatchSummary | None = None) -> Replay:
-        """Take in batches that are in the log already, one after the other; they are not checked again.
+    def replay(self, data: Buffer, table: NDArray[np.void], summary: BatchSummary | None = None) -> Replay:
+        """Apply batches that are in the log already, in order; they are not checked again.
 
         `map_end_offset` moves to the end of the last one. The aborted transactions are those that the transaction
-        index must have. A damaged control record ends the replay before its batch. `found` is the table's summary, if
-        it is known.
+        index must have. A damaged control record ends the replay before its batch. `summary` is the table's, if known.
         """
-        if found is not None and not found.with_producers and found.min_magic >= 2:
-            self.map_end_offset = found.last_offset + 1
+        if summary is not None and not summary.with_producers and summary.min_magic >= 2:
+            self.map_end_offset = summary.last_offset + 1
             return Replay(len(table), [], None)
         rows, ended, damage = self.table.replay(data, table)
         completed = zip(ended["first_offset"].tolist(), ended["offset"].tolist(), strict=True)
@@ -122,7 +121,7 @@ class ProducerStateManager:
     def load_newest(
         self, offsets: Iterable[int], read: Callable[[int], bytes], log_start_offset: int, now_ms: int
     ) -> list[int]:
-        """Begin with the newest sound snapshot, or with nothing at the log's start; returns the damaged ones."""
+        """Begin with the newest sound snapshot, or empty at the log's start; returns the offsets of damaged ones."""
         damaged = []
         for offset in sorted(offsets, reverse=True):
             try:
@@ -149,11 +148,11 @@ class ProducerStateManager:
         return producer_snapshot.encode_table(self.table.snapshot())
 
     def remove_expired(self, now_ms: int) -> None:
-        """Drop the producers that have been idle for too long, unless they have a transaction ongoing."""
+        """Drop the producers that have been idle for too long, unless they have an ongoing transaction."""
         self.table.remove_expired(now_ms - self.expiration_ms)
 
     def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
-        """The log begins at `log_start_offset` now; its latest snapshot is at `latest_snapshot_offset`."""
+        """Note that the log now begins at `log_start_offset`, and that its latest snapshot is at the other offset."""
         self.transactions.forget_before(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         self.last_snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset

@@ -1,4 +1,4 @@
-"""All producers of a partition in arrays, one row each: cheap to replay, to write as a snapshot, to expire."""
+"""All producers of a partition, as arrays with one row each: that makes replay, snapshots and expiry cheap."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.storage.producers.entry import CachedBatch, ProducerStateEntry
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# The fields that arrays and snapshots share: the name in the array and the name in the snapshot.
+# The fields that arrays and snapshots share: from the name in the array to the name in the snapshot.
 _SHARED = {
     "producer_id": "producer_id",
     "epoch": "epoch",
@@ -31,7 +31,7 @@ _NO_BATCH = {"last_sequence": NONE, "last_offset": NONE, "offset_delta": 0}
 
 
 class ReplayedRows(NamedTuple):
-    """How many rows were taken in, the markers that ended a transaction, and why the replay went no further."""
+    """How many rows were replayed, the markers that ended a transaction, and the damage that stopped it, if any."""
 
     rows: int
     ended: NDArray[np.void]  # of `MARKER`
@@ -72,9 +72,9 @@ class ProducerTable:
         self._arrays = ProducerArrays()
 
     def replay(self, data: Buffer, table: NDArray[np.void], *, known: ProducerTable | None = None) -> ReplayedRows:
-        """Take in batches of the log, one after the other, up to a damaged control record.
+        """Apply batches of the log in order, up to the first damaged control record.
 
-        With `known` producers, which are left alone, this table collects their entries as the batches change them.
+        With `known`, producers start from their entries there, which do not change: this table gets the changed ones.
         """
         others, damage = None if known is None else known._arrays, None
         self._arrays.find_ongoing()
@@ -93,11 +93,11 @@ class ProducerTable:
         return ReplayedRows(row, markers[markers["first_offset"] != NONE], damage)
 
     def are_continued(self, table: NDArray[np.void]) -> bool:
-        """Whether a known producer just goes on with these batches, as nearly always; the kernel has the rule."""
+        """Whether the batches just continue what a known producer sent, as nearly always; the kernel has the rule."""
         return kernels.continues(table, self._arrays)
 
     def go_on(self, table: NDArray[np.void]) -> None:
-        """Take in batches for which `are_continued` holds."""
+        """Apply batches for which `are_continued` holds."""
         kernels.replay(table, _NO_MARKERS, self._arrays)
 
     def ongoing(self) -> list[tuple[int, int]]:
@@ -114,8 +114,8 @@ class ProducerTable:
             self._arrays.hold(entries[kept], int(np.count_nonzero(kept)))
 
     def load(self, snapshot: NDArray[np.void]) -> None:
-        """Hold the producers of a snapshot, and no others."""
-        # Kafka puts one after the other into a map: the last of several with the same id stays.
+        """Replace all producers by those of a snapshot."""
+        # Kafka puts them into a map one by one, so the last of several with the same id stays.
         _, from_end = np.unique(snapshot["producer_id"][::-1], return_index=True)
         found = snapshot[len(snapshot) - 1 - from_end]
         entries = np.zeros(len(found), PRODUCER)
@@ -129,7 +129,7 @@ class ProducerTable:
         self._arrays.hold(entries, len(entries))
 
     def snapshot(self) -> NDArray[np.void]:
-        """The producers as a snapshot has them, each with its newest batch."""
+        """The producers as rows of a snapshot, which has only the newest batch of each."""
         entries = self._arrays.entries[: len(self)]
         found = np.zeros(len(entries), producer_snapshot.ENTRY.dtype)
         for name, in_snapshot in _SHARED.items():

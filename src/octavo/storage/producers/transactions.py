@@ -1,4 +1,4 @@
-"""The transactions of a partition, from their first batch until no replica can lose the marker."""
+"""The transactions of a partition, from their first batch until all replicas have the marker."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Transactions:
 
     def __init__(self) -> None:
         self._ongoing: dict[int, int] = {}  # first offset to producer id, in the order of the offsets
-        self._unreplicated: dict[int, int] = {}  # first offset to that of the marker
+        self._unreplicated: dict[int, int] = {}  # first offset to the marker's offset
 
     @property
     def ongoing(self) -> dict[int, int]:
-        """First offsets, in order, with the producer ids."""
+        """Producer ids by first offset, in the order of the offsets."""
         return dict(self._ongoing)
 
     @property
     def unreplicated(self) -> dict[int, int]:
-        """First offsets with the offsets of the markers."""
+        """The markers' offsets, by the first offset of the transaction."""
         return dict(self._unreplicated)
 
     @property
@@ -53,9 +53,10 @@ class Transactions:
             self._ongoing = dict(sorted(self._ongoing.items()))
 
     def index_entry(self, completed: CompletedTxn) -> AbortedTxn | None:
-        """What the transaction index must hold before the transaction is marked complete; None for a committed one.
+        """The entry that the transaction index must have before `complete` is called; None for a committed one.
 
-        Its last stable offset is where the earliest transaction of another producer begins: no reader goes past it.
+        Its last stable offset is where the earliest ongoing transaction of another producer begins, or the offset after
+        the marker: readers of committed records go no further.
         """
         if not completed.is_aborted:
             return None
@@ -64,18 +65,18 @@ class Transactions:
         return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
 
     def complete(self, completed: CompletedTxn) -> None:
-        """The transaction has its marker and its index entry; it stays unstable until the marker is safe."""
+        """Note that a transaction has its marker and index entry; it stays unstable until the marker is replicated."""
         if self._ongoing.pop(completed.first_offset, None) is None:
             raise IllegalStateError(f"{completed} is complete, but no transaction began there")
         self._unreplicated[completed.first_offset] = completed.last_offset
 
     def replace(self, ongoing: Iterable[tuple[int, int]], completed: Iterable[tuple[int, int]]) -> None:
-        """After a replay: all ongoing transactions (first offset, producer id), in order, and the newly completed."""
+        """After a replay: set the ongoing ones (first offset, producer id), in order, and add the completed ones."""
         self._ongoing = dict(ongoing)
         self._unreplicated.update(completed)
 
     def forget_before(self, offset: int) -> None:
-        """The high watermark or the log start is at `offset` now: what was completed before it is stable."""
+        """Forget what was completed before the offset of the high watermark or the log start: it is stable."""
         if self._unreplicated:
             kept = {first: last for first, last in self._unreplicated.items() if last >= offset}
             self._unreplicated = kept
