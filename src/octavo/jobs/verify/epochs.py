@@ -16,19 +16,19 @@ from octavo.kernels.layout import NO_LEADER_EPOCH
 
 @dataclass(slots=True)
 class Unlisted:
-    """What a segment holds before the checkpoint's first entry. Only all segments together show what it means."""
+    """A segment's batches before the checkpoint's first entry. Only all segments together show what they mean."""
 
-    first: EpochEntry | None = None  # the checkpoint's
+    first: EpochEntry | None = None  # the checkpoint's first entry
     offset: int | None = None  # of the last batch before it that has an epoch
-    epoch: int = NO_LEADER_EPOCH  # the largest before it
+    epoch: int = NO_LEADER_EPOCH  # the largest epoch before it
     has_old_formats: bool = False
 
 
 class EpochCheck:
     """Compares each batch's epoch with the entry for its offset.
 
-    What lies before the first entry is left to `check_first_entry`, which knows the whole partition. Batches without an
-    epoch are skipped: older formats have none, nor do batches that were converted from them.
+    Batches before the first entry are left to `check_first_entry`, which knows the whole partition. Batches without an
+    epoch are skipped: older formats have none, and neither do batches that were converted from them.
     """
 
     def __init__(
@@ -67,14 +67,13 @@ class EpochCheck:
             self.unlisted.epoch = max(self.unlisted.epoch, int(table["partition_leader_epoch"].max()))
 
     def finish(self) -> None:
-        """Report differences: in the checkpoint if its entry may be wrong, in the log unless only the entry can be."""
+        """Report each difference where the mistake may be: in the checkpoint, in the log, or in both."""
         for slot, differing in self._differing.items():
             epochs = {epoch for _, _, epoch in differing}
             neighbours = set(self._epochs[max(slot - 1, 0) : slot + 2].tolist())
             nobody_agrees = slot not in self._confirmed and len(epochs) == 1
-            if (
-                nobody_agrees or epochs <= neighbours
-            ):  # a wrong epoch, or a wrong start offset of this entry or the next
+            # Then the entry may have a wrong epoch, or the start offset of this entry or the next may be wrong.
+            if nobody_agrees or epochs <= neighbours:
                 entry = f"epoch {self._epochs[slot]} from offset {self._starts[slot]} on"
                 detail = f"{entry}, but batches there are of epoch {', '.join(map(str, sorted(epochs)))}"
                 self._findings.add(self._checkpoint, None, FindingKind.LEADER_EPOCH, detail)
@@ -99,10 +98,10 @@ def check_entries(path: object, entries: Sequence[EpochEntry], findings: Finding
 def check_first_entry(
     path: object, segments: Sequence[Unlisted], log_start_offset: int, severity: Severity, findings: FindingCollector
 ) -> None:
-    """Check that the first entry reaches back to the log's start, or has the epoch of the batches before it.
+    """Check that the first entry reaches back to the log's start, or that the batches before it have its epoch.
 
     In the second case the log's start has moved. Larger epochs before the entry come from an earlier topic of the same
-    name. Older formats had no epochs, and going back to one of them, even for a while, cleared the checkpoint.
+    name. Older formats had no epochs, and switching back to one of them, even for a while, cleared the checkpoint.
     """
     first = next((unlisted.first for unlisted in segments if unlisted.first is not None), None)
     before = [unlisted for unlisted in segments if unlisted.offset is not None and unlisted.offset >= log_start_offset]

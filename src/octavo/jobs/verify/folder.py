@@ -1,4 +1,4 @@
-"""A partition's folder: its name, the names in it, and its small files."""
+"""Checks a partition's folder: its name, the names of its files, and its small files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from octavo.scanner.places.files import PartitionFiles, from_entries
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
 _LEAVING = {
-    FolderState.DELETE: "the folder is deleted soon",
+    FolderState.DELETE: "the folder will be deleted soon",
     FolderState.STRAY: "the folder is unknown to its cluster",
 }
 CLUSTER_METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -53,8 +53,8 @@ class FolderTask:
 
     files: PartitionFiles
     patience: WriterPatience
-    is_read: bool = True
-    unflushed_from: int | None = None  # a crash may have lost what follows this offset; None: there was none
+    is_read: bool = True  # False: only a note that the folder is to be deleted
+    unflushed_from: int | None = None  # a crash may have lost what follows this offset; None: there was no crash
 
     @property
     def size(self) -> int:
@@ -119,7 +119,7 @@ class _FolderCheck:
         path, file, snapshot = self._files.location.child(name), SegmentFile.parse(name), KRaftSnapshot.parse(name)
         is_leaving = file is not None and file.transient is Transient.DELETED
         if is_leaving or (snapshot is not None and snapshot.deleted):
-            self.findings.add(path, None, FindingKind.ON_ITS_WAY_OUT, "the file is deleted soon", Severity.INFO)
+            self.findings.add(path, None, FindingKind.ON_ITS_WAY_OUT, "the file will be deleted soon", Severity.INFO)
         elif file is not None and not file.transient:
             self._alone.append(name)
         elif snapshot is not None and not snapshot.partial:
@@ -129,7 +129,7 @@ class _FolderCheck:
             self.findings.add(path, None, FindingKind.NAME, detail)
 
     def _check_alone(self) -> None:
-        """Look a second time for the logs of indexes: a deletion renames a segment file by file, the log first."""
+        """Look again for the logs of these files: a deletion renames a segment's files one by one, the log first."""
         if not self._alone:
             return
         entries = self._files.location.list()
@@ -142,7 +142,7 @@ class _FolderCheck:
             elif name in listed.others:
                 base_offset = int(name.partition(".")[0])
                 is_leaving = SegmentFile(base_offset, FileKind.LOG, Transient.DELETED).name in listed.others
-                detail = f"its segment's log file is {'deleted soon' if is_leaving else 'not there'}"
+                detail = f"the log file of its segment {'will be deleted soon' if is_leaving else 'is missing'}"
                 severity = Severity.INFO if is_leaving else Severity.PROBLEM
                 self.findings.add(path, None, FindingKind.MISSING_FILE, detail, severity)
 
@@ -172,7 +172,7 @@ class _FolderCheck:
             findings.add_error(path, error)
             return
         self.last_epoch = entries[-1] if entries else None
-        if content:  # an empty file is one that was never written
+        if content:  # an empty file was never written to
             findings.check_form(path, content, leader_epochs.encode(entries))
         epochs.check_entries(path, entries, findings)
 

@@ -160,7 +160,7 @@ class LogCheck:
                 int(part.positions[row]), FindingKind.OFFSET_ORDER, self._outside(int(first[row]), int(last[row]))
             )
         for row in np.flatnonzero(unordered):
-            detail = f"offset {first[row]} after offset {before[row]}, expected larger ones only"
+            detail = f"offset {first[row]} after offset {before[row]}, expected a larger one"
             self._add(int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
 
     def _outside(self, first: int, last: int) -> str:

@@ -25,6 +25,7 @@ from octavo.scanner.places.location import Entry, Location
 from octavo.scanner.places.root import Root
 
 _TAILS = (FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS)
+# By file name: what the offsets mean, and whether they must hold even after a crash.
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT: ("recovery point", True),
     LOG_START_OFFSET_CHECKPOINT: ("log start offset", True),
@@ -34,7 +35,7 @@ _CHECKPOINTS = {
 
 
 class CheckpointCache:
-    """The offset checkpoints of a log directory, each decoded once and not again for every partition in it."""
+    """The offset checkpoints of a log directory, each decoded only once for all its partitions."""
 
     def __init__(self, location: Location) -> None:
         self.location = location
@@ -63,10 +64,10 @@ class CheckpointCache:
 def check_epochs(
     plan: PartitionPlan, segments: list[SegmentResult], checkpoints: CheckpointCache, findings: FindingCollector
 ) -> None:
-    """Check that leader-epoch-checkpoint begins with the log; single segment files do not show that.
+    """Check that leader-epoch-checkpoint begins where the log does, unless only single segment files are given.
 
     Deleting records changes the epochs at once, but the log's start is written to its checkpoint only once a minute and
-    at a clean stop. So only after a clean stop is a missing entry certainly lost.
+    at a clean stop. So a missing entry is a problem only after a clean stop.
     """
     if not plan.files.whole or not plan.segments:
         return
@@ -96,8 +97,8 @@ def check_ends(
 ) -> None:
     """Check that no checkpoint, epoch or snapshot names an offset beyond the log's end.
 
-    A crash can lose the end of a log, but not what was flushed before a recovery point or a log start was written. With
-    single segment files, the log's end is known only if the last segment is among them.
+    A crash can lose the end of a log, but not what was flushed before a recovery point or a log start was written. If
+    single segment files are given, the log's end is known only if the last segment is among them.
     """
     if plan.files.folder.state is FolderState.DELETE or (plan.segments and not plan.segments[-1].view.is_last):
         return
@@ -111,7 +112,7 @@ def check_ends(
     for claim in _claims(plan, folder, checkpoints):
         if claim.offset <= log_end_offset or (lost_tail and not claim.durable):
             continue
-        if _still_holds(plan, claim, checkpoints):
+        if _holds_by_now(plan, claim, checkpoints):
             continue  # the log has grown since
         detail = f"{claim.meaning} {claim.offset} of {plan.files.topic_partition}, but {end}"
         findings.add(claim.path, None, FindingKind.BEYOND_END, detail)
@@ -129,8 +130,8 @@ def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: CheckpointCa
         yield _EndClaim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
 
 
-def _still_holds(plan: PartitionPlan, claim: _EndClaim, checkpoints: CheckpointCache) -> bool:
-    """Whether the log reaches that far by now, or the partition or the claim is gone."""
+def _holds_by_now(plan: PartitionPlan, claim: _EndClaim, checkpoints: CheckpointCache) -> bool:
+    """Whether the log has reached the offset in the meantime, or the partition or the claim is gone."""
     name = claim.path.name
     if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:
         return True  # replaced since it was read: it is about a later state of the log

@@ -16,7 +16,7 @@ from octavo.kernels.layout import CODEC_MASK, CONTROL, NO_PRODUCER_ID, Column
 
 
 class RecordCheck:
-    """Decodes every record, and keeps only offsets. Not thread-safe."""
+    """Decodes every record, but keeps only its offset. Not thread-safe."""
 
     def __init__(self, path: object, findings: FindingCollector) -> None:
         self.records = 0
@@ -24,7 +24,7 @@ class RecordCheck:
         self._findings = findings
         self._decoder = Decoder(Column.OFFSET)
         self._control = Decoder(Column.ALL)
-        self._last_offset: int | None = None  # of the batch before a wrapper
+        self._last_offset: int | None = None  # of the part before
 
     def take(self, part: LogPart) -> None:
         table = part.table
@@ -39,7 +39,7 @@ class RecordCheck:
             self._check_control(part)
 
     def _take_messages(self, part: LogPart, wrappers: NDArray[np.bool_]) -> None:
-        """Take wrappers one by one, since only decoding one shows how many messages it has; the others at once."""
+        """Check wrappers one by one, since only decoding shows how many messages one holds; all others together."""
         start = 0
         for row in np.flatnonzero(wrappers).tolist():
             self._take_batches(part, np.arange(start, row))
@@ -57,15 +57,15 @@ class RecordCheck:
         offsets = columns.offset[: columns.rows]
         self.records += columns.rows
         if (np.diff(offsets) <= 0).any() or offsets[-1] != part.last_offsets[row]:
-            found = f"messages of offsets {offsets[0]} to {offsets[-1]}"
-            detail = f"{found} in a compressed one of offset {part.last_offsets[row]}, expected ascending ones up to it"
+            found = f"messages with offsets {offsets[0]} to {offsets[-1]}"
+            detail = f"{found} in a wrapper of offset {part.last_offsets[row]}, expected ascending offsets up to that"
             self._findings.add(self._path, int(part.positions[row]), FindingKind.INVALID_RECORDS, detail)
         elif before is not None and offsets[0] <= before:
-            detail = f"offset {offsets[0]} after offset {before}, expected larger ones only"
+            detail = f"offset {offsets[0]} after offset {before}, expected a larger one"
             self._findings.add(self._path, int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
 
     def _take_batches(self, part: LogPart, rows: NDArray[np.int64]) -> None:
-        """Take batches whose header says how many records they have; a damaged one does not stop the check."""
+        """Check batches whose header says how many records they have; a damaged one does not stop the check."""
         rows = rows[part.table["count"][rows] > 0]
         while len(rows):
             ends = np.cumsum(part.table["count"][rows], dtype=np.int64)
@@ -90,14 +90,14 @@ class RecordCheck:
         firsts = np.concatenate([[0], ends[:-1]])
         wrong = (offsets[firsts] < part.table["base_offset"][rows]) | (offsets[ends - 1] > part.last_offsets[rows])
         steps = offsets[1:] <= offsets[:-1]
-        steps[ends[:-1] - 1] = False  # from one batch to the next, which LogCheck looks at
+        steps[ends[:-1] - 1] = False  # LogCheck compares a batch with the next one
         if not steps.any() and not wrong.any():
             return
         wrong[np.searchsorted(ends, np.flatnonzero(steps), "right")] = True
         for slot in np.flatnonzero(wrong):
             row, first, last = rows[slot], offsets[firsts[slot]], offsets[ends[slot] - 1]
-            expected = f"expected ascending ones from {part.table['base_offset'][row]} to {part.last_offsets[row]}"
-            detail = f"records of offsets {first} to {last}, {expected}"
+            expected = f"expected ascending offsets from {part.table['base_offset'][row]} to {part.last_offsets[row]}"
+            detail = f"records with offsets {first} to {last}, {expected}"
             self._findings.add(self._path, int(part.positions[row]), FindingKind.INVALID_RECORDS, detail)
 
     def _check_control(self, part: LogPart) -> None:

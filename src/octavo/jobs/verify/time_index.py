@@ -1,9 +1,9 @@
-"""Compares the time index with the log: each entry is a timestamp larger than all before it, and its batch.
+"""Compares the time index with the log: each entry has a timestamp larger than all before it, and names its batch.
 
 An entry names the last offset of the batch; leaders from 0.11 to 3.6 named the first record with the largest timestamp
-in an uncompressed batch. If a batch was converted to magic 0, which has no timestamps, the indexed one is nowhere in
-the log. The cleaner of 0.10.1 paired the largest timestamp so far with the last offset of the compressed message that
-it wrote last.
+in an uncompressed batch. If a batch was converted to magic 0, which has no timestamps, the indexed timestamp is no
+longer in the log. The cleaner of 0.10.1 paired the largest timestamp so far with the last offset of the compressed
+message that it wrote last.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, Col
 
 
 class TimeIndexCheck:
-    """Compares entries with batches as they are read, so that memory holds the index but not the log."""
+    """Compares entries with batches as they are read: memory holds the index, but not the log."""
 
     def __init__(self, index: IndexBytes, view: SegmentView, ordinary: bool, findings: FindingCollector) -> None:
         self.wrong: dict[int, int] = {}  # offsets of wrong entries, by their timestamp
@@ -52,7 +52,7 @@ class TimeIndexCheck:
         # 0.11 and 1.0 did not count batches that compaction has emptied.
         counted = np.where(table["count"] != 0, table["max_timestamp"], NO_TIMESTAMP)
         self._largest = max(self._largest, int(counted.max()))
-        # An index that 0.10.1 created knows nothing of the older formats before it.
+        # An index that 0.10.1 created has no entries for batches of older formats before it.
         of_v2 = np.where(table["magic"] >= 2, counted, NO_TIMESTAMP)
         before = np.maximum.accumulate(np.concatenate([[self._largest_of_v2], of_v2]))
         self._largest_of_v2 = int(before[-1])
@@ -73,12 +73,12 @@ class TimeIndexCheck:
             if log.unreadable.hides_offset(offset):
                 continue
             if not names_batch[at] and not self._names_a_record(part, int(rows[at]), offset, timestamp):
-                self._wrong(start + at, "the log has no such record there, nor a batch that ends so")
+                self._wrong(start + at, "the log has no such record there, and no such batch ends there")
             elif not is_largest[at] and not log.unreadable:
                 self._wrong(start + at, f"a batch before it has timestamp {before[rows[at]]}")
 
     def finish(self, view: SegmentView, log: LogCheck) -> None:
-        """Check the rest after the last batch. The largest timestamp of a closed segment must be there for lookups."""
+        """Check what is left after the last batch, and that a closed segment has the largest timestamp, for lookups."""
         # The entry for timestamp 0 at the base offset looks like an unused one.
         is_zero = self._index.zero_slots == 1 and not len(self._slots) and self._first == (0, self._base_offset)
         if not is_zero:
