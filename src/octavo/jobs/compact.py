@@ -1,4 +1,4 @@
-"""Compaction on request, by the command or through Spark: what is cleaned, and why the rest is not."""
+"""Compaction on request, by the command or through Spark: what is cleaned, and why the rest is left alone."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from octavo.system.runner import Progress, Runner
 class CompactRequest:
     """One cleaner round over the partitions of the named topics that are due, or of all compacted topics.
 
-    `configs` are those of topics, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which limit
-    the memory for keys. With `force` the dirty ratio does not matter. `now_ms` is the time to judge by, if not the
-    present. A `dry_run` changes nothing and takes no lock.
+    `configs` may hold topic configs, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which
+    limit the memory for keys. With `force` the dirty ratio does not matter. `now_ms` takes the place of the clock. A
+    `dry_run` changes nothing and takes no lock.
     """
 
     topics: Sequence[str] = ()
@@ -38,7 +38,7 @@ class CompactRequest:
     key_hash: KeyHash = KeyHash.SIPHASH
 
     def ownership(self, logdirs: Sequence[str]) -> Ownership:
-        """How to open the directories; raises for a topic that they do not have and for an unknown config."""
+        """How to open the directories; raises for an unknown config, and for a topic that they do not have."""
         check_topics(logdirs, self.topics)
         of_broker = {name: value for name, value in self.configs.items() if name.startswith("log.cleaner.")}
         of_topics = {name: value for name, value in self.configs.items() if name not in of_broker}
@@ -66,7 +66,7 @@ class CompactedPartition(NamedTuple):
 
 
 class Compaction:
-    """A request on open directories: decided when it is made, carried out by `rows`."""
+    """A request on open directories. The constructor decides what is due, and `rows` cleans it."""
 
     def __init__(self, request: CompactRequest, logs: LogManager) -> None:
         self._request = request
@@ -79,7 +79,7 @@ class Compaction:
 
     @property
     def size(self) -> int:
-        """The bytes that are read, as `rows` reports its progress."""
+        """The number of bytes to read: the total for the progress that `rows` reports."""
         return sum(candidate.size for candidate in self._due)
 
     def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[CompactedPartition]:

@@ -1,4 +1,4 @@
-"""Where the copy of a partition begins: at the destination's end, if the destination is the beginning of the source."""
+"""Where the copy of a partition begins: at the destination's end, if the source begins with the same batches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from octavo.scanner.reading.source import Source
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 
-# What compaction does not change. It may change the records, and with them the timestamps and the checksum.
+# The fields of a batch that compaction keeps. It may remove records, which changes the size and the CRC.
 _LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "producer_id", "producer_epoch"]
 
 
 def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -> int:
     """The offset from which to read the source: the log's end. An empty log begins where the source starts.
 
-    A compacted source may have changed since it was copied, and so may a compacted log.
+    If either is compacted, its last batch may have changed since it was copied: only what compaction keeps is compared.
     """
     end = log.log_end_offset
     if end > source.log_end_offset:
@@ -46,7 +46,7 @@ def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -
 
 
 def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list[str]) -> None:
-    """Raise for a log whose last batch is not the source's. If either has no batch there, they cannot be told apart."""
+    """Raise if the log's last batch is not the source's. If either has no batch there, nothing can be compared."""
     end = log.log_end_offset
     if end <= max(log.log_start_offset, source.log_start_offset):
         return

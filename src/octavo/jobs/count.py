@@ -1,6 +1,6 @@
 """What a client can read of each partition: exact counts of batches, records and bytes from the log start offset on.
 
-Here partitions are split into tasks and their results put together; `tally` does the counting.
+This module splits partitions into tasks and adds up their results; `tally` does the counting.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class CountPlan(NamedTuple):
 
 
 class TopicCounts:
-    """The counts of the named topics, or of all. Planned when it is made, counted by `rows`.
+    """The counts of the named topics, or of all. The constructor plans, and `rows` counts.
 
-    `planned` are the notes on what was found before anything is counted; `counted` and `damage_count` are complete once
+    `planned` has the notes from planning, `counted` those from counting. `counted` and `damage_count` are complete once
     `rows` has ended.
     """
 
@@ -71,24 +71,24 @@ class TopicCounts:
         return sum(task.size for planned in self._plans for task in planned.tasks)
 
     def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[PartitionCount]:
-        """The partitions in their order; one that was deleted in the meantime is noted."""
-        of_rows: list[Note] = []
+        """Yield the partitions in order; one that was deleted in the meantime is only noted in `counted`."""
+        row_notes: list[Note] = []
         for row in count(self._plans, runner, progress):
             if isinstance(row, Note):
                 self.counted.append(row)
                 continue
-            of_rows += row.tally.notes
+            row_notes += row.tally.notes
             self.damage_count += row.tally.damage_count
             yield row
-        of_roots = [note for directory in self._log_dirs.directories for note in directory.root.notes]
-        self.counted += of_rows + of_roots
-        self.damage_count += sum(note.is_damage for note in of_roots)
+        root_notes = [note for directory in self._log_dirs.directories for note in directory.root.notes]
+        self.counted += row_notes + root_notes
+        self.damage_count += sum(note.is_damage for note in root_notes)
 
 
 def plan(
     partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: ScanFindings | None = None
 ) -> list[CountPlan]:
-    """The tasks of each partition, of about `split_bytes` each; `findings` gets the partitions that cannot be read."""
+    """The tasks of each partition, of about `split_bytes` each; `findings` hears of partitions that cannot be read."""
     findings = findings or ScanFindings()
     plans: list[CountPlan] = []
     for files in partitions:

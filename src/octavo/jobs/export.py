@@ -1,6 +1,6 @@
 """Writes records to Parquet or Arrow files: one file for all of them, or a folder with one file per task.
 
-A crash after any of these steps leaves only whole files, and hidden ones that readers of folders ignore.
+A crash after any of these steps leaves only complete files, and hidden ones that readers of folders ignore.
 
 1. `run` writes the records of a task to a hidden file next to its target, and syncs it. Every attempt at a task uses a
    name of its own.
@@ -70,15 +70,18 @@ class ExportResult:
 
 def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
     """One task per file. In a folder, each task of the scan has its own file, unless there is a limit."""
-    token, end = uuid.uuid4().hex, (request.form, request.columns, request.limit)
+    token, how = uuid.uuid4().hex, (request.form, request.columns, request.limit)
     if not request.into_folder:
-        return [ExportTask(tuple(reads), request.output, token, *end)]
+        return [ExportTask(tuple(reads), request.output, token, *how)]
     groups = [tuple(reads)] if request.limit is not None and reads else [(read,) for read in reads]
-    return [ExportTask(group, request.output / _name(group[0], request.form), token, *end) for group in groups]
+    return [ExportTask(group, request.output / _name(group[0], request.form), token, *how) for group in groups]
 
 
 def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> None:
-    """Create the folder, if one is wanted. Existing files of the same form would be mistaken for exported ones."""
+    """Create the folder, if one is wanted; raises if it has files of the same form.
+
+    Readers of the folder would take those for part of the export.
+    """
     filesystem = filesystem or LocalFileSystem()
     if not request.into_folder:
         return
@@ -89,13 +92,13 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
-    """Write the records of a task to a hidden file; `advance` is called with the bytes of each scan task."""
+    """Write the records of a task to a hidden file; `advance` is called with the size of each scan task once read."""
     from octavo.scanner.reading.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
     from octavo.scanner.reading.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
     findings = ScanFindings("skip")
-    reads = task.reads if advance is None else _told(task.reads, advance)
+    reads = task.reads if advance is None else _reporting(task.reads, advance)
     dictionaries = task.form == "parquet"  # Parquet writes plain columns; an Arrow file would keep the dictionaries
     reads_ahead = len(task.reads) > 1  # one thread writes a file: let another one read
     pool = None if reads_ahead else pool_of_thread(wanted_columns(task.columns))
@@ -133,7 +136,7 @@ def _sweep(filesystem: FileSystem, folder: Path, token: str) -> None:
             filesystem.unlink(folder / name)
 
 
-def _told(reads: Iterable[ReadTask], advance: Advance) -> Iterator[ReadTask]:
+def _reporting(reads: Iterable[ReadTask], advance: Advance) -> Iterator[ReadTask]:
     for read in reads:
         yield read
         advance(read.size)

@@ -1,7 +1,7 @@
-"""Rebuilds offset and time indexes, for segments whose files are lost, damaged or of an old version.
+"""Rebuilds the offset and time indexes of segments, where they are lost, damaged or of an old version.
 
-A segment goes through these steps. A crash after any of them leaves each index whole, the old one or the new one, and
-both are right.
+A segment goes through these steps. A crash after any of them leaves each index either as it was or rebuilt, never a
+mixture.
 
 1. `run` builds the indexes from the log in memory, and compares them with the files.
 2. It writes those that differ to `<name>.tmp`, and syncs them. A broker ignores such files.
@@ -42,7 +42,7 @@ class ReindexTask:
 
 @dataclass(frozen=True, slots=True)
 class ReindexResult:
-    """The indexes of a segment as they are now; `changed` names the files that differed or were missing."""
+    """The rebuilt indexes of a segment; `changed` names the files that differed or were missing."""
 
     offset_entries: int
     time_entries: int
@@ -52,7 +52,7 @@ class ReindexResult:
 
 
 def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> list[ReindexTask]:
-    """One task per segment; `configs` override those of a topic."""
+    """One task per segment; `configs` override the topics' own."""
     known = TopicConfigs(LocalFileSystem(), [Path(directory.root.location.path)], {})
     tasks = []
     for files in directory.partitions.values():
@@ -67,7 +67,7 @@ def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> 
 
 
 def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResult:
-    """Build the indexes of a segment, and write those that differ next to the files."""
+    """Build the indexes of a segment, and write those that differ to temporary files next to the old ones."""
     filesystem = filesystem or LocalFileSystem()
     built = build_indexes(filesystem, task.path(FileKind.LOG), task.base_offset, task.limits)
     changed = []
@@ -90,7 +90,7 @@ def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResul
 def commit(
     outcomes: Iterable[Outcome[ReindexTask, ReindexResult]], filesystem: FileSystem | None = None
 ) -> Iterator[Outcome[ReindexTask, ReindexResult]]:
-    """Rename what was staged into place, segment by segment; yields the outcomes again."""
+    """Rename the temporary files into place, segment by segment; passes the outcomes on."""
     filesystem = filesystem or LocalFileSystem()
     for outcome in outcomes:
         task, result = outcome.task, outcome.result
