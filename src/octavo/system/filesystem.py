@@ -1,6 +1,6 @@
 """The file system as the writing side sees it: all of its reads and writes go through a `FileSystem`.
 
-Tests put in one that stops at a chosen write, sync, rename or unlink and loses what was not synced.
+Tests use one that stops at a chosen write, sync, rename or unlink, and loses what was not synced.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class File(Protocol):
         ...
 
     def truncate(self, size: int) -> None:
-        """Cut the file, or let it grow by zeros."""
+        """Cut the file, or extend it with zeros."""
         ...
 
     def size(self) -> int: ...
 
     def skip_hole(self, position: int) -> int:
-        """The next position that may hold data: everything between the given one and it is known to be zeros."""
+        """The first position, from the given one on, that may hold data; all bytes in between are known to be zeros."""
         ...
 
     def fsync(self) -> None: ...
@@ -50,7 +50,7 @@ class File(Protocol):
     def let_go(self, length: int) -> None:
         """Let the system drop the file's first `length` bytes from its cache: they are synced and not read again soon.
 
-        Always from the start, since the system keeps pages that are covered only in part, and a page may be megabytes.
+        The range always begins at 0: the system keeps pages that it covers only partly, and a page may be megabytes.
         """
         ...
 
@@ -79,11 +79,11 @@ class Lock(Protocol):
     """A file's lock, held by this process only."""
 
     def release(self) -> None:
-        """Give it up and remove the file."""
+        """Release the lock and remove the file."""
         ...
 
     def disown(self) -> None:
-        """Let go of it in a forked child. The parent still holds it, and the file stays."""
+        """In a forked child: forget the lock. The parent still holds it, and the file stays."""
         ...
 
 
@@ -103,7 +103,7 @@ class FileSystem(Protocol):
         ...
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file, or let it grow by zeros; one that is missing is created."""
+        """Cut a file, or extend it with zeros; a missing one is created."""
         ...
 
     def names(self, folder: Path) -> list[str]:
@@ -115,11 +115,11 @@ class FileSystem(Protocol):
         ...
 
     def folders(self, folder: Path) -> list[str]:
-        """The names of the folders in a folder, sorted, and of links to folders."""
+        """The names of the folders in a folder, and of links to folders, sorted."""
         ...
 
     def link_target(self, path: Path) -> Path | None:
-        """Where a link leads; None for what is not a link."""
+        """Where a link leads; None if the path is not a link."""
         ...
 
     def exists(self, path: Path) -> bool: ...
@@ -145,13 +145,13 @@ class FileSystem(Protocol):
         ...
 
     def mkdir(self, path: Path) -> None:
-        """Create a folder and its parents, where missing."""
+        """Create a folder and its parents, if they are missing."""
         ...
 
     def rmdir(self, path: Path) -> None: ...
 
     def fsync_folder(self, path: Path) -> None:
-        """Sync a folder's entries: names created, renamed and removed in it."""
+        """Sync a folder's entries: the names that were created, renamed or removed in it."""
         ...
 
     def lock(self, path: Path) -> Lock:
@@ -184,7 +184,7 @@ def is_disk_failure(error: OSError) -> bool:
     return error.errno is None or error.errno in _DISK_ERRORS
 
 
-# Files that are read whole are smaller: checkpoints, snapshots, segments of the metadata log.
+# The files that `read_bytes` is for are smaller than this: checkpoints, snapshots, segments of the metadata log.
 _MOST_BYTES = 1 << 30
 
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # not on macOS
@@ -251,16 +251,16 @@ class LocalFile:
 
 
 class LocalMapping:
-    """An mmap for reading; writes are system calls, because the first store into a page of a hole costs far more.
+    """Reads through an mmap, but writes with system calls: the first store into a page of a hole costs far more.
 
-    (0.5 ms on ext4, against 2 µs for a write; both see the same page cache.)
+    (0.5 ms on ext4, against 2 µs for a write; both go to the same page cache.)
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         self._file: LocalFile | None = None  # most mappings are never written to
         file = LocalFile(path)
-        self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # it keeps its own descriptor
+        self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # which keeps a descriptor of its own
 
     def view(self) -> memoryview:
         return memoryview(self._map)

@@ -1,4 +1,4 @@
-"""Validation of an append by a leader: which records the topic accepts, and what their batches are given.
+"""Validation of an append by a leader: which records the topic accepts, and which offsets and times they get.
 
 `assign_offsets` runs under the log's lock, after `append_info.analyze`. It decides what happens to the batches: changed
 in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`).
@@ -29,10 +29,10 @@ def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assig
     Raises a child of AppendRejected, with Kafka's error, if Kafka would refuse them. Otherwise a writable buffer may
     be changed in place, and the table with it; a read-only one is copied.
 
-    In a trusted request Octavo's own encoder made the v2 batches, so their headers tell the truth: the number of
-    records, which are numbered 0, 1, 2, … within each batch, and the largest timestamp. Records are then decoded only
-    if the headers do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is
-    the same as without trust.
+    The v2 batches of a trusted request come from Octavo's own encoder, so their headers are right about the number of
+    records, which are numbered 0, 1, 2, … within each batch, and about the largest timestamp. Records are then decoded
+    only if the headers do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome
+    is the same as without trust.
     """
     table, summary = info
     rows, source = len(table), info.source_codec

@@ -45,11 +45,11 @@ class Rewritten:
 
 
 def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> Rewritten:
-    """Rewrite the segment, if there is something to change.
+    """Rewrite the segment, if any of its batches has to change.
 
-    1. Remove what an earlier run left. 2. Append batch by batch to `.cleaned` files, and begin further ones before they
-    exceed segment.bytes. 3. Write transaction indexes and closing entries, trim, sync. 4. Give them the age of the old
-    segment. Any error removes the files again.
+    1. Remove what an earlier run left. 2. Append the batches to the `.cleaned` files of a new segment, and begin
+    another segment before one exceeds segment.bytes. 3. Write the transaction indexes and the closing time index
+    entries, trim and sync. 4. Give the files the age of the old segment. Any error removes them again.
     """
     filesystem, recoder = filesystem or LocalFileSystem(), Recoder(task.codec)
     path = task.segment.path(task.folder)
@@ -83,7 +83,7 @@ class _Writer:
         self._begin(task.segment.base_offset)
 
     def append(self, data: bytes) -> None:
-        """Append batches; those that fit into a segment take one write."""
+        """Append batches, with one write for all that go into the same segment."""
         table, first = walk(data, check_crc=False).table, 0
         ends = table["position"].astype(np.int64) + table["size"]
         while first < len(table):

@@ -1,4 +1,4 @@
-"""Reads a segment that is to be rewritten: its batches in chunks, and damage as an error that names the place."""
+"""Reads a segment that is to be rewritten, chunk by chunk; damage raises an error with its file and position."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from octavo.system.regular_file import open_regular
 
 _WINDOW_BYTES = 32 << 20
 _WINDOW_ROWS = 1 << 13
-_MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # Linux has it
+_MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # only Linux has it
 
-# Called with the bytes that were read or written, before the work goes on; it may wait, or raise to end the work.
+# Called with the number of bytes just read or written; it may wait, to slow the work down, or raise, to end it.
 OnBytes = Callable[[int], None]
 
 
 class SourceSegment(NamedTuple):
-    """A segment that is to be rewritten, as it was when that was planned."""
+    """A segment that is to be rewritten, as it was when the rewriting was planned."""
 
     base_offset: int
     size: int
@@ -54,7 +54,7 @@ def read_chunks(
 def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0) -> Iterator[Chunk]:
     """`read_chunks` without copying, for a pass that looks at little of each record; CRCs are not checked.
 
-    A fifth less work than with a copy (measured on records of 100 B). A file that shrinks while it is mapped would
+    This saves a fifth of the work (measured on records of 100 B). A file that shrinks while it is mapped would
     crash the process, so this is only for closed segments in a directory that this process owns: those are replaced,
     never truncated.
     """
@@ -64,13 +64,13 @@ def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0
 
 
 def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
-    """The whole batches of one window of the file after the other."""
+    """The whole batches of the file, window by window."""
     table, length = np.empty(_WINDOW_ROWS, BATCH), _WINDOW_BYTES
     with open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
         while position < size:
             start = position - position % mmap.ALLOCATIONGRANULARITY
             window, stop = min(length, size - start), Stop.TABLE_FULL
-            # Populated at once: a page fault for each page costs more than all of them together.
+            # All pages are mapped at once, which costs less than a page fault for each.
             view = memoryview(mmap.mmap(file.fileno(), window, flags=_MAP_FLAGS, prot=mmap.PROT_READ, offset=start))
             first = position
             while stop == Stop.TABLE_FULL:
@@ -81,7 +81,7 @@ def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
                     yield Chunk(view, table[:rows].view(np.uint8).data, start, stop if is_last else None, position)
                 if is_last:
                     return
-            length = _WINDOW_BYTES if position > first else 2 * length  # a batch larger than the window
+            length = _WINDOW_BYTES if position > first else 2 * length  # the batch is larger than the window
 
 
 def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
