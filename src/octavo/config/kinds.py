@@ -1,7 +1,7 @@
 """Kafka's config types: how the text of a config becomes a value, and a value becomes text.
 
-The rules are those of Kafka's ConfigDef: surrounding blanks are ignored, numbers are decimal and fit their width,
-`true` and `false` in any case, list elements separated by commas.
+The rules are those of Kafka's ConfigDef: surrounding blanks are ignored, numbers are decimal and must fit their width,
+`true` and `false` may be in upper or lower case, and list elements are separated by commas.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class ConfigType:
-    """A type by Kafka's name; `read` raises ValueError if a text is not such a value."""
+    """A type, with Kafka's name for it; `read` raises ValueError for a text that is not such a value."""
 
     name: str
     read: Callable[[str], Value]
@@ -59,7 +59,8 @@ def _integer(bits: int) -> Callable[[str], int]:
 
 
 def _double(text: str) -> float:
-    # Kafka accepts NaN, but it passes every range check and compares with nothing: a ratio of NaN would never clean.
+    # Kafka also accepts NaN. It passes Kafka's range checks, but no comparison with it is true: with a dirty ratio of
+    # NaN nothing would ever be cleaned.
     number = _DOUBLE.fullmatch(text)
     if number is None:
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""Which values a config may have, with the words for errors, docs and the command line."""
+"""Which values a config may have, and how errors, docs and the command line describe them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.config.kinds import Value
 
 
 class ValueRange(Protocol):
-    """A set of values; its text completes "expected …", and is empty if there is nothing to say."""
+    """A set of values. Its text follows "expected" in errors, and is empty if every value is allowed."""
 
     def __contains__(self, value: Value) -> bool: ...
 
@@ -30,7 +30,7 @@ class Anything:
 
 @dataclass(frozen=True)
 class Between:
-    """Numbers from `low` to `high`, both included, and others with a special meaning."""
+    """Numbers from `low` to `high`, both included, and `others`, which have a special meaning."""
 
     low: float
     high: float | None = None
@@ -48,7 +48,7 @@ class Between:
 
 @dataclass(frozen=True)
 class NotZero:
-    """A broker's retention: any negative number, in any unit, means no limit."""
+    """For a broker's retention configs: any negative number, in any unit, means no limit."""
 
     def __contains__(self, value: Value) -> bool:
         return value != 0
@@ -72,7 +72,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """A list of these elements; it may be empty."""
+    """A list of some of these elements; it may be empty."""
 
     choices: tuple[str, ...]
 
@@ -85,7 +85,7 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class Elements:
-    """A list without empty elements, with at least `least` of them."""
+    """A list of at least `least` elements, none of them empty."""
 
     least: int = 0
 
@@ -103,7 +103,7 @@ class Replicas:
     def __contains__(self, value: Value) -> bool:
         if not isinstance(value, tuple):
             return False
-        # Kafka checks the list joined again, which lets an empty element pass.
+        # Kafka joins the elements again before it checks them, which lets empty ones pass.
         return value == ("*",) or all(not element or re.fullmatch(r"[0-9]+:[0-9]+", element) for element in value)
 
     def __str__(self) -> str:

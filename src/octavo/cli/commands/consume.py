@@ -85,7 +85,8 @@ def command(
     if from_beginning:
         configs["auto.offset.reset"] = "earliest"
     commits = configs.pop("enable.auto.commit", "true").lower() != "false"
-    # A transaction that a crash interrupted is ended first if that decides what is committed.
+    # A pattern may match any topic. Opening all of them also ends the transactions that a crash interrupted, which
+    # decides what a reader of committed records sees.
     whole = include is not None or configs["isolation.level"] == "read_committed"
     only = None if whole else [*topics, CONSUMER_OFFSETS]
     with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:

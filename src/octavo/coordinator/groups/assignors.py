@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from octavo.format.names import TopicPartition
 
-# The topics of each member, the partitions of each topic in order, the partitions of each member.
-Subscriptions = Mapping[str, frozenset[str]]
-Partitions = Mapping[str, Sequence[int]]
-Assignment = dict[str, list[TopicPartition]]
+Subscriptions = Mapping[str, frozenset[str]]  # the topics of each member
+Partitions = Mapping[str, Sequence[int]]  # the partition numbers of each topic, in order
+Assignment = dict[str, list[TopicPartition]]  # the partitions of each member
+# Makes an assignment from subscriptions, partitions and the current assignment.
 Assignor = Callable[[Subscriptions, Partitions, Mapping[str, list[TopicPartition]]], Assignment]
 
 
 def range_assignor(
     subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """Topic by topic, a range of partitions for each member; if that is uneven the first ones get one more."""
+    """Give each member one range of every topic's partitions; the first members get one more if that is uneven."""
     assigned: Assignment = {member: [] for member in subscriptions}
     for topic, numbers in sorted(partitions.items()):
         members = sorted(member for member, topics in subscriptions.items() if topic in topics)
@@ -31,7 +31,7 @@ def range_assignor(
 def roundrobin_assignor(
     subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """All partitions in order, dealt out in turn to the members that want them."""
+    """Deal out all partitions in order, taking turns among the members that subscribe to the topic."""
     assigned: Assignment = {member: [] for member in subscriptions}
     members, turn = sorted(subscriptions), 0
     for partition in _all_partitions(partitions):
@@ -47,10 +47,10 @@ def roundrobin_assignor(
 def sticky_assignor(
     subscriptions: Subscriptions, partitions: Partitions, current: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """As evenly as possible, with as few moves as possible: members keep what they have, up to their share.
+    """Spread the partitions as evenly as possible with as few moves as possible.
 
-    A partition without an owner goes to the member with the fewest that wants it; then partitions move from members
-    with two more than another that wants them.
+    Members keep what they have. A partition without an owner goes to the subscribed member that has the fewest. Then a
+    partition moves as long as its owner has at least two more than another subscribed member.
     """
     assigned: Assignment = {member: [] for member in sorted(subscriptions)}
     free = set(_all_partitions(partitions))
@@ -66,15 +66,15 @@ def sticky_assignor(
         takers = [member for member in assigned if partition.topic in subscriptions[member]]
         if takers:
             assigned[min(takers, key=lambda member: (len(assigned[member]), member))].append(partition)
-    while (move := _uneven(assigned, subscriptions)) is not None:
+    while (move := _next_move(assigned, subscriptions)) is not None:
         partition, giver, taker = move
         assigned[giver].remove(partition)
         assigned[taker].append(partition)
     return {member: sorted(given) for member, given in assigned.items()}
 
 
-def _uneven(assigned: Assignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:
-    """A partition whose move would make the assignment more even, with its giver and taker."""
+def _next_move(assigned: Assignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:
+    """A partition to move, its giver and its taker; None if no move makes the assignment more even."""
     for giver in sorted(assigned, key=lambda member: -len(assigned[member])):
         for taker in sorted(assigned, key=lambda member: len(assigned[member])):
             if len(assigned[giver]) - len(assigned[taker]) < 2:

@@ -16,10 +16,9 @@ _ESCAPED = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f", **{sign: f"\\{si
 
 
 def decode(data: bytes) -> dict[str, str]:
-    """The properties in file order; if a key comes twice, the later value counts, at the first place.
+    """The properties in file order; a repeated key keeps its first place and gets its last value.
 
-    Kafka writes UTF-8 but reads it as Latin-1: an identifier beyond ASCII comes back as other characters, there and
-    here.
+    Kafka writes UTF-8 but reads Latin-1, and so does this: an identifier beyond ASCII comes back as other characters.
     """
     properties = {}
     for position, line in _logical_lines(data.decode("latin-1")):
@@ -43,7 +42,7 @@ def encode(properties: Mapping[str, str], comments: Sequence[str] = ()) -> bytes
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines without comments and blank lines, continued lines joined, with the position where each begins."""
+    """The lines with a property, each with the position where it begins; continued lines are joined."""
     start = 0
     parts: list[str] = []
     for match in _LINE.finditer(text):

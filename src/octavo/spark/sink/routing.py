@@ -1,4 +1,4 @@
-"""The rows of a record batch by topic and partition, as columns that can be encoded."""
+"""Divides the rows of a record batch by topic and partition, as columns that can be encoded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MILLISECONDS = pa.timestamp("ms", "UTC")
 
 
 class Router:
-    """Chooses topic and partition of rows as Kafka's producer does. Not thread-safe."""
+    """Chooses the topic and partition of each row as Kafka's producer does. Not thread-safe."""
 
     def __init__(self, destinations: Destinations, topic: str | None, batch_size: int, *, ignore_keys: bool) -> None:
         self._destinations = destinations
@@ -34,7 +34,7 @@ class Router:
         self._chooser = random.Random()
 
     def route(self, batch: pa.RecordBatch, now_ms: int) -> Iterator[tuple[Destination, RecordColumns, RoutedRows]]:
-        """The rows of each topic. Those without a timestamp get `now_ms`."""
+        """Yield the rows of each topic, with their partitions. Rows without a timestamp get `now_ms`."""
         for topic, rows in self._by_topic(batch):
             destination = self._destinations.of(topic)
             columns, named = columns_of(_with_milliseconds(rows), now_ms, 0), _named_partitions(rows, destination)
@@ -44,7 +44,7 @@ class Router:
 
     @property
     def partition_count(self) -> int:
-        """How many partitions all topics have together that rows went to so far."""
+        """The number of partitions of all topics that rows went to so far."""
         return sum(sticky.partitions for sticky in self._sticky.values())
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -80,7 +80,7 @@ def _named_partitions(rows: pa.RecordBatch, destination: Destination) -> NDArray
 
 
 def _with_milliseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with timestamps in milliseconds, refused in Spark's words where one is negative."""
+    """The rows with timestamps in milliseconds; a negative one is refused with Spark's error message."""
     if "timestamp" not in rows.schema.names:
         return rows
     times = rows.column("timestamp")
