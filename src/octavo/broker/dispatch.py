@@ -33,9 +33,9 @@ class Dispatcher:
         self._executor = executor
 
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
-        """The response to a request, or what will come to it, None if it gets none.
+        """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
 
-        CloseConnection for what Kafka does not answer either: an unknown API, or a version of it that it has not.
+        CloseConnection for what Kafka does not answer either: an unknown API, or an unknown version of one.
         """
         header = read_header(frame)
         api = APIS.get(header.api_key)

@@ -1,4 +1,4 @@
-"""ListConfigResources: what has configs of its own to list, which are no topics or brokers; here there are none."""
+"""ListConfigResources: everything that has configs, by type; without a type, topics and the broker."""
 
 from __future__ import annotations
 

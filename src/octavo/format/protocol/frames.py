@@ -45,9 +45,9 @@ def read_header(frame: Bytes) -> RequestHeader:
 
 
 def read_body(api: Api, header: RequestHeader, frame: Bytes) -> Row:
-    """The request's body. Its records are views into the frame. What follows it is ignored, as Kafka does:
+    """The request's body; its records are views into the frame.
 
-    librdkafka sends more than its version has.
+    Bytes after the body are ignored, as Kafka ignores them: librdkafka sends more than the version has.
     """
     start = header.end
     if header.api_version in api.request.flexible:
