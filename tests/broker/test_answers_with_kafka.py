@@ -134,6 +134,14 @@ def test_produce(twin: Twin, version: int) -> None:
     ask("t", 0, batch("acks"), acks=1)
 
 
+def test_more_replicas_than_there_are(twin: Twin) -> None:
+    configs = [{"name": "min.insync.replicas", "value": "2"}]
+    wanted = {"name": "strict", "numPartitions": 1, "replicationFactor": 1, "configs": configs}
+    twin.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
+    twin.learn_ids(["strict"])
+    twin.ask(apis.PRODUCE, 9, produced("strict", 0, batch("fine")))
+
+
 def fetched(topic: str, version: int, *partitions: Row, **fields: Any) -> Row:
     name = {"topicId": f"id of {topic}" if topic in ("t", "empty") else NO_ID} if version >= 13 else {"topic": topic}
     filled = [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20, **row} for row in partitions]

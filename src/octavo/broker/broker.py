@@ -20,6 +20,7 @@ from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import Given
 from octavo.storage.directory.log_roots import Paths
+from octavo.system.forks import on_fork
 
 Result = TypeVar("Result")
 
@@ -57,11 +58,12 @@ class Broker:
         self._thread = threading.Thread(target=self._run, name="octavo-broker", daemon=True)
         self._is_closed = False
         self._thread.start()
+        on_fork(self)
         try:
             self._server = self._call(self._make_server)
             advertised = None if advertise is None else parse_address(advertise)
             self.address = asyncio.run_coroutine_threadsafe(
-                self._server.listen(*address, advertised, None), self._loop
+                self._server.listen(*address, advertised), self._loop
             ).result()
         except BaseException:
             self.close()
@@ -82,10 +84,14 @@ class Broker:
             self._call(self._server.close)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._executor.shutdown()
+        self._executor.shutdown(cancel_futures=True)
         self._loop.close()
         if self._own is not None:
             self._own.close()
+
+    def disown(self) -> None:
+        """In a forked child: there is no loop to close here, and the connections are the parent's."""
+        self._is_closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -150,6 +156,6 @@ def _is_loopback(host: str) -> bool:
 def parse_address(text: str) -> Endpoint:
     """`host:port`, `[ipv6]:port`; a port of 0 is any that is free."""
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdigit() or int(port) > 65535:
         raise ValueError(f"address {text!r} is not host:port")
     return Endpoint(host.removeprefix("[").removesuffix("]"), int(port))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from octavo.client.log_dir import LogDir
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from octavo.errors import InconsistentTopicIdError, KafkaError, UnknownTopicOrPartitionError
+from octavo.errors import KafkaError, UnknownTopicOrPartitionError
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.names import TopicPartition
 from octavo.storage.partition_log import PartitionLog
@@ -41,26 +42,39 @@ class Topic:
         return found
 
 
+class _Listing(NamedTuple):
+    """The topics of one mapping of open logs."""
+
+    logs: Mapping[TopicPartition, PartitionLog]
+    topics: dict[str, Topic]
+    by_id: dict[bytes, Topic]
+
+    @classmethod
+    def of(cls, logs: Mapping[TopicPartition, PartitionLog]) -> _Listing:
+        topics: dict[str, Topic] = {}
+        for (topic, partition), log in sorted(logs.items()):
+            topics.setdefault(topic, Topic(topic)).logs[partition] = log
+        by_id = {topic.topic_id: topic for topic in topics.values() if topic.topic_id != ZERO_UUID}
+        return cls(logs, topics, by_id)
+
+
 class Catalog:
-    """Read again when topics have changed: the mapping of open logs is replaced then, never changed."""
+    """Read again when topics have changed: the mapping of open logs is replaced then, never changed. Thread-safe."""
 
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs
-        self._seen: Mapping[TopicPartition, PartitionLog] | None = None
-        self._topics: dict[str, Topic] = {}
-        self._by_id: dict[bytes, Topic] = {}
+        self._listing: _Listing | None = None
+
+    def _listed(self) -> _Listing:
+        listing, logs = self._listing, self._logs.logs
+        if listing is None or listing.logs is not logs:
+            listing = self._listing = _Listing.of(logs)
+        return listing
 
     @property
     def topics(self) -> Mapping[str, Topic]:
         """All topics by name, in order."""
-        seen = self._logs.logs
-        if seen is not self._seen:
-            topics: dict[str, Topic] = {}
-            for (topic, partition), log in sorted(seen.items()):
-                topics.setdefault(topic, Topic(topic)).logs[partition] = log
-            by_id = {topic.topic_id: topic for topic in topics.values() if topic.topic_id != ZERO_UUID}
-            self._topics, self._by_id, self._seen = topics, by_id, seen
-        return self._topics
+        return self._listed().topics
 
     def named(self, name: str) -> Topic:
         topic = self.topics.get(name)
@@ -69,10 +83,7 @@ class Catalog:
         return topic
 
     def with_id(self, topic_id: bytes) -> Topic:
-        if self.topics and topic_id in self._by_id:
-            return self._by_id[topic_id]
-        raise UnknownTopicIdError("there is no topic with this id")
-
-    def check_id(self, topic: Topic, topic_id: bytes) -> None:
-        if topic.topic_id != topic_id:
-            raise InconsistentTopicIdError(f"topic {topic.name} has another id")
+        topic = self._listed().by_id.get(topic_id)
+        if topic is None:
+            raise UnknownTopicIdError("there is no topic with this id")
+        return topic

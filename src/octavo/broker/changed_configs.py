@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from octavo.broker.context import Context
@@ -14,6 +15,9 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 Changes = Callable[[Context, str, list[Row]], dict[str, str | None]]
 """What the configs in a request come to for a topic; None for a default."""
+
+
+_one_at_a_time = threading.Lock()
 
 
 def change(request: Request, context: Context, changes: Changes) -> Answer:
@@ -34,11 +38,12 @@ def _change(context: Context, row: Row, changes: Changes, *, validate_only: bool
             raise RequestError(ErrorCode.INVALID_REQUEST, problem)
         topic = row["resourceName"]
         context.catalog.named(topic)
-        wanted = changes(context, topic, row["configs"])
-        if validate_only:
-            context.logs.check_configs(topic, wanted)
-        else:
-            context.logs.alter_configs(topic, wanted)
+        with _one_at_a_time:  # a change of a list depends on what it is
+            wanted = changes(context, topic, row["configs"])
+            if validate_only:
+                context.logs.check_configs(topic, wanted)
+            else:
+                context.logs.alter_configs(topic, wanted)
     except OctavoError as error:
         return {**answer, **told(error)}
     return answer

@@ -9,7 +9,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from octavo.broker.inbox import Inbox
-from octavo.broker.outbox import Outbox, SocketOutbox, StreamOutbox
+from octavo.broker.outbox import Outbox
 from octavo.broker.request import CloseConnection, Endpoint, Peer
 from octavo.errors import OctavoError
 from octavo.format.messages.codec import Part
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from octavo.broker.limits import ConnectionLimits
 
 _log = logging.getLogger(__name__)
+
+_REQUESTS_AT_ONCE = 64
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -34,22 +36,24 @@ class Connection(asyncio.BufferedProtocol):
         self._inbox = Inbox(limits.max_frame_bytes)
         self._is_busy = self._is_reading_paused = False
         self._pending: Pending | None = None
+        self._outbox: Outbox | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        loop = asyncio.get_running_loop()
         host, *_ = transport.get_extra_info("peername") or ("",)
         self.peer = Peer(host, self._endpoint)
-        self._outbox: Outbox
-        if transport.get_extra_info("ssl_object") is not None:
-            self._outbox = StreamOutbox(transport, self._sent)
-        else:
-            own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
-            own.setblocking(False)
-            self._outbox = SocketOutbox(loop, own, self._sent)
         if not self._limits.admit(self):
             transport.abort()
+            return
+        try:
+            own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+        except OSError as error:
+            _log.warning("%s: closed at once: %s", host, error)
+            transport.abort()
+            return
+        own.setblocking(False)
+        self._outbox = Outbox(asyncio.get_running_loop(), own, self._sent, transport.abort)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._inbox.room()
@@ -64,17 +68,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._limits.dismiss(self)
+        if self._outbox is not None:
+            self._outbox.close()
         if self._pending is not None:
             self._pending.cancel()
-        self._outbox.close()
-
-    def pause_writing(self) -> None:
-        if isinstance(self._outbox, StreamOutbox):
-            self._outbox.pause()
-
-    def resume_writing(self) -> None:
-        if isinstance(self._outbox, StreamOutbox):
-            self._outbox.resume()
 
     def close(self) -> None:
         """Close, whatever was not answered."""
@@ -85,9 +82,14 @@ class Connection(asyncio.BufferedProtocol):
         self._set_reading(True)
 
     def _work(self) -> None:
-        """Answer the requests that are there, until one has to wait."""
+        """Answer the requests that are there, until one has to wait, or other connections have waited long enough."""
+        answered = 0
         try:
             while not self._is_busy and not self._transport.is_closing():
+                if answered == _REQUESTS_AT_ONCE:
+                    asyncio.get_running_loop().call_soon(self._work)
+                    return
+                answered += 1
                 frame = self._inbox.next_frame()
                 if frame is None:
                     break
@@ -95,7 +97,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._limits.release(self)
                 answer = self._dispatcher.answer(frame, self)
                 if isinstance(answer, list):
-                    self._is_busy = not self._outbox.send(answer)
+                    self._is_busy = not self._send(answer)
                 elif answer is None:
                     self._is_busy = False
                 else:
@@ -109,7 +111,10 @@ class Connection(asyncio.BufferedProtocol):
             _log.exception("%s: closed, since its request could not be answered", self.peer.host)
             self._transport.abort()
             return
-        self._set_reading(not self._is_busy and self._limits.may_grow(self, self._inbox.wanted_bytes))
+        if self._is_busy:  # while a request waits, reading is how the end of its client is noticed
+            self._set_reading(self._pending is not None and self._inbox.is_empty)
+        else:
+            self._set_reading(self._limits.may_grow(self, self._inbox.wanted_bytes))
 
     def _answer_late(self, parts: list[Part] | None) -> None:
         """Send what a pending request came to; None: it failed."""
@@ -120,12 +125,17 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             return
         try:
-            is_out = self._outbox.send(parts)
+            is_out = self._send(parts)
         except OSError:
             self._transport.abort()
             return
         if is_out:
             self._sent()
+
+    def _send(self, parts: list[Part]) -> bool:
+        if self._outbox is None:
+            raise ConnectionAbortedError("the connection was not accepted")
+        return self._outbox.send(parts)
 
     def _sent(self) -> None:
         if self._transport.is_closing():

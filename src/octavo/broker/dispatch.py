@@ -13,7 +13,7 @@ from octavo.broker.handlers import HANDLERS
 from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
 from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
-from octavo.format.protocol.apis import API_VERSIONS, APIS, Api
+from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, Api
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.format.protocol.frames import RequestHeader, read_body, read_header, response_parts
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_MOST_BYTES = 1 << 20  # of a request without records, which names some 30,000 partitions then
 OnParts = Callable[[list[Part] | None], None]
 
 
@@ -45,6 +46,8 @@ class Dispatcher:
             if api is API_VERSIONS:
                 return response_parts(api, 0, header.correlation_id, _known_versions())
             raise CloseConnection(f"{api.name} has no version {header.api_version}")
+        if api is not PRODUCE and len(frame) > _MOST_BYTES:
+            raise CloseConnection(f"{api.name} of {len(frame)} bytes")
         request = Request(header.api_version, header.client_id, read_body(api, header, frame), connection.peer)
         found = HANDLERS[api.key](request, self.context)
         if isinstance(found, dict):
@@ -88,7 +91,13 @@ class Pending:
             self._answer(future.result())
 
     def _answer(self, row: Row) -> None:
-        self._on_parts(response_parts(self._api, self._header.api_version, self._header.correlation_id, row))
+        try:
+            parts = response_parts(self._api, self._header.api_version, self._header.correlation_id, row)
+        except Exception:  # the connection must learn of it, or it waits for ever
+            _log.exception("the answer to %s cannot be written", self._api.name)
+            self._on_parts(None)
+            return
+        self._on_parts(parts)
 
 
 def _known_versions() -> Row:

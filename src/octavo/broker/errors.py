@@ -8,6 +8,7 @@ from octavo.errors import ConfigError, CorruptionError, KafkaError, OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
+_MOST_CHARACTERS = 8000  # a string has at most 32,767 bytes, and a character up to four
 _log = logging.getLogger(__name__)
 
 
@@ -35,4 +36,4 @@ def code_of(error: Exception) -> int:
 def told(error: Exception) -> Row:
     """An error as the fields of a response that has room for a sentence."""
     sentence = error.problem if isinstance(error, RequestError) else str(error)
-    return {"errorCode": code_of(error), "errorMessage": sentence}
+    return {"errorCode": code_of(error), "errorMessage": sentence and sentence[:_MOST_CHARACTERS]}

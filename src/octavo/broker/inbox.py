@@ -26,8 +26,7 @@ class Inbox:
     def room(self) -> memoryview:
         """Where the next bytes go; never empty."""
         held = self._end - self._start
-        is_too_large = not held and len(self._buffer) > _KEPT_BYTES
-        if self._end == len(self._buffer) or is_too_large:
+        if self._end == len(self._buffer):
             missing = max(self.wanted_bytes - held, 1)
             moved = bytearray(max(_FIRST_BYTES, held + min(missing, held)))
             moved[:held] = memoryview(self._buffer)[self._start : self._end]
@@ -36,6 +35,10 @@ class Inbox:
 
     def received(self, count: int) -> None:
         self._end += count
+
+    @property
+    def is_empty(self) -> bool:
+        return self._start == self._end
 
     @property
     def wanted_bytes(self) -> int:
@@ -56,4 +59,6 @@ class Inbox:
         self._start += wanted
         if self._start == self._end:
             self._start = self._end = 0
+            if len(self._buffer) > _KEPT_BYTES:
+                self._buffer = bytearray()  # the frame keeps the old one as long as it is used
         return frame

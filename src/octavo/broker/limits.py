@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from octavo.broker.connection import Connection
 
 _QUEUED_BYTES = 512 << 20
+_LONGEST_FRAME_MS = 30_000  # that a frame may take to come in while others wait for memory
 _SMALL_FRAME_BYTES = 64 << 10  # needs no permission: whatever others take, small requests are served
 
 
@@ -36,6 +37,7 @@ class ConnectionLimits:
         self._by_host: Counter[str] = Counter()
         self._last_use: dict[Connection, int] = {}  # the least recently used first
         self._granted: dict[Connection, int] = {}
+        self._granted_since: dict[Connection, int] = {}
         self._waiting: dict[Connection, int] = {}
 
     @property
@@ -54,7 +56,7 @@ class ConnectionLimits:
 
     def dismiss(self, connection: Connection) -> None:
         if self._last_use.pop(connection, None) is not None:
-            self._by_host[connection.peer.host] -= 1
+            self._by_host -= Counter([connection.peer.host])  # without those that have none left
         self._waiting.pop(connection, None)
         self.release(connection)
 
@@ -64,8 +66,18 @@ class ConnectionLimits:
             self._last_use[connection] = self._clock.monotonic_ms()
 
     def close_idle(self) -> None:
-        """Close the connections without a request for connections.max.idle.ms."""
-        oldest = self._clock.monotonic_ms() - self._max_idle_ms
+        """Close the connections without a request for connections.max.idle.ms.
+
+        While others wait for memory, those whose large frame does not come are closed, too.
+        """
+        now = self._clock.monotonic_ms()
+        if self._waiting:
+            for connection, since in list(self._granted_since.items()):
+                if now - since > _LONGEST_FRAME_MS:
+                    connection.close()
+        if self._max_idle_ms < 0:
+            return
+        oldest = now - self._max_idle_ms
         for connection, last_use in list(self._last_use.items()):
             if last_use > oldest:
                 break
@@ -84,6 +96,7 @@ class ConnectionLimits:
     def release(self, connection: Connection) -> None:
         """A connection's frame was taken out: others may have its memory."""
         self._free_bytes += self._granted.pop(connection, 0)
+        self._granted_since.pop(connection, None)
         while self._waiting:
             first, frame_bytes = next(iter(self._waiting.items()))
             if frame_bytes > self._free_bytes:
@@ -95,3 +108,4 @@ class ConnectionLimits:
     def _grant(self, connection: Connection, frame_bytes: int) -> None:
         self._free_bytes -= frame_bytes
         self._granted[connection] = frame_bytes
+        self._granted_since[connection] = self._clock.monotonic_ms()

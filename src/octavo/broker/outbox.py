@@ -7,7 +7,6 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from octavo.format.messages.codec import Part
 from octavo.format.varint import Bytes
@@ -15,28 +14,26 @@ from octavo.format.varint import Bytes
 _MORE = getattr(socket, "MSG_MORE", 0)  # what follows goes into the same packet: three times as many small fetches
 
 
-class Outbox(Protocol):
-    """Takes one response at a time."""
+class Outbox:
+    """Takes one response at a time. Its socket is a duplicate of the transport's, which itself writes nothing."""
 
-    def send(self, parts: Iterable[Part]) -> bool:
-        """Begin to send; says whether all of it is out. If not, `on_sent` is called once it is."""
-
-    def close(self) -> None:
-        """Send nothing more."""
-
-
-class SocketOutbox:
-    """Writes to a socket of its own, a duplicate of the transport's, which writes nothing itself."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, target: socket.socket, on_sent: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        target: socket.socket,
+        on_sent: Callable[[], None],
+        on_failed: Callable[[], None],
+    ) -> None:
         self._loop = loop
         self._socket = target
         self._on_sent = on_sent
+        self._on_failed = on_failed
         self._parts: deque[Part] = deque()
         self._sent = 0  # of the first part
         self._is_waiting = False
 
     def send(self, parts: Iterable[Part]) -> bool:
+        """Begin to send; says whether all of it is out. If not, `on_sent` is called once it is."""
         self._parts.extend(parts)
         return self._advance()
 
@@ -74,7 +71,7 @@ class SocketOutbox:
         except OSError:
             self._stop_waiting()
             self._parts.clear()
-            self._on_sent()  # the transport learns of the failure by itself
+            self._on_failed()  # half an answer is out: nothing may follow it
             return
         if is_sent:
             self._stop_waiting()
@@ -86,31 +83,7 @@ class SocketOutbox:
             self._loop.remove_writer(self._socket.fileno())
 
     def close(self) -> None:
+        """Send nothing more."""
         self._stop_waiting()
         self._parts.clear()
         self._socket.close()
-
-
-class StreamOutbox:
-    """Writes through the transport, as TLS needs it: file slices are read first."""
-
-    def __init__(self, transport: asyncio.WriteTransport, on_sent: Callable[[], None]) -> None:
-        self._transport = transport
-        self._on_sent = on_sent
-        self._is_paused = False
-        transport.set_write_buffer_limits(high=0)
-
-    def send(self, parts: Iterable[Part]) -> bool:
-        for part in parts:
-            self._transport.write(part if isinstance(part, Bytes) else part.read())
-        return not self._is_paused
-
-    def pause(self) -> None:
-        self._is_paused = True
-
-    def resume(self) -> None:
-        self._is_paused = False
-        self._on_sent()
-
-    def close(self) -> None:
-        """The transport is closed by its connection."""

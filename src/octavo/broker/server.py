@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 
 from octavo.broker.connection import Connection
 from octavo.broker.dispatch import Dispatcher
@@ -25,13 +24,13 @@ class Server:
         self._loop = dispatcher.context.loop
         self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
 
-    async def listen(self, host: str, port: int, advertised: Endpoint | None, tls: ssl.SSLContext | None) -> Endpoint:
+    async def listen(self, host: str, port: int, advertised: Endpoint | None) -> Endpoint:
         """Accept connections; says where. Clients are told the advertised address, or else this one."""
         listening = _bound(host, port)
         bound = Endpoint(host, listening.getsockname()[1])
         endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
         server = await self._loop.create_server(
-            lambda: Connection(self._dispatcher, self._limits, endpoint), sock=listening, backlog=_BACKLOG, ssl=tls
+            lambda: Connection(self._dispatcher, self._limits, endpoint), sock=listening, backlog=_BACKLOG
         )
         self._servers.append(server)
         return bound

@@ -14,6 +14,7 @@ from octavo.system.clock import Clock
 IDS_FROM_VERSION = 13
 FINAL_EPOCH, INITIAL_EPOCH = -1, 0
 _MAX_EPOCH = 0x7FFF_FFFF
+_MOST_PARTITIONS = 1_000_000  # of all sessions
 _EVICTABLE_AFTER_MS = 120_000
 
 PartitionKey = tuple[bytes | str, int]
@@ -86,19 +87,22 @@ class FetchSessions:
             self._sessions.pop(session_id, None)
             session = FetchSession(is_by_id=is_by_id)
             session.update(body["topics"], ())
-            if epoch == INITIAL_EPOCH and session.partitions and self._has_room():
+            if epoch == INITIAL_EPOCH and session.partitions and self._fits(session) and self._has_room():
                 session.session_id = self._free_id()
                 self._keep(session, 1)
             return session
         known = self._sessions.get(session_id)
         if known is None:
             raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        if known.is_by_id is not is_by_id:
-            raise RequestError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         if known.epoch != epoch:
             raise RequestError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if known.is_by_id is not is_by_id:
+            raise RequestError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         known.is_incremental = True
         known.update(body["topics"], body["forgottenTopicsData"])
+        if body["topics"] and not self._fits(known):
+            del self._sessions[session_id]
+            raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # the client begins again
         if not known.partitions:
             del self._sessions[session_id]
             return FetchSession(is_by_id=is_by_id)
@@ -109,6 +113,10 @@ class FetchSessions:
         session.epoch, session.last_use_ms = epoch, self._clock.monotonic_ms()
         self._sessions.pop(session.session_id, None)
         self._sessions[session.session_id] = session
+
+    def _fits(self, session: FetchSession) -> bool:
+        others = sum(len(one.partitions) for one in self._sessions.values() if one is not session)
+        return others + len(session.partitions) <= _MOST_PARTITIONS
 
     def _has_room(self) -> bool:
         if len(self._sessions) < self._slots:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection
+from contextlib import suppress
 
 from octavo.storage.partition_log import PartitionLog
 
@@ -38,7 +39,8 @@ class Watch:
         if threading.get_ident() == self._thread:
             self._loop.call_soon(self._call)
         else:
-            self._loop.call_soon_threadsafe(self._call)
+            with suppress(RuntimeError):  # the broker was closed meanwhile
+                self._loop.call_soon_threadsafe(self._call)
 
     def _call(self) -> None:
         self._is_called = False

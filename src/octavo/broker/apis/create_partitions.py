@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from octavo.broker.apis.create_topics import MOST_PARTITIONS
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
-from octavo.errors import InvalidPartitionsError, OctavoError
+from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -34,6 +35,8 @@ def _grow(context: Context, row: Row, *, validate_only: bool) -> Row:
         if count <= present:
             problem = f"The topic {name} currently has {present} partition(s); {count} would not be an increase."
             raise InvalidPartitionsError(problem)
+        if count - present > MOST_PARTITIONS:
+            raise PolicyViolationError("Excessively large number of partitions per request.")
         _check_assignments(row["assignments"], count - present, context.node_id)
         if not validate_only:
             context.logs.create_partitions(name, count)

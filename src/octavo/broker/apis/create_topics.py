@@ -8,10 +8,11 @@ from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.resources import shown_topic_configs
-from octavo.errors import InvalidPartitionsError, OctavoError
+from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
+MOST_PARTITIONS = 10_000  # of one request, as Kafka's controller has it
 _DEFAULT = -1
 _BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
 
@@ -83,4 +84,6 @@ def _partitions(row: Row, context: Context) -> int:
         raise RequestError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)
     if count < _DEFAULT or count == 0:
         raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
+    if count > MOST_PARTITIONS:
+        raise PolicyViolationError("Excessively large number of partitions per request.")
     return context.config.num_partitions if count == _DEFAULT else int(count)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
-from octavo.broker.request import Answer, Request
+from octavo.broker.request import Answer, Later, Request
 from octavo.broker.resources import ConfigResource, broker_configs, topic_configs
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -14,7 +14,8 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def handle(request: Request, context: Context) -> Answer:
-    return {"results": [_answer(request, context, resource) for resource in request.body["resources"]]}
+    resources = {(row["resourceType"], row["resourceName"]): row for row in request.body["resources"]}.values()
+    return Later(lambda: {"results": [_answer(request, context, resource) for resource in resources]})
 
 
 def _answer(request: Request, context: Context, resource: Row) -> Row:
@@ -23,7 +24,7 @@ def _answer(request: Request, context: Context, resource: Row) -> Row:
         found = _configs(context, resource["resourceType"], resource["resourceName"])
     except OctavoError as error:
         return {**row, **told(error)}
-    keys = resource["configurationKeys"]
+    keys = None if resource["configurationKeys"] is None else frozenset(resource["configurationKeys"])
     body = request.body
     return {
         **row,

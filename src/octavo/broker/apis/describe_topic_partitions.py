@@ -18,7 +18,7 @@ def handle(request: Request, context: Context) -> Answer:
     names = sorted({row["name"] for row in body["topics"]}) if body["topics"] else list(known)
     cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
     names = [name for name in names if name >= cursor["topicName"]]
-    left = min(body["responsePartitionLimit"], _MOST_PARTITIONS)
+    left = max(min(body["responsePartitionLimit"], _MOST_PARTITIONS), 1)
     rows: list[Row] = []
     for name in names:
         first = cursor["partitionIndex"] if name == cursor["topicName"] else 0

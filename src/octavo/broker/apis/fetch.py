@@ -102,6 +102,9 @@ class _Fetch:
         marks = row["highWatermark"], row["logStartOffset"]
         if wanted.last_fetched_epoch >= 0:
             end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+            if end.epoch < 0 or wanted.fetch_offset < log.log_start_offset:
+                raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
+            row["abortedTransactions"] = None if self._isolation is Isolation.READ_UNCOMMITTED else []
             if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
                 row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
                 return _Read(row, 0, *marks, is_urgent=True)

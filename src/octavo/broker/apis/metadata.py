@@ -75,7 +75,7 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
     if wanted is None or (request.version == 0 and not wanted):
         return catalog.topics.values()
     found: list[Topic | Row] = []
-    for row in wanted:
+    for row in {(row["topicId"], row["name"]): row for row in wanted}.values():
         try:
             if row["topicId"] != ZERO_UUID:
                 found.append(catalog.with_id(row["topicId"]))

@@ -58,6 +58,8 @@ def _refusal(body: Row) -> RequestError | None:
         return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if len(transactional) > 1:
         return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if transactional:  # no transaction was begun over the wire: nobody could end this one
+        return RequestError(ErrorCode.INVALID_TXN_STATE)
     return None
 
 
@@ -72,8 +74,6 @@ def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: R
         _check(request, row["records"])
         if found.is_internal and request.client_id != _ADMIN_CLIENT:
             raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        if request.body["acks"] == -1 and log.config.min_insync_replicas > 1:
-            raise RequestError(ErrorCode.NOT_ENOUGH_REPLICAS)
         log_start_offset = log.log_start_offset
         done = log.append_as_leader(row["records"], leader_epoch=log.leader_epoch)
     except OctavoError as error:
