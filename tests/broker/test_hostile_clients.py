@@ -161,7 +161,6 @@ def test_no_limit_on_idle_connections(broker: Broker) -> None:
         assert idle.ask(METADATA, 12, ASKED) is not None
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_leaves_the_broker_alone(broker: Broker) -> None:
     child = os.fork()
     if not child:

@@ -124,7 +124,6 @@ class Broker:
             node_id=logs.node_id,
             cluster_id=logs.cluster_id,
             config=config,
-            clock=clock,
             loop=self._loop,
         )
         limits = ConnectionLimits(

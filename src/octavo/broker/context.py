@@ -13,7 +13,6 @@ from octavo.config import BrokerConfig
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
-from octavo.system.clock import Clock
 
 NO_EPOCH = -1
 
@@ -29,7 +28,6 @@ class Context:
     node_id: int
     cluster_id: str
     config: BrokerConfig
-    clock: Clock
     loop: asyncio.AbstractEventLoop
 
     def topic(self, name: str | None, topic_id: bytes, *, by_id: bool) -> Topic:

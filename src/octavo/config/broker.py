@@ -137,7 +137,7 @@ class BrokerTable:
     )  # fmt: skip
     connections_max_idle_ms: int = config(
         LONG, 600_000,
-        doc="After how long without a request a connection is closed.",
+        doc="How long a connection may go without a request before it is closed.",
     )  # fmt: skip
 
     # Producers and transactions

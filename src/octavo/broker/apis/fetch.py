@@ -96,6 +96,7 @@ class _Fetch:
             "highWatermark": log.high_watermark,
             "lastStableOffset": log.last_stable_offset,
             "logStartOffset": log.log_start_offset,
+            "abortedTransactions": None if self._isolation is Isolation.READ_UNCOMMITTED else [],
             "records": b"",
         }
         self.logs.append(log)
@@ -104,7 +105,6 @@ class _Fetch:
             end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
             if end.epoch < 0 or wanted.fetch_offset < log.log_start_offset:
                 raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
-            row["abortedTransactions"] = None if self._isolation is Isolation.READ_UNCOMMITTED else []
             if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
                 row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
                 return _Read(row, 0, *marks, is_urgent=True)
@@ -113,8 +113,6 @@ class _Fetch:
             row["abortedTransactions"] = [
                 {"producerId": aborted.producer_id, "firstOffset": aborted.first_offset} for aborted in found.aborted
             ]
-        else:
-            row["abortedTransactions"] = None
         if found.records is None or found.first_batch_incomplete:
             return _Read(row, 0, *marks)
         row["records"] = found.records

@@ -9,7 +9,7 @@ from octavo.broker.catalog import INTERNAL_TOPICS, Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import code_of
 from octavo.broker.request import Answer, Later, Request
-from octavo.errors import OctavoError, TopicExistsError
+from octavo.errors import OctavoError
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.messages.schema import Row
 from octavo.format.names import topic_problem
@@ -31,18 +31,11 @@ def handle(request: Request, context: Context) -> Answer:
 
     def make() -> Row:
         for topic in missing:
-            try:
-                create_automatically(topic, context)
-            except OctavoError:
-                continue  # the answer says that it is not there
+            with suppress(OctavoError):  # another client was first, or the answer says that it is not there
+                context.logs.create_topic(topic)
         return _answer(request, context)
 
     return Later(make)
-
-
-def create_automatically(topic: str, context: Context) -> None:
-    with suppress(TopicExistsError):  # another client was first
-        context.logs.create_topic(topic)
 
 
 def _to_create(request: Request, context: Context) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+from itertools import islice
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
@@ -18,13 +18,20 @@ from octavo.errors import (
 from octavo.format.compression import Codec
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.kernels.layout import CODEC_MASK
+from octavo.kernels.layout import (
+    BATCH_FIELDS,
+    BATCH_HEADER,
+    BATCH_OVERHEAD,
+    CODEC_MASK,
+    LOG_OVERHEAD,
+    TRANSACTIONAL,
+    big_endian,
+)
 
 _IDS_FROM_VERSION = 13
 _ZSTD_FROM_VERSION = 7
 _ADMIN_CLIENT = "__admin_client"  # Kafka's tools, which write to its own topics
-_TRANSACTIONAL = 0x10
-_BATCH = struct.Struct(">qiibih")  # base offset, length, leader epoch, magic, CRC, attributes
+_UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
 # Kafka refuses these before it looks at the log's start.
 _BEFORE_THE_LOG = CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
 
@@ -49,10 +56,12 @@ def _refusal(body: Row) -> RequestError | None:
     if body["acks"] not in (-1, 0, 1):
         return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
     transactional = {
-        (view[43:51].tobytes(), view[51:53].tobytes())  # producer id and epoch
+        (header["producerId"], header["producerEpoch"])
         for topic in body["topicData"]
         for row in topic["partitionData"]
-        if (view := row["records"]) is not None and len(view) >= 61 and view[22] & _TRANSACTIONAL
+        if row["records"] is not None and len(row["records"]) >= BATCH_OVERHEAD
+        if (header := dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True)))["attributes"]
+        & TRANSACTIONAL
     }
     if transactional and body["transactionalId"] is None:
         return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -99,10 +108,10 @@ def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
 
 def _check(request: Request, records: memoryview | None) -> None:
     """What a request must have, whatever the log says: exactly one whole batch of magic 2, in a codec of its time."""
-    if records is None or len(records) < _BATCH.size:
+    if records is None or len(records) < _UP_TO_ATTRIBUTES.size:
         raise RequestError(ErrorCode.INVALID_RECORD)
-    _, length, _, magic, _, attributes = _BATCH.unpack_from(records)
-    if magic != 2 or length + 12 != len(records):
+    _, length, _, magic, _, attributes = _UP_TO_ATTRIBUTES.unpack_from(records)
+    if magic != 2 or length + LOG_OVERHEAD != len(records):
         raise RequestError(ErrorCode.INVALID_RECORD)
     if attributes & CODEC_MASK == Codec.ZSTD and request.version < _ZSTD_FROM_VERSION:
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)

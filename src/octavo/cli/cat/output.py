@@ -31,7 +31,7 @@ def is_replaceable(output: str) -> bool:
 
 
 def is_folder(output: str) -> bool:
-    """Whether a folder is meant: one that exists, or a name with a slash at its end."""
+    """Whether the path means a folder: one that exists, or a name that ends in a slash."""
     return Path(output).is_dir() or output.endswith("/")
 
 

@@ -35,7 +35,7 @@ class _Entry(NamedTuple):
 
 
 class _Style(IntEnum):
-    """Which offset of an append an entry names, if that is clear."""
+    """Which offset of an append an index entry names: its first, its last, or not known yet."""
 
     UNKNOWN = 0
     FIRST = 1
