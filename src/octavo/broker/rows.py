@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from octavo.format.messages.schema import Row
+from octavo.storage.partition_log import PartitionLog
+
+
+def partition_row(partition: int, log: PartitionLog, node_id: int) -> Row:
+    """A partition as clients are shown it: its one replica is here, and leads."""
+    return {
+        "partitionIndex": partition,
+        "leaderId": node_id,
+        "leaderEpoch": log.leader_epoch,
+        "replicaNodes": [node_id],
+        "isrNodes": [node_id],
+    }
 
 
 def by_topic(topics: Iterable[Row], name: str, answer: Callable[[str, Row], Row]) -> list[Row]:

@@ -6,6 +6,7 @@ from octavo.broker.apis.metadata import ALL_OPERATIONS_ON_TOPICS
 from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
+from octavo.broker.rows import partition_row
 from octavo.format.messages.schema import Row
 from octavo.format.names import topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
@@ -43,18 +44,13 @@ def _unknown(name: str) -> Row:
 
 
 def _topic(topic: Topic, partitions: list[int], context: Context) -> Row:
-    node = [context.node_id]
     return {
         "name": topic.name,
         "topicId": topic.topic_id,
         "isInternal": topic.is_internal,
         "partitions": [
             {
-                "partitionIndex": partition,
-                "leaderId": context.node_id,
-                "leaderEpoch": topic.logs[partition].leader_epoch,
-                "replicaNodes": node,
-                "isrNodes": node,
+                **partition_row(partition, topic.logs[partition], context.node_id),
                 "eligibleLeaderReplicas": [],
                 "lastKnownElr": [],
             }

@@ -9,6 +9,7 @@ from octavo.broker.catalog import INTERNAL_TOPICS, Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import code_of
 from octavo.broker.request import Answer, Later, Request
+from octavo.broker.rows import partition_row
 from octavo.errors import OctavoError
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.messages.schema import Row
@@ -92,16 +93,7 @@ def _topic(found: Topic | Row, context: Context, wants_operations: bool) -> Row:
         "name": found.name,
         "topicId": found.topic_id,
         "isInternal": found.is_internal,
-        "partitions": [
-            {
-                "partitionIndex": partition,
-                "leaderId": context.node_id,
-                "leaderEpoch": log.leader_epoch,
-                "replicaNodes": [context.node_id],
-                "isrNodes": [context.node_id],
-            }
-            for partition, log in found.logs.items()
-        ],
+        "partitions": [partition_row(partition, log, context.node_id) for partition, log in found.logs.items()],
     }
     if wants_operations:
         row["topicAuthorizedOperations"] = ALL_OPERATIONS_ON_TOPICS

@@ -58,10 +58,8 @@ def _refusal(body: Row) -> RequestError | None:
     transactional = {
         (header["producerId"], header["producerEpoch"])
         for topic in body["topicData"]
-        for row in topic["partitionData"]
-        if row["records"] is not None and len(row["records"]) >= BATCH_OVERHEAD
-        if (header := dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True)))["attributes"]
-        & TRANSACTIONAL
+        for header in map(_header, topic["partitionData"])
+        if header is not None and header["attributes"] & TRANSACTIONAL
     }
     if transactional and body["transactionalId"] is None:
         return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -70,6 +68,14 @@ def _refusal(body: Row) -> RequestError | None:
     if transactional:  # no transaction was begun over the wire: nobody could end this one
         return RequestError(ErrorCode.INVALID_TXN_STATE)
     return None
+
+
+def _header(row: Row) -> Row | None:
+    """The header of a partition's batch; None where that is too short to have one."""
+    records = row["records"]
+    if records is None or len(records) < BATCH_OVERHEAD:
+        return None
+    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(records), strict=True))
 
 
 def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: RequestError | None) -> Row:
