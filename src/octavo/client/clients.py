@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Collection
 
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.producer import Producer
@@ -52,6 +53,11 @@ class Clients:
         """The consumers that are still referenced."""
         with self._lock:
             return list(self._consumers)
+
+    def write_held(self, topics: Collection[str] | None = None) -> bool:
+        """Append what the producers hold back, of some topics or of all; whether there was any."""
+        held = [producer.write_held(topics) for producer in self.producers]
+        return any(held)
 
     def disown(self) -> None:
         """In a forked child: let every client refuse. Takes no lock: a thread of the parent may have held it."""

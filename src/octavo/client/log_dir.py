@@ -17,6 +17,7 @@ from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import IllegalStateError
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
+from octavo.system.held_records import on_read
 
 
 class LogDir(LogManager):
@@ -40,6 +41,7 @@ class LogDir(LogManager):
             transaction = ProducerTransaction(clients.coordinator, session, clients.offsets, identity)
         producer = Producer(self, config, identity, transaction)
         clients.add_producer(producer)
+        on_read(self)
         return producer
 
     def consumer(
@@ -57,7 +59,7 @@ class LogDir(LogManager):
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._check_own("consumer")
         self._complete_transactions()
-        consumer = Consumer(self, config, self._clients.groups, self._clients.offsets)
+        consumer = Consumer(self, config, self._clients.groups, self._clients.offsets, self._clients.write_held)
         self._clients.add_consumer(consumer)
         if topics:
             consumer.subscribe(topics)
@@ -82,6 +84,14 @@ class LogDir(LogManager):
         super().close()
         if failure is not None:
             raise failure
+
+    def write_held(self) -> bool:
+        """Append what producers hold back for linger.ms, so that a scan finds it; whether there was any.
+
+        Readers in this process call it: nobody else needs to.
+        """
+        clients: Clients | None = self.__dict__.get("_shared")
+        return clients is not None and not self._is_disowned and clients.write_held()
 
     def disown(self) -> None:
         """In a forked child: refuse every use, of producers and consumers too."""

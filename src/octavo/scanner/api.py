@@ -20,6 +20,7 @@ from octavo.scanner.places.selection import Topics, TopicSelection
 from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, plan_partition
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.records import ConsumerRecord, read_records
+from octavo.system.held_records import write_held
 
 if TYPE_CHECKING:
     import pandas
@@ -103,6 +104,7 @@ def scan(
         None if to_timestamp is None else to_milliseconds(to_timestamp),
     )
     selection = TopicSelection.of(topics, partitions)
+    write_held()
     log_dirs = open_log_dirs(paths, selection.wants)
     unreadable = log_dirs.unreadable()
     selection.check({**log_dirs.partitions, **unreadable}, log_dirs.topics(), log_dirs.shown())
@@ -137,6 +139,7 @@ class Scan:
 
     @property
     def notes(self) -> tuple[Note, ...]:
+        """What was not as expected so far, such as damage that was skipped."""
         return tuple(self._findings.notes)
 
     @property
@@ -146,6 +149,7 @@ class Scan:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
         return self._request.columns
 
     def plan(self) -> list[ReadTask]:
@@ -154,6 +158,7 @@ class Scan:
 
     @cached_property
     def _tasks(self) -> list[ReadTask]:
+        write_held()
         roots = {id(files.root): files.root for files in self._partitions}.values()
 
         def plan_all(again: bool) -> tuple[list[_Planned], Iterable[Root]]:

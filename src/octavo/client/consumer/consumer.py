@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Self
 
 from octavo.client.consumer.assignment import AssignedPartitions, Listener, Listeners
@@ -28,6 +28,8 @@ from octavo.system.signals import Signal
 _LOOK_SECONDS = 0.005
 
 Partition = TopicPartition | tuple[str, int]
+# Appends what producers hold back of these topics, and says whether they held anything.
+WriteHeld = Callable[[Collection[str]], bool]
 
 
 class Consumer:
@@ -37,8 +39,16 @@ class Consumer:
     closing commits what was handed out and gives the partitions to the rest of the group.
     """
 
-    def __init__(self, log_manager: LogManager, config: ConsumerConfig, groups: Groups, offsets: OffsetStore) -> None:
+    def __init__(
+        self,
+        log_manager: LogManager,
+        config: ConsumerConfig,
+        groups: Groups,
+        offsets: OffsetStore,
+        write_held: WriteHeld,
+    ) -> None:
         self.config = config
+        self._write_held_of = write_held
         self._log_manager = log_manager
         self._group = None if config.group_id is None else groups.group(config.group_id)
         self._commits = OffsetCommits(log_manager, config, offsets)
@@ -114,11 +124,10 @@ class Consumer:
         """
         limit = self.config.max_poll_records if max_records is None else max_records
         end = _end(timeout_ms)
-        while True:
+        self._refresh()
+        self._write_held()
+        while not (found := self._collector.collect(limit)).records and self._wait(end):
             self._refresh()
-            found = self._collector.collect(limit)
-            if found.records or not self._wait(end):
-                break
         try:
             return found.hand_out()
         except BaseException:  # an interrupt: nobody got the records
@@ -169,7 +178,9 @@ class Consumer:
 
     def position(self, partition: Partition) -> int | None:
         """The offset of the next record to hand out."""
-        return self._state(partition).find_position()
+        state = self._state(partition)
+        self._write_held()
+        return state.find_position()
 
     def seek(self, partition: Partition, offset: int) -> None:
         """Continue at an offset."""
@@ -180,6 +191,7 @@ class Consumer:
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
         """Continue at the first record of this time (milliseconds) or later, at the end if there is none."""
         for state in self._chosen(partitions):
+            self._write_held()
             found = state.log.offset_for_timestamp(timestamp, self.config.isolation).offset
             state.seek(found if found >= 0 else self._end_offset(state.topic_partition))
 
@@ -199,10 +211,12 @@ class Consumer:
             state.is_paused = True
 
     def resume(self, *partitions: Partition) -> None:
+        """End a pause, of all partitions if none is named."""
         for state in self._chosen(partitions):
             state.is_paused = False
 
     def paused(self) -> set[TopicPartition]:
+        """The partitions that are paused."""
         return {state.topic_partition for state in self._states.values() if state.is_paused}
 
     def commit(self, offsets: Mapping[Partition, int | OffsetAndMetadata] | None = None) -> None:
@@ -225,11 +239,13 @@ class Consumer:
         """The offset of the first record of each time (milliseconds) or later; None if there is none."""
         found = {}
         for partition, timestamp in times.items():
+            self._write_held_of([partition[0]])
             offset = self._log_manager.log(*partition).offset_for_timestamp(timestamp, self.config.isolation).offset
             found[TopicPartition(*partition)] = None if offset < 0 else offset
         return found
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        """The offset of the first record of each partition."""
         return {
             TopicPartition(*partition): self._log_manager.log(*partition).log_start_offset for partition in partitions
         }
@@ -265,17 +281,21 @@ class Consumer:
             raise IllegalStateError("the consumer is closed")
         self._assignment.refresh()
 
+    def _write_held(self) -> bool:
+        """Let the producers of this LogDir append what they hold for the topics read here; whether they held any."""
+        return self._write_held_of({topic_partition.topic for topic_partition in self._states})
+
     def _check_own(self) -> None:
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep a little; whether there is time to look again."""
+        """Sleep a little; whether to look again: there is time, or a producer still held records."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
         if left > 0 and not self._idle.wait(lambda: self._is_woken, left):
             return True
-        self._is_woken = False
-        return False
+        is_woken, self._is_woken = self._is_woken, False
+        return not is_woken and self._write_held()
 
     def _state(self, partition: Partition) -> PartitionState:
         topic_partition = TopicPartition(*partition)
@@ -294,6 +314,7 @@ class Consumer:
 
     def _end_offset(self, partition: Partition) -> int:
         log = self._log_manager.log(*partition)
+        self._write_held_of([partition[0]])
         return log.offset_for_timestamp(SpecialTimestamp.LATEST, self.config.isolation).offset
 
 

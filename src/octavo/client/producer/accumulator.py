@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Collection
 from functools import partial
 
 from octavo import kernels
@@ -115,6 +116,17 @@ class Accumulator:
         while queue.closed:
             self._completed.wait(lambda: not queue.closed, self._config.retry_backoff_ms / 1000)
             self.drain(queue, now=True)
+
+    def write_held(self, topics: Collection[str] | None) -> bool:
+        """Append what waits, of some topics or of all, without waiting for retries; whether anything was appended."""
+        found = False
+        for queues in list(self.topics.values()):
+            for queue in queues if topics is None or queues.topic in topics else ():
+                # In this order: a batch that is being closed is in `closed` before it leaves `open`.
+                if queue.open is not NO_BATCH or queue.closed:
+                    self.push(queue)
+                    found = found or not queue.closed
+        return found
 
     def flush_all(self) -> None:
         for queue in self._all_queues():

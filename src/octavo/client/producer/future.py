@@ -54,10 +54,12 @@ class RecordFuture:
 
     @property
     def topic(self) -> str:
+        """The topic that the record was sent to."""
         return self._batch.topic
 
     @property
     def partition(self) -> int:
+        """The partition that the record was sent to."""
         return self._batch.partition
 
     @property

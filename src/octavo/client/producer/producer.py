@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
@@ -135,6 +135,13 @@ class Producer:
         if self._refusal == _FORKED:
             raise IllegalStateError(_FORKED)
         self._accumulator.flush_all()
+
+    def write_held(self, topics: Collection[str] | None = None) -> bool:
+        """Append what waits for linger.ms, of some topics or of all, so that a reader finds it; whether there was any.
+
+        Readers in this process call it: nobody else needs to.
+        """
+        return self._accumulator.write_held(topics)
 
     def close(self) -> None:
         """Append what waits, or abort the open transaction; nothing can be sent after that.

@@ -15,6 +15,7 @@ from octavo.format.names import TopicPartition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.held_records import write_held
 
 Partition = TopicPartition | tuple[str, int]
 
@@ -64,6 +65,7 @@ class ScanConsumer:
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         end = _end(timeout_ms)
+        write_held()
         while True:
             collected = self._collector.collect(self._limit if max_records is None else max_records)
             if collected.records or not self._wait(end):
@@ -127,13 +129,16 @@ class ScanConsumer:
             partition.is_paused = True
 
     def resume(self, *partitions: Partition) -> None:
+        """End a pause, of all partitions if none is named."""
         for partition in self._chosen(partitions):
             partition.is_paused = False
 
     def paused(self) -> set[TopicPartition]:
+        """The partitions that are paused."""
         return {topic_partition for topic_partition, partition in self._partitions.items() if partition.is_paused}
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
+        """The offset of the first record of each partition."""
         return {
             TopicPartition(*topic_partition): self._one(topic_partition).reach().start for topic_partition in partitions
         }
@@ -168,10 +173,12 @@ class ScanConsumer:
         self._partitions.clear()
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep a little if there is time to look once more, and say whether there is."""
+        """Sleep a little; whether to look again: there is time, or a producer in this process still held records."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
-        if left <= 0 or self.is_closed:
+        if self.is_closed:
             return False
+        if left <= 0:
+            return write_held()
         self._sleep(left)
         return True
 

@@ -19,6 +19,7 @@ from octavo.scanner.places.root import Root
 from octavo.scanner.reading.plan import plan_partition
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.records import ConsumerRecord, read_records
+from octavo.system.held_records import write_held
 
 Reset = Literal["earliest", "latest", "none"]
 Value = TypeVar("Value")
@@ -70,6 +71,7 @@ class Followed:
         def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
             return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot, transactions))
 
+        write_held()
         return self._look(look)
 
     def first_from(self, timestamp: int) -> int | None:
@@ -79,6 +81,7 @@ class Followed:
             offset = first_offset_from(snapshot, timestamp, self._findings.notes)
             return None if offset is None or offset >= self._end_of(snapshot, transactions) else offset
 
+        write_held()
         return self._look(look)
 
     def begin(self) -> int:
@@ -91,6 +94,7 @@ class Followed:
                     return self._end_of(snapshot, transactions)
                 return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
 
+            write_held()
             self.position = self._look(look)
         return self.position
 
