@@ -15,56 +15,157 @@ if sys.platform == "win32":
 
 if TYPE_CHECKING:
     from octavo.broker.broker import Broker
+    from octavo.client.consumer.consumer import Consumer
     from octavo.client.log_dir import LogDir
+    from octavo.client.producer.future import RecordFuture, RecordMetadata
+    from octavo.client.producer.producer import Producer
+    from octavo.client.producer.table import AppendedRecords
+    from octavo.config.resolved import LogConfig
+    from octavo.coordinator.groups.offsets import OffsetAndMetadata
     from octavo.errors import (
+        AppendRejected,
         ConfigError,
+        CorruptBatchError,
         CorruptionError,
         CorruptRecordError,
+        DataLossError,
         DecompressionLimitError,
+        DeliveryTimeoutError,
         EncodingError,
+        IllegalStateError,
+        InconsistentTopicIdError,
+        InvalidBatchError,
+        InvalidPartitionsError,
+        InvalidProducerEpochError,
         InvalidRecordError,
+        InvalidTimestampError,
+        InvalidTopicError,
+        InvalidTxnStateError,
         KafkaError,
+        KafkaStorageError,
         LogDirError,
+        LogDirLockedError,
+        NoOffsetForPartitionError,
+        NotRegularFileError,
         OctavoError,
+        OffsetOutOfRangeError,
+        OffsetsOutOfOrderError,
+        OutOfOrderSequenceError,
+        PolicyViolationError,
+        ProducerFencedError,
+        RecordBatchTooLargeError,
+        RecordError,
+        RecordsRejected,
+        RecordTooLargeError,
         ScanError,
+        StagedFileLostError,
+        TopicExistsError,
+        TransactionAbortedError,
+        TransactionCoordinatorFencedError,
+        TransactionIncompleteError,
+        UnexpectedAppendOffsetError,
+        UnforeseenBatchError,
+        UnknownTopicOrPartitionError,
         UnsupportedCompressionTypeError,
     )
-    from octavo.scanner.api import scan
+    from octavo.format.names import TopicPartition
+    from octavo.format.record import Header, TimestampType
+    from octavo.scanner.api import Scan, scan
+    from octavo.scanner.findings import Note
+    from octavo.scanner.following.consumer import ScanConsumer
+    from octavo.scanner.reading.records import ConsumerRecord
+    from octavo.storage.directory.open_logs import Loss
+    from octavo.storage.log.retain import Verdict
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AppendRejected",
+    "AppendedRecords",
     "Broker",
     "ConfigError",
+    "Consumer",
+    "ConsumerRecord",
+    "CorruptBatchError",
     "CorruptRecordError",
     "CorruptionError",
+    "DataLossError",
     "DecompressionLimitError",
+    "DeliveryTimeoutError",
     "EncodingError",
+    "Header",
+    "IllegalStateError",
+    "InconsistentTopicIdError",
+    "InvalidBatchError",
+    "InvalidPartitionsError",
+    "InvalidProducerEpochError",
     "InvalidRecordError",
+    "InvalidTimestampError",
+    "InvalidTopicError",
+    "InvalidTxnStateError",
     "KafkaError",
+    "KafkaStorageError",
+    "LogConfig",
     "LogDir",
     "LogDirError",
+    "LogDirLockedError",
+    "Loss",
+    "NoOffsetForPartitionError",
+    "NotRegularFileError",
+    "Note",
     "OctavoError",
+    "OffsetAndMetadata",
+    "OffsetOutOfRangeError",
+    "OffsetsOutOfOrderError",
+    "OutOfOrderSequenceError",
+    "PolicyViolationError",
+    "Producer",
+    "ProducerFencedError",
+    "RecordBatchTooLargeError",
+    "RecordError",
+    "RecordFuture",
+    "RecordMetadata",
+    "RecordTooLargeError",
+    "RecordsRejected",
+    "Scan",
+    "ScanConsumer",
     "ScanError",
+    "StagedFileLostError",
+    "TimestampType",
+    "TopicExistsError",
+    "TopicPartition",
+    "TransactionAbortedError",
+    "TransactionCoordinatorFencedError",
+    "TransactionIncompleteError",
+    "UnexpectedAppendOffsetError",
+    "UnforeseenBatchError",
+    "UnknownTopicOrPartitionError",
     "UnsupportedCompressionTypeError",
+    "Verdict",
     "__version__",
     "scan",
 ]
 
+# Where each public name is defined, besides the errors.
 _HOMES = {
+    "AppendedRecords": "octavo.client.producer.table",
     "Broker": "octavo.broker.broker",
-    "ConfigError": "octavo.errors",
-    "CorruptRecordError": "octavo.errors",
-    "CorruptionError": "octavo.errors",
-    "DecompressionLimitError": "octavo.errors",
-    "EncodingError": "octavo.errors",
-    "InvalidRecordError": "octavo.errors",
-    "KafkaError": "octavo.errors",
+    "Consumer": "octavo.client.consumer.consumer",
+    "ConsumerRecord": "octavo.scanner.reading.records",
+    "Header": "octavo.format.record",
+    "LogConfig": "octavo.config.resolved",
     "LogDir": "octavo.client.log_dir",
-    "LogDirError": "octavo.errors",
-    "OctavoError": "octavo.errors",
-    "ScanError": "octavo.errors",
-    "UnsupportedCompressionTypeError": "octavo.errors",
+    "Loss": "octavo.storage.directory.open_logs",
+    "Note": "octavo.scanner.findings",
+    "OffsetAndMetadata": "octavo.coordinator.groups.offsets",
+    "Producer": "octavo.client.producer.producer",
+    "RecordFuture": "octavo.client.producer.future",
+    "RecordMetadata": "octavo.client.producer.future",
+    "Scan": "octavo.scanner.api",
+    "ScanConsumer": "octavo.scanner.following.consumer",
+    "TimestampType": "octavo.format.record",
+    "TopicPartition": "octavo.format.names",
+    "Verdict": "octavo.storage.log.retain",
     "scan": "octavo.scanner.api",
 }
 
@@ -72,7 +173,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'octavo' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOMES[name]), name)
+    value: object = getattr(import_module(_HOMES.get(name, "octavo.errors")), name)
     globals()[name] = value
     return value
 

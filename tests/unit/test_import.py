@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -28,8 +29,32 @@ def test_each_public_name_is_there_and_listed(name: str) -> None:
     assert getattr(octavo, name) is not None
 
 
-def test_public_errors_are_those_of_the_errors_module() -> None:
-    assert octavo.CorruptionError is errors.CorruptionError
+def test_every_error_that_a_program_can_catch_is_public() -> None:
+    raised = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.OctavoError) and value is not errors.CleaningAborted
+    }
+    assert raised <= set(octavo.__all__)
+    assert all(getattr(octavo, name) is getattr(errors, name) for name in raised)
+
+
+@pytest.mark.parametrize("name", sorted({*octavo.__all__} - {"__version__"}))
+def test_what_is_public_says_what_it_is(name: str) -> None:
+    """`help()` shows a docstring for every public name, and for every public method and property of a public class."""
+    public = getattr(octavo, name)
+    assert inspect.getdoc(public)
+    if not isinstance(public, type) or issubclass(public, errors.OctavoError | tuple):
+        return
+    for attribute, member in vars(public).items():
+        if not attribute.startswith("_") and (callable(member) or isinstance(member, property | classmethod)):
+            assert inspect.getdoc(getattr(public, attribute)), f"{name}.{attribute}"
+
+
+def test_scan_is_a_function_with_a_signature() -> None:
+    parameters = inspect.signature(octavo.scan).parameters
+    assert list(parameters)[:3] == ["paths", "topics", "partitions"]
+    assert "from_timestamp" in parameters
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
