@@ -90,7 +90,7 @@ def test_a_producer_that_goes_on_is_as_the_rules_say(
     with_changes(before, table, attributes, changes)
     found = outcome(table.copy(), [before], runs=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ProducerTable, "are_continued", lambda *_: False)
+        patch.setattr(ProducerTable, "continues", lambda *_: False)
         assert outcome(table.copy(), [before], runs=False) == found
 
 

@@ -1,1 +1,1 @@
-"""The writing side: partition logs that a Python program owns, byte for byte Kafka's."""
+"""The writing side: partition logs owned by a Python program, byte for byte like Kafka's."""

@@ -1,4 +1,4 @@
-"""Where the batches of an append come from: this decides what is checked and what is assigned."""
+"""Where appended batches come from, which decides what is checked and what is assigned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class AppendOrigin(Enum):
-    """Kafka's four origins of an append, and whether the log gives offsets to batches from there."""
+    """Kafka's four append origins, and whether the log assigns offsets to batches from each."""
 
     CLIENT = "client", True  # a producer: everything is checked
     COORDINATOR = "coordinator", True  # a group or transaction coordinator: sequences are not checked
-    REPLICATION = "replication", False  # another log, where they were checked: nothing is assigned
+    REPLICATION = "replication", False  # another log, which already checked them: nothing is assigned
     RAFT_LEADER = "raft leader", False  # offsets were assigned by the quorum's leader
 
     def __init__(self, label: str, assigns_offsets: bool) -> None:
@@ -19,9 +19,9 @@ class AppendOrigin(Enum):
 
 
 class AppendRequest(NamedTuple):
-    """Who appends, and what comes with the batches."""
+    """Who is appending, and the details that come with the batches."""
 
     origin: AppendOrigin
     leader_epoch: int
-    transaction_version: int | None = None  # of markers, as sent by their coordinator
+    transaction_version: int | None = None  # of the markers, as sent by the transaction coordinator
     trusted: bool = False  # Octavo's own encoder made the batches

@@ -1,5 +1,5 @@
-"""What a `LogManager` does by itself while it is open: flushes, checkpoints, expiry of producers; with upkeep also
-retention, sweeps and the removal of deleted partitions.
+"""The periodic work of an open `LogManager`: flushes, checkpoints and producer expiry. With upkeep, it also applies
+retention, sweeps staged files and removes deleted partitions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Background:
-    """The periodic tasks, under Kafka's names. A log or directory that fails does not stop the others."""
+    """The periodic tasks, under Kafka's names. A failing log or directory does not stop the others."""
 
     def __init__(
         self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig, commits: CommitLedger
@@ -35,7 +35,7 @@ class Background:
         self._config = broker_config
 
     def start(self) -> None:
-        """Schedule the tasks that delete nothing; a period of 0 means once."""
+        """Schedule the tasks that delete nothing. A period of 0 means the task runs once."""
         config = self._config
         self.every(config.log_flush_scheduler_interval_ms, "kafka-log-flusher", self.flush)
         self.every(config.producer_id_expiration_check_interval_ms, "expire-producers", self.expire_producers)
@@ -59,12 +59,12 @@ class Background:
             self.every(period_ms, name, partial(self._checkpoint, write))
 
     def every(self, period_ms: int, name: str, run: Callable[[], None]) -> None:
-        """Run something periodically, first after log.initial.task.delay.ms."""
+        """Run a function periodically, for the first time after log.initial.task.delay.ms."""
         delay_ms = self._config.log_initial_task_delay_ms
         self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
 
     def start_upkeep(self, delay_ms: int) -> None:
-        """Schedule retention, and the removal of the `-delete` folders that were there at the open."""
+        """Schedule retention, and the removal of `-delete` folders left from before this open."""
         self.every(self._config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
         self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         for root in self._logs.live_roots:
@@ -73,7 +73,7 @@ class Background:
                 self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
 
     def sweep_staged(self) -> None:
-        """Remove what dead writers staged, in directories that are open as a whole."""
+        """Remove what dead writers staged, in directories that were opened completely."""
         now_ms, keep = self._environment.clock.time_ms(), self._commits.pending_files()
         for root in self._logs.live_roots:
             if root.selection.is_all:
@@ -81,7 +81,8 @@ class Background:
                     sweep_dead(root.files, [root.path], now_ms, keep=keep)
 
     def retain(self) -> None:
-        """Drop segments beyond the limits. Compacted logs are left to the cleaner, which does both in turn."""
+        """Drop segments beyond the retention limits. Compacted logs are left to the cleaner, which cleans and retains
+        in turn."""
 
         def retain(log: PartitionLog) -> None:
             if "compact" not in log.config.cleanup_policy:
@@ -100,7 +101,7 @@ class Background:
         self._each("flush", flush)
 
     def expire_producers(self) -> None:
-        """Forget producers that were idle for long."""
+        """Forget producers that have been idle for producer.id.expiration.ms."""
         self._each("expiry of producers", PartitionLog.remove_expired_producers)
 
     def _checkpoint(self, write: Callable[[OffsetCheckpoints, Logs], None]) -> None:
@@ -123,6 +124,6 @@ class Background:
         try:
             work()
         except KafkaStorageError as error:
-            _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted meanwhile, or offline
+            _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted in the meantime, or offline
         except Exception:
             _log.exception("%s of %s failed", name, topic_partition)

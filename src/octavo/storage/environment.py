@@ -1,4 +1,4 @@
-"""What a log needs from the outside world, passed as one object."""
+"""What a log needs from the outside world, bundled in one object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.system.scheduler import Scheduler
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Scheduler, clock and filesystem; tests bring their own."""
+    """Scheduler, clock and filesystem; tests supply their own."""
 
     scheduler: Scheduler
     clock: Clock = field(default_factory=SystemClock)

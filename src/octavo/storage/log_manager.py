@@ -1,4 +1,4 @@
-"""`LogManager`: the log directories that a program owns, with their topics and partitions."""
+"""`LogManager`: the log directories owned by a program, with their topics and partitions."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _log = logging.getLogger(__name__)
 class LogManager:
     """One or several log directories, locked, recovered and loaded. Thread-safe; close it, or use it with `with`.
 
-    `configs` are a broker's: they override those in its metadata, and give topics their defaults. `topic_configs`
-    override what is stored for a topic as long as this object lives. `only` names the partitions to open, or topics for
-    all of theirs: others are left as they are, so that a job on a few partitions need not wait for all. Topics can be
-    created nevertheless.
-    A missing directory is created with the first topic, or at once if `create`; `create=False` refuses it.
-    A commit to several partitions that a crash interrupted is completed before anything else.
-    A partition that cannot be loaded is an error; with `skip_unreadable` it is left as it is and listed.
+    `configs` are broker configs: they override those in the directory's metadata, and give topics their defaults.
+    `topic_configs` override what is stored for a topic as long as this object lives. `only` names the partitions to
+    open, or topics to open with all their partitions. The others stay untouched, so that a job on a few partitions need
+    not wait for all of them; topics can still be created.
+    A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
+    A commit to several partitions that was interrupted by a crash is completed before anything else.
+    A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed.
 
     Opening deletes nothing. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the directory
-    is kept as a broker keeps it: retention and the cleaner run in the background, and what is marked as deleted
-    (`.deleted` files, `-delete` folders) is removed. Without `background` nothing happens that the owner did not call
-    for, and files to be deleted later are deleted at the close.
+    is maintained as by a broker: retention and the cleaner run in the background, and files and folders marked as
+    deleted (`.deleted`, `-delete`) are removed. Without `background` nothing happens that the owner did not call for,
+    and scheduled deletions are carried out at the close.
     A directory whose disk fails goes offline; the others stay in use. A forked child cannot use its parent's object.
     """
 
@@ -85,7 +85,7 @@ class LogManager:
             without_new = cordoned(places, self.broker_config.cordoned_log_dirs)
             for root in self.roots:
                 root.is_cordoned = root.path in without_new
-            if threads is not None:  # besides those for short work, one per cleaner thread
+            if threads is not None:  # one per cleaner thread, in addition to those for short work
                 threads.start(self.broker_config.log_cleaner_threads)
             self._open = OpenLogs(self.roots, self.environment)
             options = OpenOptions(progress=progress, upkeep=upkeep)
@@ -94,7 +94,7 @@ class LogManager:
             opener.load_all(skip_unreadable=skip_unreadable)
             self._admin.complete_pending()
             self.commits = Commits(ledger, self._open, self._admin, self.environment)
-            # Part of the commit may lie in a directory that is missing or cannot be read.
+            # Part of the commit may be in a directory that is missing or unreadable.
             halves = [topic for topic in ledger.pending_topics() if self._admin.is_pending(topic.topic)]
             if not self._open.unreadable and not self.offline and not halves:
                 finish(self.commits)
@@ -136,12 +136,12 @@ class LogManager:
 
     @property
     def offline(self) -> dict[Path, str]:
-        """The directories whose disk failed, and the reason."""
+        """The directories whose disk failed, and why."""
         return {root.path: root.failure for root in self.roots if root.failure is not None}
 
     @property
     def recovery(self) -> list[Loss]:
-        """What recovery cut off the logs or dropped from them since they were opened; empty if nothing was lost."""
+        """What recovery cut or dropped from the logs since they were opened; empty if nothing was lost."""
         return self._open.losses()
 
     @property
@@ -151,7 +151,7 @@ class LogManager:
 
     @property
     def future_and_stray(self) -> list[PartitionLog]:
-        """The logs of -future and -stray folders: only recovered and closed, like the others."""
+        """The logs of -future and -stray folders. They are recovered and closed like the others, but not served."""
         return [log for _, log in self._open.future_and_stray]
 
     @property
@@ -161,7 +161,7 @@ class LogManager:
 
     @property
     def topics(self) -> dict[str, list[int]]:
-        """The open partitions of each topic, both in order."""
+        """The open partitions of each topic, topics and partitions in order."""
         return self._open.topics()
 
     def log(self, topic: str, partition: int) -> PartitionLog:
@@ -174,12 +174,12 @@ class LogManager:
 
     @property
     def node_id(self) -> int:
-        """The id of the broker that the directories are of."""
+        """The id of the broker that the directories belong to."""
         return self._identity().node_id or 0
 
     @property
     def cluster_id(self) -> str:
-        """The id of the cluster that the directories are of."""
+        """The id of the cluster that the directories belong to."""
         return self._identity().cluster_id or ""
 
     def _identity(self) -> MetaProperties:
@@ -190,19 +190,19 @@ class LogManager:
 
     @property
     def broker_properties(self) -> Mapping[str, Given]:
-        """The broker's configs as they were given, or are in its metadata."""
+        """The broker's configs, as given or as found in its metadata."""
         return self._configs.broker
 
     def topic_overrides(self, topic: str) -> Mapping[str, Given]:
-        """A topic's own configs."""
+        """The configs set on the topic itself."""
         return self._configs.overrides(topic)
 
     def check_topic(self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given]) -> bytes:
-        """Raise what `create_topic` would; returns an id, as that does."""
+        """Raise what `create_topic` would raise; returns a topic id, as it does."""
         return self._admin.prepare(topic, partitions, configs).topic_id
 
     def check_configs(self, topic: str, changes: Mapping[str, Given | None]) -> None:
-        """Raise what `alter_configs` would."""
+        """Raise what `alter_configs` would raise."""
         self._configs.altered(topic, changes)
 
     def create_topic(
@@ -212,53 +212,53 @@ class LogManager:
         configs: Mapping[str, Given] | None = None,
         topic_id: bytes | None = None,
     ) -> bytes:
-        """Create a topic, each partition in the directory with the fewest; returns its id.
+        """Create a topic, each partition in the directory with the fewest partitions; returns the topic's id.
 
-        `partitions` is how many, or their numbers; a replica needs the `topic_id` of the topic that it copies.
+        `partitions` is a number of partitions, or their numbers. A replica needs the `topic_id` of the topic it copies.
         """
         return self._admin.create(topic, partitions, configs or {}, topic_id)
 
     def create_partitions(self, topic: str, partitions: Partitions) -> None:
-        """Add partitions to a topic, up to a total, or those with the given numbers."""
+        """Add partitions to a topic: up to a total, or the ones with the given numbers."""
         self._admin.grow(topic, partitions)
 
     def check_complete(self, topic: str) -> None:
-        """Raise InvalidPartitionsError if partitions of a topic are known to be missing, e.g. on another disk."""
+        """Raise InvalidPartitionsError if a topic is known to have more partitions, e.g. on another disk."""
         self._admin.check_complete(topic)
 
     def alter_configs(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
-        """Change configs of a topic, where None resets one to its default; takes effect at once."""
+        """Change a topic's configs, effective at once; None resets a config to its default."""
         return self._admin.alter(topic, changes)
 
     def delete_topic(self, topic: str) -> None:
         """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms."""
-        names = [TopicPartition(topic, partition) for partition in self.topics.get(topic, ())]
-        with self.cleaner.states.paused(names):
+        topic_partitions = [TopicPartition(topic, partition) for partition in self.topics.get(topic, ())]
+        with self.cleaner.states.paused(topic_partitions):
             self._admin.delete(topic)
 
     def retain(self, *, dry_run: bool = False) -> dict[TopicPartition, list[Verdict]]:
-        """Run one round of retention over all partitions; returns what becomes of each segment and why."""
-        found: dict[TopicPartition, list[Verdict]] = {}
-        for name, log in sorted(self.logs.items()):
-            with self._unless_deleted(name, log):
-                found[name] = log.retain(dry_run=dry_run)
-        return found
+        """Run one round of retention on all partitions; returns what happens to each segment and why."""
+        verdicts: dict[TopicPartition, list[Verdict]] = {}
+        for topic_partition, log in sorted(self.logs.items()):
+            with self._unless_deleted(topic_partition, log):
+                verdicts[topic_partition] = log.retain(dry_run=dry_run)
+        return verdicts
 
     def truncate(self, topic: str, partition: int, offset: int) -> bool:
-        """Drop the batch that holds the offset and all after it; returns whether the log changed."""
-        log, name = self.log(topic, partition), TopicPartition(topic, partition)
-        with self.cleaner.states.paused([name]), self._open.usable():
+        """Drop the batch that holds the offset and everything after it; returns whether the log changed."""
+        log, topic_partition = self.log(topic, partition), TopicPartition(topic, partition)
+        with self.cleaner.states.paused([topic_partition]), self._open.usable():
             changed = log.truncate_to(offset)
-            root = self._open.root_of(name)
+            root = self._open.root_of(topic_partition)
             with root.using():
-                root.checkpoints.limit_cleaner_offset(name, log.segments.active.base_offset)
+                root.checkpoints.limit_cleaner_offset(topic_partition, log.segments.active.base_offset)
                 root.checkpoints.write(self._open.of(root))
             return changed
 
     def flush(self) -> None:
-        """Sync all logs to the disk: no crash and no power loss can then take what they hold now."""
-        for name, log in list(self.logs.items()):
-            with self._unless_deleted(name, log):
+        """Sync all logs to disk: afterwards no crash or power loss can lose what they hold now."""
+        for topic_partition, log in list(self.logs.items()):
+            with self._unless_deleted(topic_partition, log):
                 log.flush()
 
     def checkpoint(self) -> None:
@@ -270,7 +270,7 @@ class LogManager:
 
     @contextmanager
     def _unless_deleted(self, topic_partition: TopicPartition, log: PartitionLog) -> Iterator[None]:
-        """Ignore the error of a log whose topic another thread deletes meanwhile."""
+        """Ignore the error of a log whose topic was deleted by another thread in the meantime."""
         try:
             yield
         except KafkaStorageError:
@@ -285,7 +285,7 @@ class LogManager:
         with self._closing:
             if self._is_released:
                 return
-            with self._open.lock:  # a topic change that is under way is completed first
+            with self._open.lock:  # a topic change in progress is completed first
                 self._open.is_closed = True
             self.cleaner.stop()
             failures = self._open.close(self.environment.scheduler)
@@ -294,7 +294,7 @@ class LogManager:
             raise failures[0]
 
     def disown(self) -> None:
-        """In a forked child: let go of everything without a write; the parent goes on."""
+        """In a forked child: let go of everything without writing; the parent continues."""
         self._closing = threading.Lock()  # a thread of the parent may hold it
         self._is_released = True
         self._open.disown()

@@ -1,4 +1,4 @@
-"""A partition's log, as its owner uses it: append, read, find, retain, truncate, flush, close."""
+"""A partition's log as its owner uses it: append, read, find, retain, truncate, flush, close."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Result = TypeVar("Result")
 _CLOSED = "it is closed"
 _log = logging.getLogger(__name__)
 
-# DeleteRecords with this offset means: up to the high watermark.
+# DeleteRecords with this offset deletes up to the high watermark.
 TO_HIGH_WATERMARK = -1
 
 
 class PartitionLog(Log):
     """Thread-safe. Appends, rolls, retention and truncation take turns; readers wait for none of them.
 
-    Where there is no other replica, each append raises the high watermark to the log's end (`is_sole_replica`).
+    With `is_sole_replica`, each append raises the high watermark to the log's end.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class PartitionLog(Log):
         return self.epochs.leader_epoch
 
     def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
-        """Where a leader's epoch ended: what OffsetForLeaderEpoch answers; -1 and -1 where that is not known."""
+        """Where a leader epoch ended, as answered by OffsetForLeaderEpoch; -1 and -1 if unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset) or EpochEnd(-1, -1)
 
     def producer_entries(self) -> list[ProducerStateEntry]:
-        """What the log knows of its producers, by id."""
+        """What the log knows about its producers, by producer id."""
         with self.lock:
             return list(self.producers.table)
 
@@ -89,11 +89,11 @@ class PartitionLog(Log):
         transaction_version: int | None = None,
         trusted: bool = False,
     ) -> AppendResult:
-        """Append batches, which get the log's next offsets. A writable buffer is changed in place."""
+        """Append batches and assign the log's next offsets to them. A writable buffer is changed in place."""
         return append(self, data, AppendRequest(origin, leader_epoch, transaction_version, trusted))
 
     def append_as_follower(self, data: Buffer, *, leader_epoch: int = INT32_MAX) -> AppendResult:
-        """Append batches that keep their offsets, up to the first of a later leader epoch than the given one."""
+        """Append batches that keep their offsets, up to the first batch of a later leader epoch than the given one."""
         return append(self, data, AppendRequest(AppendOrigin.REPLICATION, leader_epoch))
 
     def read(
@@ -104,12 +104,12 @@ class PartitionLog(Log):
         *,
         min_one_batch: bool = True,
     ) -> Fetched:
-        """Batches from the one that holds the offset on, as a file range; OffsetOutOfRangeError outside the log."""
+        """A file range of batches, from the one that holds the offset; OffsetOutOfRangeError outside the log."""
         request = ReadRequest(start_offset, max_bytes, min_one_batch)
         return self._reading(lambda: self._read(request, isolation))
 
     def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:
-        """`read`, with the bytes."""
+        """Like `read`, but also returns the bytes."""
 
         def read_once() -> tuple[Fetched, bytes]:
             found = self._read(ReadRequest(start_offset, max_bytes), isolation)
@@ -122,22 +122,22 @@ class PartitionLog(Log):
         return read.read(self.segments, self.limits(isolation), request, with_aborted=committed)
 
     def aborted_transactions(self, start_offset: int, upper_bound_offset: int) -> Sequence[AbortedTxn]:
-        """The aborted transactions that overlap the offsets from the start up to, not including, the upper bound."""
+        """The aborted transactions that overlap the offsets from the start up to (excluding) the upper bound."""
         return self._reading(lambda: read.aborted_transactions(self.segments, start_offset, upper_bound_offset))
 
     def offset_for_timestamp(self, timestamp: int, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> FoundOffset:
-        """What ListOffsets answers for a timestamp, also a `SpecialTimestamp`."""
+        """The answer of ListOffsets for a timestamp or a `SpecialTimestamp`."""
         if timestamp < 0 and timestamp != SpecialTimestamp.MAX_TIMESTAMP:
             return lookup.special_offset(self, timestamp, isolation)
         return self._reading(lambda: lookup.searched_offset(self, timestamp, isolation))
 
     def retain(self, *, dry_run: bool = False) -> list[Verdict]:
-        """One round of retention: drop the segments that are past a limit; returns what becomes of each and why."""
+        """Run one round of retention: drop the segments past a limit; returns what happens to each segment and why."""
         with self.changing("retain"):
             return shorten.retention_round(self, dry_run=dry_run)
 
     def delete_records(self, offset: int) -> int:
-        """Raise the log start to an offset, -1 for the high watermark, and return it. Retention removes the files."""
+        """Raise the log start to an offset (-1: the high watermark) and return it. Retention removes the files."""
         with self.changing("delete records"):
             if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
                 policy = ",".join(self.config.cleanup_policy)
@@ -154,17 +154,17 @@ class PartitionLog(Log):
             return shorten.truncate_to(self, offset)
 
     def truncate_fully(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Drop everything and begin again at the offset."""
+        """Drop everything and start again at the offset."""
         with self.changing("truncate"):
             shorten.truncate_fully(self, offset, log_start_offset)
 
     def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Replace segments by others that were written beside the log (as `.cleaned`), all or none."""
+        """Replace segments by others that were written next to them (as `.cleaned`), all or none."""
         with self.changing("replace segments"):
             swap = Swap(self._filesystem, self.folder, self.segments, self.deleter)
             gone = swap.replace(old, new, self.config.file_delete_delay_ms)
             shorten.delete_snapshots(self, gone)
-            self.update_high_watermark(self.high_watermark)  # it may lie at another position now
+            self.update_high_watermark(self.high_watermark)  # its position may have changed
 
     def roll(self) -> None:
         """Begin a new segment at the log's end."""
@@ -172,7 +172,7 @@ class PartitionLog(Log):
             roll(self, self.log_end_offset)
 
     def flush(self) -> None:
-        """Sync everything to the disk; on return no crash can lose it."""
+        """Sync everything to disk; once it returns, no crash can lose it."""
         with self.usable("flush"):
             flush(self, self.log_end_offset)
 
@@ -183,24 +183,24 @@ class PartitionLog(Log):
 
     @property
     def topic_id(self) -> bytes | None:
-        """The id of the log's topic; None if there is no partition.metadata."""
+        """The topic's id; None if there is no partition.metadata."""
         return self._topic_id_file.topic_id
 
     def check_topic_id(self, topic_id: bytes) -> None:
-        """Refuse the id of another topic (InconsistentTopicIdError)."""
+        """Raise InconsistentTopicIdError for the id of another topic."""
         self._topic_id_file.check(topic_id)
 
     def set_topic_id(self, topic_id: bytes) -> None:
-        """Write partition.metadata, unless it has this id already; another id is refused."""
+        """Write partition.metadata unless it already has this id; refuse a different id."""
         with self.usable("write partition.metadata"):
             self._topic_id_file.write(topic_id)
 
     def close(self) -> None:
-        """Leave the folder as after a clean stop; the log cannot be used after that.
+        """Leave the folder as after a clean stop; the log cannot be used afterwards.
 
-        1. Write a snapshot of the producers at the log's end. 2. Write the closing time index entry and trim the
-        files. 3. Sync everything. A log that was loaded clean and never changed needs no work; in a large directory
-        that is most of them.
+        1. Write a snapshot of the producers at the log's end. 2. Write the closing time index entry and trim the files.
+        3. Sync everything. A log that was loaded clean and never changed needs no work; in a large directory that is
+        most of them.
         """
         if self.closed_because == _CLOSED:
             return
@@ -214,7 +214,7 @@ class PartitionLog(Log):
             self.abandon(_CLOSED)
 
     def rename_for_deletion(self, name: str) -> None:
-        """Rename the folder, since it is to be deleted; only `delete` can be called after that.
+        """Rename the folder before it is deleted; afterwards only `delete` can be called.
 
         1. Rename. 2. Sync the parent. After a crash the folder has one of the two names.
         """
@@ -226,18 +226,18 @@ class PartitionLog(Log):
             self._filesystem.fsync_folder(folder.parent)
 
     def delete(self) -> None:
-        """Remove the folder and everything in it. The log cannot be used after that."""
+        """Remove the folder and everything in it. The log cannot be used afterwards."""
         with self.lock, self.noting_failure("delete"):
             self.abandon("it is deleted")
             remove_folder(self._filesystem, self.folder)
 
     def disown(self) -> None:
-        """In a forked child: refuse every use. The lock is not taken: a thread of the parent may have held it."""
+        """In a forked child: refuse every use. The lock is replaced, since a thread of the parent may have held it."""
         self.closed_because = FORKED
         self.lock = threading.RLock()
 
     def _reading(self, read_once: Callable[[], Result]) -> Result:
-        """Read; if a file was removed before it could be opened, read again under the lock, where none can be."""
+        """Read; if a file is removed before it can be opened, read again under the lock, which prevents that."""
         if self.closed_because is None:
             try:
                 return read_once()
@@ -250,7 +250,7 @@ class PartitionLog(Log):
             return read_once()
 
     def reload(self) -> None:
-        """Load the log again after a change was interrupted; the lock is held."""
+        """Load the log again after an interrupted change; the lock is held."""
         if not self._filesystem.exists(self.folder):
             self.abandon("its folder is gone")
             raise KafkaStorageError(f"{self.folder}: cannot load it again, {self.closed_because}")
@@ -269,5 +269,5 @@ class PartitionLog(Log):
         )
         loaded = load(request)
         self.recovered, self.dropped = self.recovered + loaded.recovered, self.dropped + loaded.dropped
-        self.cuts += 1  # a flush that is under way has synced files that were rewritten since
+        self.cuts += 1  # a flush in progress has synced files that were rewritten since
         self.adopt(loaded.parts)

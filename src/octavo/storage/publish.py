@@ -1,4 +1,4 @@
-"""Opens the directories for one commit: lock, commit, sweep, close."""
+"""Opens the directories for a single commit: lock, commit, sweep, close."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class Publisher:
     environment: Callable[[], Environment] | None = None  # None: this machine's
 
     def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
-        """Commit a batch; False if it was committed before. Only the partitions that it touches are opened.
+        """Commit a batch; returns False if it was committed before. Only the partitions it touches are opened.
 
-        After a crash all are opened once: a directory counts as cleanly stopped when all its logs were recovered.
+        After a crash all partitions are opened once, because a directory counts as cleanly stopped only when all its
+        logs have been recovered.
         """
         touched = {part.topic_partition for part in request.staged}
         to_be_made = {part.topic for part in request.staged if part.partitions is not None}
@@ -42,9 +43,9 @@ class Publisher:
             return self._publish(log_dir, request, on_step)
 
     def discard(self, writer: str) -> None:
-        """Remove what a writer staged in vain, except the files of a commit that was decided before it failed.
+        """Remove what a writer staged in vain, except files of a commit that was decided before it failed.
 
-        Needs no lock: nobody else knows the files.
+        This needs no lock: nobody else knows the files.
         """
         filesystem = LocalFileSystem()
         roots = [root for root in self.roots if filesystem.exists(root)]
@@ -52,7 +53,7 @@ class Publisher:
         sweep_writer(filesystem, all_folders(filesystem, roots), writer, keep=kept)
 
     def _open(self, only: Only | None) -> LogManager:
-        """Open the directories once nobody else has them: other writers hold them for one commit at a time."""
+        """Open the directories as soon as they are free: other writers hold them for one commit at a time."""
         for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
             try:
                 return self._log_dir(only)
@@ -79,5 +80,5 @@ class Publisher:
             log_dir.commits.ledger.note_sweep(now_ms)
         else:
             touched = sorted({part.topic_partition for part in request.staged} & log_dir.logs.keys())
-            folders = [*self.roots, *(log_dir.logs[name].folder for name in touched)]
+            folders = [*self.roots, *(log_dir.logs[topic_partition].folder for topic_partition in touched)]
             sweep_writer(filesystem, folders, request.writer)

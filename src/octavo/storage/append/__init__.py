@@ -1,1 +1,1 @@
-"""Appending: batches are checked, given their offsets and written."""
+"""Appends batches to a log: checks them, assigns their offsets and writes them."""

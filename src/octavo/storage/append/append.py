@@ -1,4 +1,4 @@
-"""Appending to a partition's log: the steps from bytes that came in to a moved log end."""
+"""Appends to a partition's log: every step from incoming bytes to the new log end."""
 
 from __future__ import annotations
 
@@ -22,48 +22,49 @@ from octavo.storage.producers.check import NO_PRODUCERS
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# Half as much costs more calls; twice as much no longer fits the CPU's cache and takes twice the time (measured).
+# Half as much costs more calls; twice as much no longer fits into the CPU's cache and takes twice as long (measured).
 _MOST_AT_ONCE = 2 << 20
 _SETS_PER_SEGMENT = 16
 
 
 class AppendResult(NamedTuple):
-    """What became of an append; offsets are -1 where there was nothing to append."""
+    """The outcome of an append; the offsets are -1 if there was nothing to append."""
 
     first_offset: int
     last_offset: int
     log_append_time: int  # -1 with CreateTime; for a duplicate, the largest timestamp of the batch in the log
     log_start_offset: int
-    is_duplicate: bool = False  # the batch is in the log already, with these offsets
+    is_duplicate: bool = False  # the batch is already in the log, with these offsets
 
 
 def set_bytes(config: LogConfig) -> int:
-    """How many bytes of batches to append at once, unless one batch is larger.
+    """How many bytes of batches to append at once, unless a single batch is larger.
 
-    A set goes into one segment, so a segment may end early by as much as a set has.
+    A set goes into one segment, so a segment may end early by up to the size of a set.
     """
     return min(_MOST_AT_ONCE, max(config.segment_bytes // _SETS_PER_SEGMENT, 1))
 
 
 def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
-    """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and writes nothing then.
+    """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then writes nothing.
 
-    Batches are walked and checked before the lock is taken. Under it: 1. Assign offsets, or check those that they
-    have. 2. Note leader epochs. 3. Roll if need be. 4. Check producers' epochs and sequences. 5. Write, with one
-    write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state.
-    8. Raise the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at
-    most an empty segment or an epoch beyond the end, which loading drops; after 5, batches that nobody was told of.
+    Batches are walked and checked before the lock is taken. Under the lock: 1. Assign offsets, or check the existing
+    ones. 2. Record leader epochs. 3. Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one
+    write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state. 8. Raise
+    the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at most an
+    empty segment or an epoch beyond the end, which loading drops; a crash after 5 leaves batches that were never
+    acknowledged.
     """
     log.check_usable("append")
     view = memoryview(data).cast("B")
-    table = walk(view, check_crc=not request.trusted).table  # what was just encoded needs no check
+    table = walk(view, check_crc=not request.trusted).table  # batches that were just encoded need no check
     info = analyze(view, table, request, log.settings.max_message_bytes)
     if not info.summary.end:
         return AppendResult(-1, -1, NO_TIMESTAMP, log.log_start_offset)
     try:
         with log.lock:
             log.make_certain("append")
-            log.is_uncertain = True  # until the end is reached: after an interrupt the log is loaded again
+            log.is_uncertain = True  # until the end is reached; after an interrupt the log is loaded again
             try:
                 if request.origin.assigns_offsets:
                     now_ms = log.environment.clock.time_ms()
@@ -84,7 +85,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
 
 
 def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> WritableBatches:
-    """The batches with the offsets that they have, which must not lie before the log's end."""
+    """The batches with their own offsets, which must not lie before the log's end."""
     summary, first_offset = info.summary, info.first_offset
     reached = summary.first_last_offset if first_offset is None else first_offset
     if reached < log_end_offset:
@@ -99,7 +100,7 @@ def _write(log: Log, batches: WritableBatches, summary: BatchSummary, request: A
     if not request.origin.assigns_offsets:
         if not log.epochs.is_continued(summary):
             log.epochs.assign_batches(table)
-    elif request.leader_epoch >= 0:  # all batches are of today's format, and have just been given this epoch
+    elif request.leader_epoch >= 0:  # all batches are in the current format, and were just given this epoch
         log.epochs.assign(request.leader_epoch, log.log_end.offset)
     config = log.config
     if len(data) > config.segment_bytes:

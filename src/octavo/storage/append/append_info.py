@@ -1,6 +1,6 @@
 """The first check of an append, before the log is locked: whole batches, without their offsets and records.
 
-Records are checked by `validate`.
+`validate` checks the records.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _LARGEST_CODEC = int(max(Codec))
 
 
 class AppendInfo(NamedTuple):
-    """Batches as they came in. If there is none, there is nothing to append, and the offsets are -1."""
+    """Incoming batches. If there are none, there is nothing to append, and the offsets are -1."""
 
     table: NDArray[np.void]  # the batches to append
     summary: BatchSummary  # of these batches
 
     @property
     def first_offset(self) -> int | None:
-        """None for a v0/v1 message, where it is not known."""
+        """None for a v0/v1 message, whose first offset is not known."""
         return self.summary.first_base_offset if self.summary.first_magic >= 2 else None
 
     @property
@@ -57,7 +57,7 @@ class AppendInfo(NamedTuple):
 def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> AppendInfo:
     """Check the batches that a walk has found in `data`, from its first byte on and with their CRCs.
 
-    The base offsets of trusted batches (see `validate.assign_offsets`) may go on from batch to batch.
+    The base offsets of trusted batches (see `validate.assign_offsets`) may continue from batch to batch.
     """
     appended, summary = table, summarize(table)
     if request.origin is AppendOrigin.REPLICATION and summary.max_epoch > request.leader_epoch:
@@ -67,7 +67,7 @@ def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_m
         check_batches(appended, request, max_message_bytes)
     end = summary.end
     for batch in batch_rows(table[len(appended) :]) if len(appended) < len(table) else ():
-        _check_magic(batch)  # nothing else is checked in what is left out
+        _check_magic(batch)  # nothing else is checked in the batches left out
         end = batch.end
     if memoryview(data).nbytes > end:
         _check_tail(memoryview(data).cast("B"), end)
@@ -75,7 +75,7 @@ def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_m
 
 
 def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:
-    """Raise for the first batch that is refused, with the first reason in Kafka's order."""
+    """Raise for the first refused batch, with the first reason in Kafka's order."""
     last_offset = -1
     for batch in batch_rows(table):
         _check_magic(batch)
@@ -90,7 +90,7 @@ def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_b
 
 
 def clearly_sound(summary: BatchSummary, request: AppendRequest, max_message_bytes: int) -> bool:
-    """Whether `check_batches` accepts them all, judged for all batches at once. False may be wrong."""
+    """Whether `check_batches` would accept all batches, judged at once from their summary. A False may be wrong."""
     if summary.flaws & _REFUSED or summary.max_codec > _LARGEST_CODEC:
         return False
     origin = request.origin
@@ -143,7 +143,7 @@ def _check_soundness(batch: BatchRow) -> None:
 
 
 def _check_tail(view: memoryview, at: int) -> None:
-    """Bytes after the last whole batch must be the beginning of another one."""
+    """Check that the bytes after the last whole batch are the beginning of another one."""
     left = len(view) - at
     if left < layout.LOG_OVERHEAD:
         return

@@ -1,4 +1,4 @@
-"""What a leader gives to the batches that it appends, and the batches as they are written."""
+"""What a leader assigns to the batches it appends, and the resulting batches to write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.storage.log.validation_settings import ValidationSettings
 
 
 class Assignment(NamedTuple):
-    """Offsets from `first_offset` on, the leader epoch and, with LogAppendTime, the time."""
+    """Offsets from `first_offset` on, the leader epoch and, with LogAppendTime, the timestamp."""
 
     first_offset: int
     now_ms: int
@@ -22,20 +22,20 @@ class Assignment(NamedTuple):
 
     @property
     def log_append_time(self) -> int | None:
-        """The timestamp of all records, if the topic uses LogAppendTime."""
+        """The timestamp for all records, if the topic uses LogAppendTime."""
         return self.now_ms if self.settings.timestamp_type is TimestampType.LOG_APPEND_TIME else None
 
 
 class WritableBatches(NamedTuple):
-    """Batches that may be written as they are; `data` holds nothing else.
+    """Batches ready to be written; `data` holds nothing else.
 
-    Where all records are gone there is no batch, and the last offset is the one before the first.
+    If no record is left there is no batch, and the last offset is the one before the first.
     """
 
     data: memoryview
     table: NDArray[np.void]
-    first_offset: int | None  # None: unknown, since the first batch is of an old format
+    first_offset: int | None  # None: unknown, since the first batch is in an old format
     last_offset: int
     max_timestamp: int
     log_append_time: int = NO_TIMESTAMP  # -1 with CreateTime
-    is_rebuilt: bool = False  # else the records' bytes are the producer's
+    is_rebuilt: bool = False  # otherwise the records' bytes are the producer's

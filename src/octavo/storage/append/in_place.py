@@ -1,4 +1,4 @@
-"""Offsets, leader epoch and time for v2 batches whose records stay as the producer encoded them."""
+"""Assigns offsets, leader epoch and time to v2 batches whose records stay as the producer encoded them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.storage.append.record_checks import Timestamps, check_records
 from octavo.storage.append.record_reader import read_batch
 
 _NO_LIMIT = 2**63 - 1
-# The columns to read: by whether the records' offsets matter, and whether their keys do.
+# The columns to read: (are record offsets needed, are keys needed) → columns.
 _COLUMNS = {
     (False, False): Column.TIMESTAMP,
     (False, True): Column.TIMESTAMP | Column.KEY,
@@ -28,7 +28,8 @@ _COLUMNS = {
 
 
 def keeps_codec(table: NDArray[np.void], codec: Codec) -> bool:
-    """Whether all batches have the topic's codec. Plain control batches are never compressed."""
+    """Whether all batches have the topic's codec; an uncompressed control batch always counts, as they are never
+    compressed."""
     attributes = table["attributes"]
     codecs = attributes & layout.CODEC_MASK
     plain_control = attributes & (layout.CODEC_MASK | layout.CONTROL) == layout.CONTROL
@@ -36,7 +37,7 @@ def keeps_codec(table: NDArray[np.void], codec: Codec) -> bool:
 
 
 def headers_suffice(summary: BatchSummary, assignment: Assignment) -> bool:
-    """Whether the headers, if they tell the truth, show that the topic accepts all records."""
+    """Whether the headers, if correct, show that the topic accepts all records."""
     settings = assignment.settings
     if settings.is_compacted or summary.attributes & layout.LOG_APPEND_TIME:
         return False
@@ -49,10 +50,10 @@ def headers_suffice(summary: BatchSummary, assignment: Assignment) -> bool:
 def check_in_place(
     view: memoryview, table: NDArray[np.void], assignment: Assignment, *, trusted: bool
 ) -> Timestamps | None:
-    """Each batch's largest timestamp, its records checked; None where records are not numbered 0, 1, 2, …
+    """Check the records; returns each batch's largest timestamp, or None if records are not numbered 0, 1, 2, …
 
-    Kafka looks at these numbers only if the batch or the topic has a codec, and then rebuilds wrongly numbered
-    batches; otherwise it leaves them as they are. Trusted batches need no look.
+    Kafka looks at these numbers only if the batch or the topic has a codec, and then rebuilds wrongly numbered batches;
+    otherwise it leaves them alone. The numbers of trusted batches are not checked.
     """
     settings = assignment.settings
     max_timestamps = np.empty(len(table), np.int64)
@@ -70,9 +71,9 @@ def check_in_place(
 def assign_in_place(
     view: memoryview, info: AppendInfo, max_timestamps: Timestamps | None, assignment: Assignment
 ) -> WritableBatches:
-    """The batches with their headers changed, and the table with them; a read-only buffer is copied first.
+    """Change the headers of the batches, and the table with them; a read-only buffer is copied first.
 
-    `max_timestamps` has each batch's largest timestamp; None if the header's is right.
+    `max_timestamps` holds each batch's largest timestamp; None if the headers are right.
     """
     table = info.table
     if view.readonly:

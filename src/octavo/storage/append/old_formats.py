@@ -1,4 +1,4 @@
-"""Appending v0 and v1 message sets: they are checked, then converted to one v2 batch."""
+"""Appends v0 and v1 message sets: checks them, then converts them to one v2 batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.storage.append.record_reader import read_records, refusal_of
 
 
 def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> WritableBatches:
-    """One v2 batch of all records: those in a compressed wrapper, or each message of the set."""
+    """One v2 batch with all records: those in a compressed wrapper, or each message of the set."""
     first = batch_row(table, 0)
     others = (table["magic"] != first.magic).nonzero()[0]
     if first.codec_id != Codec.NONE:
@@ -45,7 +45,7 @@ def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
 
 
 def _check_messages(view: memoryview, table: NDArray[np.void], assignment: Assignment) -> None:
-    """Check plain messages. Each is a batch of its own, so only the first with a fault is named."""
+    """Check uncompressed messages. Each is a batch of its own, so only the first faulty one is named."""
     claims = (table["magic"] > 0) & (table["attributes"] & layout.LOG_APPEND_TIME != 0)
     row = 0
     for columns in read_records(view, table, Column.TIMESTAMP | Column.KEY):
@@ -57,7 +57,7 @@ def _check_messages(view: memoryview, table: NDArray[np.void], assignment: Assig
 
 
 def _check_wrapper(view: memoryview, wrapper: BatchRow, assignment: Assignment) -> None:
-    """Check a wrapper's messages one by one, since only they have their magic and CRC."""
+    """Check a wrapper's messages one by one, since each has its own magic and CRC."""
     faults, timestamps, nulls = [], [], []
     try:
         for row, message in enumerate(read_messages(view[wrapper.position : wrapper.end])):

@@ -1,4 +1,4 @@
-"""v2 batches that an append encodes again, since the topic's codec is not the producer's."""
+"""Encodes v2 batches again when the topic's codec differs from the producer's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment: Assignment) -> WritableBatches:
-    """Encode each batch again: its records are checked, numbered and compressed; a batch without records is dropped."""
+    """Encode each batch again: check, number and compress its records; drop batches without records."""
     built, next_offset = [], assignment.first_offset
     for row, batch in enumerate(batch_rows(table)):
         columns = read_batch(view, table[row], Column.ALL)
@@ -37,7 +37,7 @@ def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
 
 
 def built_set(data: Buffer, assignment: Assignment) -> WritableBatches:
-    """The result for batches that were encoded again, unless they are too large now."""
+    """The result for re-encoded batches; raises if they are too large now."""
     found = walk(data)
     batches = list(batch_rows(found.table))
     for batch in batches:
@@ -77,7 +77,7 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
 
 
 def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:
-    """An empty batch: Kafka's builder checks the producer all the same, and fails with LogAppendTime."""
+    """An empty batch: Kafka's builder still checks the producer, and fails with LogAppendTime."""
     origin.check()
     if assignment.log_append_time is not None:
         raise EncodingError("a batch without records cannot have LogAppendTime")

@@ -1,4 +1,4 @@
-"""Checks of an append's records: keys on compacted topics, and timestamps."""
+"""Checks the records of an append: keys on compacted topics, and timestamps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 def check_records(columns: RecordColumns, claims_append_time: bool, assignment: Assignment) -> int:
-    """The largest timestamp of a batch's records, -1 if none has one; raises if the topic refuses a record."""
+    """The largest timestamp of a batch's records, -1 if they have none; raises if the topic refuses a record."""
     if not columns.rows:
         return NO_TIMESTAMP
     timestamps = columns.timestamp[: columns.rows]
@@ -43,10 +43,10 @@ def check_records(columns: RecordColumns, claims_append_time: bool, assignment: 
 def find_faults(
     timestamps: Timestamps, null_keys: Flags | None, claims_append_time: Flags | bool, assignment: Assignment
 ) -> list[Fault]:
-    """What is wrong with the records by the topic's configs, at most one fault each.
+    """The records' violations of the topic's configs, at most one per record.
 
-    `null_keys` matter only on compacted topics; None says that no key is null. `claims_append_time`: whether the
-    header of the records' batch, or of each record's, claims LogAppendTime.
+    `null_keys` matter only on compacted topics; None means that no key is null. `claims_append_time`: whether the
+    header of the records' batch, or of each record's batch, claims LogAppendTime.
     """
     settings = assignment.settings
     is_create_time = settings.timestamp_type is TimestampType.CREATE_TIME
@@ -68,7 +68,7 @@ def find_faults(
 
 
 def refusal(faults: Sequence[Fault]) -> RecordsRejected:
-    """The error of a batch whose records have these faults."""
+    """The error for a batch whose records have these faults."""
     kind = InvalidTimestampError if any(fault.is_of_time for fault in faults) else InvalidBatchError
     errors = tuple(RecordError(fault.row, fault.problem) for fault in faults)
     first = f"the first is record {errors[0].batch_index}: {errors[0].problem}"
@@ -76,7 +76,7 @@ def refusal(faults: Sequence[Fault]) -> RecordsRejected:
 
 
 def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
-    """Which values of a column are null; None if none is."""
+    """Which values of a column are null; None if there are no nulls."""
     if column is None or not column.nulls or column.validity is None:
         return None
     nulls: Flags = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
@@ -84,7 +84,7 @@ def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
 
 
 def _all_in_time(oldest: int, latest: int, assignment: Assignment) -> bool:
-    """Whether all timestamps between these are within the limits. False may be wrong, since -1 stands for none."""
+    """Whether all timestamps between these are within the limits. A False may be wrong, since -1 means no timestamp."""
     settings, now_ms = assignment.settings, assignment.now_ms
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True

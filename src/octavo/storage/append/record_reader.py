@@ -1,4 +1,4 @@
-"""Decoding the records of batches that are being appended, into columns that each thread keeps."""
+"""Decodes the records of batches being appended, into columns that each thread reuses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from octavo.format.batches.decoder import Decoder
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Column
 
-# A decoder that has read a larger batch than this is not kept.
+# A decoder that has read a larger batch than this is discarded.
 KEPT_BYTES = 16 << 20
 
 
 class _Decoders(threading.local):
-    """A decoder for each set of columns that this thread has asked for."""
+    """One decoder for each set of columns that this thread has asked for."""
 
     def __init__(self) -> None:
         self.by_columns: dict[Column, Decoder] = {}
@@ -36,7 +36,7 @@ _decoders = _Decoders()
 
 
 def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
-    """The records of one batch; they are valid until this thread reads again.
+    """The records of one batch, valid until this thread reads again.
 
     Records that cannot be read are refused as Kafka refuses them; a broken compressed stream counts as a broken record.
     """
@@ -51,7 +51,7 @@ def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColum
 
 
 def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> Iterator[RecordColumns]:
-    """The records of many batches, in one or more sets of columns; each is valid until the next."""
+    """The records of many batches, in one or more sets of columns; each set is valid until the next one."""
     try:
         yield from Decoder(columns).decode(view, table)
     except CorruptionError as error:
@@ -59,7 +59,7 @@ def read_records(view: memoryview, table: NDArray[np.void], columns: Column) -> 
 
 
 def refusal_of(error: CorruptionError) -> AppendRejected:
-    """What a producer is told when records cannot be read."""
+    """The error that a producer gets when records cannot be read."""
     if isinstance(error, DecompressionLimitError):
         return RecordTooLargeError(str(error))
     if isinstance(error, CorruptRecordError):

@@ -1,8 +1,4 @@
-"""Validation of an append by a leader: which records the topic accepts, and which offsets and times they get.
-
-`assign_offsets` runs under the log's lock, after `append_info.analyze`. It decides what happens to the batches: changed
-in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`).
-"""
+"""The leader's validation of an append: which records the topic accepts, and which offsets and times they get."""
 
 from __future__ import annotations
 
@@ -24,16 +20,7 @@ if TYPE_CHECKING:
 
 
 def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> WritableBatches:
-    """The analysed batches (`info`, with positions counted from the start of `data`) as they are to be written.
-
-    Raises a child of AppendRejected, with Kafka's error, if Kafka would refuse them. Otherwise a writable buffer may
-    be changed in place, and the table with it; a read-only one is copied.
-
-    The v2 batches of a trusted request come from Octavo's own encoder, so their headers are right about the number of
-    records, which are numbered 0, 1, 2, … within each batch, and about the largest timestamp. Records are then decoded
-    only if the headers do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome
-    is the same as without trust.
-    """
+    """The analysed batches (`info`, with positions relative to the start of `data`), ready to be written."""
     table, summary = info
     rows, source = len(table), info.source_codec
     if not rows:
@@ -56,13 +43,13 @@ def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assig
     if max_timestamps is not None:
         return assign_in_place(view, info, max_timestamps, assignment)
     if source is not Codec.NONE:
-        # Kafka tries to rebuild such a batch, but has skipped its keys and values.
+        # Kafka tries to rebuild such a batch, but has already skipped its keys and values.
         raise UnforeseenBatchError("a compressed batch whose records are not numbered 0, 1, 2, …")
     return rebuild(view, table, target, assignment)
 
 
 def check_header(batch: BatchRow) -> None:
-    """Check the header of a producer's v2 batch; a coordinator's may say anything."""
+    """Check the header of a producer's v2 batch; a coordinator's is not checked."""
     count, delta = batch.record_count, batch.last_offset_delta
     if count <= 0:
         raise InvalidBatchError(f"{batch} has {count} records, expected 1 or more")

@@ -21,17 +21,17 @@ from octavo.storage.cleaner.unpack import Unpacker
 from octavo.storage.rewriting.source import OnBytes, located, view_chunks
 from octavo.system.filesystem import FileSystem
 
-Events = dict[int, list[NDArray[np.void]]]  # the transaction events of segments, by base offset
+Events = dict[int, list[NDArray[np.void]]]  # the segments' transaction events, by base offset
 
 
 def build_map(
     plan: CleanPlan, transactions: CleanedTransactions, filesystem: FileSystem, on_bytes: OnBytes
 ) -> tuple[OffsetMap, Events]:
-    """The map of the dirty keys, and the transaction events of the segments that were read whole.
+    """The map of the dirty keys, and the transaction events of the segments that were read completely.
 
-    The latest offset of the map is the last one that it knows everything about; a map that is full ends there. Batches
-    of aborted transactions bring no keys, nor do markers. Without a dirty segment the map is empty, and ends before the
-    first dirty offset.
+    The map's latest offset is the last one it knows everything about; a full map ends there. Batches of aborted
+    transactions and markers contribute no keys. Without a dirty segment the map is empty, and ends before the first
+    dirty offset.
     """
     segments, first_dirty_offset = plan.dirty, plan.first_dirty_offset
     table = plan.limits.table()
@@ -46,7 +46,7 @@ def build_map(
 
 @dataclass(slots=True)
 class _Mapper:
-    """Puts the keys of chunks into the table, in the order of the log."""
+    """Puts the keys of chunks into the table, in log order."""
 
     table: OffsetTable
     transactions: CleanedTransactions
@@ -55,7 +55,7 @@ class _Mapper:
     _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
 
     def fill(self, plan: CleanPlan, filesystem: FileSystem, on_bytes: OnBytes) -> Events:
-        """Read segment after segment until the map is full; returns the events of those that were read whole."""
+        """Read segment after segment until the map is full; returns the events of those that were read completely."""
         position, passed = plan.start_position, Events()
         for segment in plan.dirty:
             path, events = segment.path(plan.folder), list[NDArray[np.void]]()
@@ -72,7 +72,7 @@ class _Mapper:
         return passed
 
     def add(self, chunk: Chunk, events: NDArray[np.void]) -> bool:
-        """Returns False if the map is full and some of the chunk is not in it."""
+        """Add a chunk's keys; returns False if the map is full and does not hold all of them."""
         table, first, fits = chunk.table, 0, True
         skipped = np.zeros(len(table), np.uint8)
         for row, may_go in discardable(self.transactions, events):
@@ -116,7 +116,7 @@ class _Mapper:
         return first + unpacked.end, code == Code.DONE
 
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> bool:
-        """Uncompressed messages: each counts as a batch, so a full map ends after the last one that fitted."""
+        """Add uncompressed messages. Each counts as a batch, so a full map ends after the last one that fitted."""
         done = 0
         for columns in self._decoder.decode(data, table):
             rows = kernels.map_columns(self.table, columns, self.first_dirty_offset)

@@ -1,11 +1,10 @@
-"""The cleaning of logs, in the background of a `LogManager` and as a job: keys → groups → swap → checkpoint.
+"""Cleans logs, in the background of a `LogManager` or as a job: keys → groups → swap → checkpoint.
 
-A log goes through these steps. A crash before the third leaves it as it was; after that, loading finishes the swap.
-
+A log goes through these steps. A crash before step 3 leaves it unchanged; after that, loading finishes the swap.
 1. The keys of the dirty part are read into an offset map (one task per log).
-2. Each group of segments is rewritten next to the old ones (one task per group, of all logs at once).
+2. Each group of segments is rewritten next to the old ones (one task per group, for all logs at once).
 3. The new segments replace the old ones, all of a log or none (`Swap` has the steps).
-4. The cleaner checkpoint notes how far the log is clean. Without it the same work is done again.
+4. The cleaner checkpoint records how far the log is clean. Without it the same work would be done again.
 """
 
 from __future__ import annotations
@@ -27,19 +26,20 @@ from octavo.system.runner import Outcome, Progress, Runner
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What the cleaning of a log did."""
+    """The result of cleaning a log."""
 
-    end_offset: int  # up to here the log is clean
-    is_full: bool  # not all keys fitted into the map: the next cleaning goes on from there
+    end_offset: int  # the log is clean up to here
+    is_full: bool  # not all keys fitted into the map: the next cleaning continues from there
     keys: int
     groups: tuple[CleanedGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaner:
-    """How logs are cleaned: where the tasks run, what they use of this machine, and by which time they judge.
+    """How logs are cleaned: where tasks run, the resources they may use, and the time they judge by.
 
-    `on_bytes` hears of every chunk, and an error that it raises ends the run; only for tasks of this process.
+    `on_bytes` is called for every chunk that is read or written, and an error that it raises ends the run; it works
+    only for tasks in this process.
     """
 
     runner: Runner
@@ -50,12 +50,12 @@ class Cleaner:
     progress: Progress | None = None
 
     def clean(self, candidates: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
-        """Clean logs of one `LogManager`, and yield what became of each, in order. A log that fails stays as it was."""
+        """Clean logs of one `LogManager`, and yield the outcome of each, in order. A log that fails stays unchanged."""
         for wave in self._waves(candidates):
             yield from self._clean_wave(wave)
 
     def _waves(self, candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-        """As many logs at once as their maps fit into the memory for one; a map is about as large as its keys."""
+        """Group the logs so that the maps of a wave fit into one map's memory; a map is about as large as its keys."""
         wave: list[Candidate] = []
         size = 0
         for candidate in candidates:
@@ -95,9 +95,10 @@ class Cleaner:
         mapped: Outcome[CleanPlan, MappedLog],
         written: Iterator[Outcome[GroupTask, CleanedGroup]],
     ) -> Outcome[Candidate, Cleaned]:
-        """Swap in a log's new segments and write its checkpoint; if a group failed, remove those of the others.
+        """Swap in a log's new segments and write its checkpoint; if a group failed, remove the new segments of the
+        others.
 
-        Once the swap has begun nothing is removed: loading tells by the `.cleaned` files how far it got.
+        Once the swap has begun nothing is removed: the `.cleaned` files tell loading how far it got.
         """
         if mapped.result is None:
             return Outcome(candidate, error=mapped.error)

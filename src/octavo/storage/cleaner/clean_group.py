@@ -34,9 +34,9 @@ def clean_group(
 ) -> CleanedGroup:
     """Write what remains of the group's batches into a new segment.
 
-    1. Remove what an earlier run left. 2. Create the `.cleaned` files. 3. Append what remains, segment by segment.
+    1. Remove leftovers of an earlier run. 2. Create the `.cleaned` files. 3. Append what remains, segment by segment.
     4. Write the transaction index and the closing time index entry, trim and sync. 5. Give it the age of the last
-    old segment, since tombstones of magic 0 and 1 are judged by that. Any error removes the files again.
+    old segment, by which tombstones of magic 0 and 1 are judged. Any error removes the files again.
     """
     filesystem, plan = filesystem or LocalFileSystem(), task.plan
     base_offset = task.base_offset

@@ -1,4 +1,4 @@
-"""Why a log is cleaned or not, and what holds the cleaner back, in numbers and in a sentence."""
+"""Explains in numbers and in a sentence why a log is cleaned or not, and what holds the cleaner back."""
 
 from __future__ import annotations
 

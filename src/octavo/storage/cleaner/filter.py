@@ -1,7 +1,7 @@
 """Filters a chunk of batches: what remains of it, as bytes and as a table, ready to be appended.
 
-Which records stay, and when a tombstone goes, is decided by the kernel `filter_batches`; `kernels/reference/filter` has
-the rule in plain Python (`_judge`). `LegacyFilter` decides it for magic 0 and 1.
+The kernel `filter_batches` decides which records stay, and when a tombstone is removed; `kernels/reference/filter` has
+the rule in plain Python (`_judge`). `LegacyFilter` decides this for magic 0 and 1.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTab
 from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
 from octavo.storage.cleaner.unpack import Unpacker
 
-_GROWTH = 14  # by how many bytes a rewritten record may grow at most
+_GROWTH = 14  # how many bytes a rewritten record may grow by
 
 
 class FilterCounts(NamedTuple):
-    """What a cleaning has looked at so far."""
+    """Counts of what a cleaning has read and kept so far."""
 
     records_read: int
     records_kept: int
@@ -42,7 +42,7 @@ class ChunkFilter:
     table: OffsetTable
     now_ms: int
     delete_horizon_ms: int
-    keeps_legacy_tombstones: bool = True  # in the segment that is read now
+    keeps_legacy_tombstones: bool = True  # in the segment being read
     _run: FilterRun = field(init=False)
     _rebuilt: FilterRun = field(init=False)  # records of compressed batches, not yet compressed again
     _unpacker: Unpacker = field(default_factory=Unpacker)
@@ -87,9 +87,9 @@ class ChunkFilter:
             raise problem_of(code, position, found)
 
     def _packed(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> int:
-        """Filter compressed batches; only those whose fate is not clear from the header are decompressed.
+        """Filter compressed batches; only those whose fate the header does not settle are decompressed.
 
-        Batches that change are compressed again at the codec's default level, as Kafka does.
+        Changed batches are compressed again at the codec's default level, as in Kafka.
         """
         foreseen = np.empty(len(table), np.int8)
         kernels.foresee_fates(self.table, table, verdicts, foreseen)

@@ -1,4 +1,4 @@
-"""Which segments become one: neighbours, as long as together they fit into one segment."""
+"""Decides which neighbouring segments are merged: as many as fit into one segment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from octavo.storage.rewriting.source import SourceSegment
 def group_segments(
     segments: Sequence[SourceSegment], config: LogConfig, first_uncleanable_offset: int
 ) -> list[list[SourceSegment]]:
-    """C12: a segment joins the group before it if the sizes add up to at most segment.bytes, those of each index to at
-    most segment.index.bytes, and the last offset fits 32 bits relative to the group's first.
+    """A segment joins the group before it if their sizes add up to at most segment.bytes, those of each index to at
+    most segment.index.bytes, and its last offset fits 32 bits relative to the group's base offset.
     """
     ends = [segment.base_offset for segment in segments[1:]] + [first_uncleanable_offset]
     groups: list[list[SourceSegment]] = []

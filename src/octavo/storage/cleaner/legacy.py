@@ -1,4 +1,4 @@
-"""Filters v0 and v1 messages: what remains becomes v2, as in Kafka since 4.0."""
+"""Filters v0 and v1 messages; what remains becomes v2, as in Kafka since 4.0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from octavo.kernels.layout import (
 from octavo.kernels.offset_table import BatchVerdict, OffsetTable
 
 _COLUMNS = Column.OFFSET | Column.TIMESTAMP | Column.KEY | Column.VALUE
-_RECORD_OVERHEAD = 36  # the longest encoding of a record's numbers
+_RECORD_OVERHEAD = 36  # the longest encoding of a record's numeric fields
 _NO_ORIGIN = {
     "partition_leader_epoch": NO_LEADER_EPOCH,
     "producer_id": NO_PRODUCER_ID,
@@ -59,7 +59,7 @@ class LegacyFilter:
     def filter(
         self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8], keeps_tombstones: bool
     ) -> Survivors:
-        """What remains of uncompressed messages, as one batch each, or of one compressed message, as one batch."""
+        """What remains: one batch per uncompressed message, or one batch for a compressed message."""
         if table[0]["attributes"] & CODEC_MASK:
             return self._wrapper(data, table, verdicts, keeps_tombstones)
         built, done = [], 0
@@ -92,7 +92,8 @@ class LegacyFilter:
         return _found(build_columns(stays, traits))
 
     def _batches(self, stays: RecordColumns, messages: NDArray[np.void]) -> bytes:
-        """One batch per message. v0 has no timestamp, nor a type of it: it becomes CreateTime without a timestamp."""
+        """One batch per message. A v0 message has no timestamp and no timestamp type: it becomes CreateTime, with
+        timestamp -1."""
         batches, tombstones = np.zeros(stays.rows, BATCH), _is_null(stays.value, stays.rows)
         for name, value in _NO_ORIGIN.items():
             batches[name] = value
@@ -130,7 +131,7 @@ def _is_null(column: BinaryColumn | None, rows: int) -> NDArray[np.bool_]:
 
 
 def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
-    """Raise if a message would have to remain without its record: only a v2 batch can be empty."""
+    """Raise if a message would have to be kept without its record: only a v2 batch can be empty."""
     for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
         offset, magic = table[row]["base_offset"], table[row]["magic"]
         raise OctavoError(f"the message at offset {offset} has magic {magic}: it cannot stay without its record")

@@ -1,4 +1,4 @@
-"""Compaction in the background of a `LogManager`: one log after the other, the largest dirty ratio first."""
+"""Compaction in the background of a `LogManager`: one log at a time, the one with the largest dirty ratio first."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class CleanerManager:
         self._throttle = Throttle(rate, environment.clock, self._wait_ms)
 
     def start(self) -> None:
-        """Let log.cleaner.threads clean what is due, again and again."""
+        """Let log.cleaner.threads threads clean what is due, again and again."""
         for number in range(self._config.log_cleaner_threads if self._config.log_cleaner_enable else 0):
             name, period_ms = f"kafka-log-cleaner-thread-{number}", self._config.log_cleaner_backoff_ms
             self._environment.scheduler.schedule(name, self.work, period_ms=max(period_ms, 1))
 
     def stop(self) -> None:
-        """Abort what is in progress, and return when nothing is."""
+        """Abort cleanings in progress; returns when there are none."""
         self._is_stopping = True
         self._stopping.notify()
         self.states.stop()
@@ -65,9 +65,9 @@ class CleanerManager:
         self.states.keep_marks(self._logs.logs.keys())
 
     def clean_filthiest(self) -> Cleaned | None:
-        """Clean the log with the largest dirty ratio; None if none is due, or the cleaning failed or was aborted.
+        """Clean the log with the largest dirty ratio; None if no log is due, or the cleaning failed or was aborted.
 
-        A log that is overdue by max.compaction.lag.ms is due, but does not go first.
+        A log that is overdue by max.compaction.lag.ms is due, but gets no priority.
         """
         due = [candidate for candidate in self._candidates() if candidate.cleanable.is_eligible(candidate.log.config)]
         for chosen in sorted(due, key=lambda candidate: candidate.cleanable.ratio, reverse=True):
@@ -83,7 +83,8 @@ class CleanerManager:
             try:
                 log.retain()
             except KafkaStorageError as error:
-                _log.debug("retention of %s: %s", topic_partition, error)  # deleted or offline, which was said
+                # deleted or offline, which was already reported
+                _log.debug("retention of %s: %s", topic_partition, error)
             except Exception:
                 _log.exception("retention of %s failed", topic_partition)
             finally:
@@ -92,12 +93,12 @@ class CleanerManager:
     def _candidates(self) -> list[Candidate]:
         found: list[Candidate] = []
         for root in self._logs.live_roots:
-            with root.unless_offline():  # going offline is logged there
+            with root.unless_offline():  # this logs that a directory goes offline
                 found += self._candidates_in(root)
         return found
 
     def _candidates_in(self, root: LogRoot) -> Iterator[Candidate]:
-        """The compacted logs of a directory; a checkpoint that lies outside its log is corrected."""
+        """The compacted logs of a directory; corrects a checkpoint that lies outside its log."""
         offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
         with self._logs.lock:
             logs = self._logs.of(root)
@@ -109,7 +110,8 @@ class CleanerManager:
             except OSError as error:
                 if is_disk_failure(error):
                     raise
-                _log.debug("%s is skipped: %s", topic_partition, error)  # a file was just renamed; see the next round
+                # a file was just renamed; try again in the next round
+                _log.debug("%s is skipped: %s", topic_partition, error)
                 continue
             if candidate.cleanable.is_checkpoint_invalid:
                 _log.warning(
@@ -126,12 +128,12 @@ class CleanerManager:
         except CleaningAborted as aborted:
             _log.info("%s", aborted)
         except KafkaStorageError as error:
-            _log.debug("cleaning of %s: %s", topic_partition, error)  # deleted or offline, which was said
+            _log.debug("cleaning of %s: %s", topic_partition, error)  # deleted or offline, which was already reported
         except Exception as error:
             self.states.mark_uncleanable(topic_partition, str(error))
             _log.exception("%s cannot be cleaned, and is left alone until it is opened again", topic_partition)
         finally:
-            self.states.end(topic_partition)  # also if the directory went offline before the cleaning began
+            self.states.end(topic_partition)  # even if the directory went offline before the cleaning began
         return None
 
     def _run(self, chosen: Candidate) -> Cleaned:
@@ -142,7 +144,8 @@ class CleanerManager:
             (outcome,) = cleaner.clean([chosen])
             return outcome.get()
         finally:
-            # Before a failing disk is dealt with: a thread that waits for this end may hold the lock which that takes.
+            # First end the cleaning, then deal with a failing disk: a thread waiting for this end may hold the lock
+            # that needs.
             self.states.end(chosen.topic_partition)
 
     def _on_bytes(self, chosen: Candidate, count: int) -> None:
@@ -156,7 +159,7 @@ class CleanerManager:
 
 
 class Throttle:
-    """Limits how fast all cleaner threads together read and write: the thread that exceeds the rate waits."""
+    """Limits how fast all cleaner threads together read and write: a thread that exceeds the rate waits."""
 
     def __init__(self, bytes_per_second: float, clock: Clock, wait_ms: Callable[[int], None]) -> None:
         self._bytes_per_ms = bytes_per_second / 1000
@@ -167,7 +170,7 @@ class Throttle:
         self._bytes = 0
 
     def add(self, count: int) -> None:
-        """Count bytes that were read or written, and wait if that was too fast."""
+        """Count bytes read or written, and wait if that was too fast."""
         with self._lock:
             self._bytes += count
             elapsed_ms = self._clock.monotonic_ms() - self._begin_ms

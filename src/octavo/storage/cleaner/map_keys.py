@@ -1,4 +1,4 @@
-"""The first half of a cleaning: the keys of the dirty part, then the groups that can be cleaned independently."""
+"""The first half of a cleaning: reads the keys of the dirty part, then forms independent groups of segments."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 @dataclass(frozen=True, slots=True)
 class GroupTask:
-    """Segments that become one. Picklable if the offset map was spilled to a file."""
+    """Segments to be merged into one. Picklable if the offset map was spilled to a file."""
 
     plan: CleanPlan
     segments: tuple[SourceSegment, ...]
-    transactions: CleanedTransactions  # as they stand where the group begins
+    transactions: CleanedTransactions  # as they stand at the start of the group
     offset_map: OffsetMap
 
     @property
@@ -42,20 +42,20 @@ class GroupTask:
 
 @dataclass(frozen=True, slots=True)
 class MappedLog:
-    """What follows from the map: how far the log will be clean, and the groups to be cleaned for that."""
+    """The result of mapping the keys: how far the log will be clean, and the groups to clean."""
 
     end_offset: int  # the first dirty offset of the next cleaning
-    is_full: bool  # the map was full before the cleanable part ended: another cleaning goes on from there
+    is_full: bool  # the map was full before the end of the cleanable part: another cleaning continues from there
     keys: int
     groups: tuple[GroupTask, ...]
 
 
 def ignore_bytes(count: int) -> None:
-    """For cleanings that are neither throttled nor ended."""
+    """For cleanings that are neither throttled nor aborted."""
 
 
 def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: OnBytes = ignore_bytes) -> MappedLog:
-    """Read the dirty part, and group all segments that hold something up to where its keys are known."""
+    """Read the dirty part, and group all segments that begin before the offset up to which keys are known."""
     filesystem = filesystem or LocalFileSystem()
     end, transactions, dirty = plan.first_uncleanable_offset, CleanedTransactions(), plan.dirty
     if dirty:
@@ -75,7 +75,7 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
 
 
 def aborted_in(plan: CleanPlan, group: Sequence[SourceSegment], place: int, filesystem: FileSystem) -> list[AbortedTxn]:
-    """The aborted transactions that concern a segment of a group, from its transaction index and the later ones."""
+    """The aborted transactions that affect a segment of a group, from its transaction index and the later ones."""
     segment = group[place]
     if not any(index.base_offset >= segment.base_offset for index in plan.txn_indexes):
         return []
@@ -93,7 +93,7 @@ def _begun(
     events: Mapping[int, Sequence[NDArray[np.void]]],
     filesystem: FileSystem,
 ) -> Iterator[CleanedTransactions]:
-    """The transactions at the start of each group, after everything before it. Known events save reading a segment."""
+    """The state of transactions at the start of each group. Known events save reading a segment again."""
     transactions = CleanedTransactions()
     for group in groups:
         transactions.retained.clear()

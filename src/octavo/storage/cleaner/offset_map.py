@@ -1,4 +1,4 @@
-"""The offset map of a cleaning: the last offset of each key in the dirty part, in memory of a fixed size."""
+"""The offset map of a cleaning: the last offset of each key in the dirty part, in a fixed amount of memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.errors import ConfigError
 from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 
 _MAX_BYTES = 2**31 - 1
-_MARKS_SHARE = 16  # the part of the map's memory that marks may take; each offset has two
+_MARKS_SHARE = 16  # the share of the map's memory (one sixteenth) that marks may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class MapLimits:
 
     @classmethod
     def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
-        """The share of one of log.cleaner.threads."""
+        """One thread's share, when log.cleaner.threads divide the memory."""
         share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, _MAX_BYTES)
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:
@@ -39,11 +39,11 @@ class MapLimits:
 
     @property
     def capacity(self) -> int:
-        """C10: how many keys fit."""
+        """How many keys fit into the map."""
         return int(min(self.memory_bytes // SLOT_BYTES, MAX_SLOTS) * self.load_factor)
 
     def table(self) -> OffsetTable:
-        """An empty table; only the memory that keys need is ever touched."""
+        """An empty table; memory is only touched as keys are added."""
         slots = self.memory_bytes // SLOT_BYTES
         return OffsetTable.empty(np.zeros(slots * SLOT_BYTES, np.uint8), self.load_factor, self.key_hash, self.secret)
 
@@ -54,7 +54,7 @@ class MapLimits:
 
 
 class OffsetMap:
-    """A filled table. It is pickled as the name of a file (see `spill`), which tasks elsewhere map into memory."""
+    """A filled table. It is pickled as the name of a file (see `spill`), which other processes map into memory."""
 
     def __init__(self, table: OffsetTable, path: Path | None = None) -> None:
         self.table = table
@@ -67,11 +67,11 @@ class OffsetMap:
 
     @property
     def latest_offset(self) -> int:
-        """The last offset whose keys are known; what follows it stays as it is."""
+        """The last offset whose keys are known; everything after it stays as it is."""
         return self.table.latest_offset
 
     def spill(self, path: Path) -> OffsetMap:
-        """Write the map to a file, which the caller removes later, and return it from there."""
+        """Write the map to a file, which the caller removes later, and return a map backed by that file."""
         table = self.table
         with path.open("wb") as file:
             for part in (table.slots[: table.most_slots * SLOT_BYTES], table.superseded, table.odd):

@@ -1,4 +1,4 @@
-"""Logs that could be cleaned, and what a cleaning needs to know of one, as values that can be sent elsewhere."""
+"""Logs that could be cleaned, and everything that a cleaning needs to know about one, as picklable values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.rewriting.source import SourceSegment
 from octavo.storage.segment.segment import Segment
 
-# The offset map for tasks of other processes. Kafka ignores files whose name does not begin with a digit.
+# The offset map for tasks in other processes. Kafka ignores files whose name does not begin with a digit.
 MAP_FILE = "octavo-offset-map"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A log, and which part of it could be cleaned when it was looked at."""
+    """A log, and the part of it that could be cleaned when it was looked at."""
 
     topic_partition: TopicPartition
     log: PartitionLog
@@ -34,7 +34,7 @@ class Candidate:
     def of(
         cls, topic_partition: TopicPartition, log: PartitionLog, root: LogRoot, checkpoint: int | None, now_ms: int
     ) -> Candidate:
-        """Look at a log; `checkpoint` is its line in cleaner-offset-checkpoint."""
+        """Look at a log; `checkpoint` is its offset in cleaner-offset-checkpoint."""
         segments = [
             DirtySegment(segment.base_offset, segment.size, segment.largest_timestamp, segment.first_timestamp)
             for segment in log.segments
@@ -50,7 +50,7 @@ class Candidate:
         return self.cleanable.cleanable_bytes + rewritten
 
     def plan(self, limits: MapLimits, now_ms: int, *, spills: bool = False) -> CleanPlan:
-        """The plan of a cleaning; one that `spills` shares its offset map with other processes through a file."""
+        """The plan of a cleaning; with `spills` it shares its offset map with other processes through a file."""
         log, first_dirty, end = self.log, self.cleanable.first_dirty_offset, self.cleanable.first_uncleanable_offset
         with log.lock:
             all_segments = list(log.segments)
@@ -77,7 +77,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
-    """One cleaning of a log. Its segments are all that begin before the first uncleanable offset. Picklable."""
+    """One cleaning of a log, with all segments that begin before the first uncleanable offset. Picklable."""
 
     folder: Path
     config: LogConfig
@@ -85,12 +85,12 @@ class CleanPlan:
     first_dirty_offset: int
     first_uncleanable_offset: int
     log_start_offset: int
-    start_position: int  # in the segment of the first dirty offset: at or before that offset's batch
+    start_position: int  # in the segment of the first dirty offset: at or before its batch
     txn_indexes: tuple[SegmentTxnIndex, ...]  # of all segments that have one
     producers: ActiveProducers
     now_ms: int
     limits: MapLimits
-    spill_to: Path | None  # where tasks of other processes find the offset map
+    spill_to: Path | None  # where tasks in other processes find the offset map
 
     @property
     def size(self) -> int:
@@ -103,12 +103,12 @@ class CleanPlan:
 
     @property
     def delete_horizon_ms(self) -> int:
-        """C11: the horizon for tombstones and markers that this cleaning is the first to keep."""
+        """The delete horizon for tombstones and markers that this cleaning is the first to keep."""
         return self.now_ms + self.config.delete_retention_ms
 
     @property
     def legacy_horizon_ms(self) -> int:
-        """C11: tombstones of magic 0 and 1 go if their segment has not changed since this time."""
+        """Tombstones of magic 0 and 1 are removed if their segment has not changed since this time."""
         clean = [segment for segment in self.segments if segment.base_offset < self.first_dirty_offset]
         return clean[-1].mtime_ms - self.config.delete_retention_ms if clean else 0
 

@@ -1,4 +1,4 @@
-"""Which part of a log is dirty and can be cleaned now, how dirty it is, and what keeps the rest from being cleaned."""
+"""Decides which part of a log is dirty and can be cleaned now, how dirty it is, and what prevents cleaning the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.config import LogConfig
 
 
 class Hold(StrEnum):
-    """What the cleaner cannot go beyond."""
+    """What keeps the cleaner from going further."""
 
     ACTIVE_SEGMENT = "the active segment"
     LAST_STABLE_OFFSET = "the last stable offset"
@@ -19,32 +19,32 @@ class Hold(StrEnum):
 
 
 class DirtySegment(NamedTuple):
-    """What matters about a segment."""
+    """The facts about a segment that the decision depends on."""
 
     base_offset: int
     size: int
-    largest_timestamp: int  # of its records, or if they have none, of its file's last change
-    first_timestamp: int  # of its first batch; -1 if it has none
+    largest_timestamp: int  # of its records, or its file's modification time if they have none
+    first_timestamp: int  # of its first batch, -1 if there is none
 
 
 class DirtyLog(NamedTuple):
-    """What matters about a log; its last segment is the active one."""
+    """The facts about a log that the decision depends on; its last segment is the active one."""
 
     segments: Sequence[DirtySegment]
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
-    checkpoint: int | None  # the first dirty offset by cleaner-offset-checkpoint
+    checkpoint: int | None  # the first dirty offset according to cleaner-offset-checkpoint
 
 
 class CleanableRange(NamedTuple):
-    """Offsets from `first_dirty_offset` up to, not including, `first_uncleanable_offset` can be cleaned."""
+    """Offsets from `first_dirty_offset` up to, but not including, `first_uncleanable_offset` can be cleaned."""
 
     first_dirty_offset: int
     first_uncleanable_offset: int  # a segment's base offset
-    uncleanable_offset: int  # the same before it is rounded down to a segment
+    uncleanable_offset: int  # the same before rounding down to a segment
     hold: Hold
-    is_checkpoint_invalid: bool  # it lies outside the log, so everything is dirty again
+    is_checkpoint_invalid: bool  # the checkpoint lies outside the log, so everything is dirty again
     clean_bytes: int
     cleanable_bytes: int
     delay_ms: int  # by how much max.compaction.lag.ms is exceeded
@@ -55,17 +55,17 @@ class CleanableRange(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The cleanable share of the log's bytes; 0 if it has none."""
+        """The cleanable share of the log's bytes; 0 for an empty log."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     def is_eligible(self, config: LogConfig) -> bool:
-        """Whether it is dirty enough, or overdue."""
+        """Whether the log is dirty enough, or overdue."""
         is_overdue = self.delay_ms > 0 and self.cleanable_bytes > 0
         return self.total_bytes > 0 and (is_overdue or self.ratio > config.min_cleanable_dirty_ratio)
 
 
 def cleanable_range(log: DirtyLog, config: LogConfig, now_ms: int) -> CleanableRange:
-    """C8: from the checkpoint on, up to the first segment that must not be touched."""
+    """From the checkpoint up to the first segment that must not be touched."""
     checkpoint = log.log_start_offset if log.checkpoint is None else log.checkpoint
     is_invalid = not log.log_start_offset <= checkpoint <= log.log_end_offset
     first_dirty = log.log_start_offset if is_invalid else checkpoint

@@ -1,4 +1,4 @@
-"""What the cleaner may do with each partition: clean it, end a cleaning in progress, or leave it alone."""
+"""What the cleaner may do with each partition: clean it, abort a cleaning in progress, or leave it alone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from octavo.errors import CleaningAborted
 from octavo.format.names import TopicPartition
 from octavo.system.signals import Signal
 
-_STOP_SECONDS = 60  # a cleaning may hang on a disk; closing must not
+_STOP_SECONDS = 60  # a cleaning may hang on a disk, but closing must not
 _log = logging.getLogger(__name__)
 
 
 class CleanerStates:
     """Thread-safe. A partition may be in progress, paused by any number of callers, or marked uncleanable.
 
-    A cleaning that an interrupt ended before it could call `end` does not count: its thread does something else by now.
+    A cleaning that an interrupt ended before it could call `end` does not count: its thread is doing something else by
+    now.
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,8 @@ class CleanerStates:
             return dict(self._uncleanable)
 
     def begin(self, topic_partition: TopicPartition) -> bool:
-        """Put a partition in progress; False if it already is, is paused or uncleanable, or the cleaner has stopped."""
+        """Mark a partition as in progress; False if it already is, is paused or uncleanable, or the cleaner has
+        stopped."""
         with self._lock:
             is_barred = topic_partition in self._paused or topic_partition in self._uncleanable
             if self._stopped or is_barred or self._is_running(topic_partition):
@@ -45,12 +47,12 @@ class CleanerStates:
             return True
 
     def check(self, topic_partition: TopicPartition) -> None:
-        """Raise CleaningAborted if the cleaning of a partition must end."""
+        """Raise CleaningAborted if the partition's cleaning must end."""
         if self._stopped or topic_partition in self._paused:
             raise CleaningAborted(f"the cleaning of {topic_partition} was aborted")
 
     def end(self, topic_partition: TopicPartition) -> None:
-        """The cleaning of a partition is over: whoever waits for that goes on."""
+        """Mark the cleaning of a partition as over, and wake the threads that wait for it."""
         self._in_progress.pop(topic_partition, None)
         self._changed.notify()
 
@@ -59,14 +61,14 @@ class CleanerStates:
             self._uncleanable[topic_partition] = reason
 
     def keep_marks(self, topic_partitions: Collection[TopicPartition]) -> None:
-        """Forget the marks of all other partitions, which are gone."""
+        """Keep only the marks of these partitions; the others are gone."""
         with self._lock:
             kept = self._uncleanable.keys() & set(topic_partitions)
             self._uncleanable = {topic_partition: self._uncleanable[topic_partition] for topic_partition in kept}
 
     @contextmanager
     def paused(self, topic_partitions: Iterable[TopicPartition]) -> Iterator[None]:
-        """Within the block the partitions are not cleaned; a cleaning in progress is aborted first."""
+        """Keep the partitions from being cleaned within the block; a cleaning in progress is aborted first."""
         counted: list[TopicPartition] = []
         try:
             for topic_partition in topic_partitions:
@@ -83,7 +85,7 @@ class CleanerStates:
                         self._paused[topic_partition] = left
 
     def stop(self) -> None:
-        """Abort all cleanings, and begin no more."""
+        """Abort all cleanings, and start no more."""
         self._stopped = True
         if not self._changed.wait(lambda: not any(map(self._is_running, list(self._in_progress))), _STOP_SECONDS):
             _log.warning("the cleaner is still running after %d seconds; closing without waiting for it", _STOP_SECONDS)

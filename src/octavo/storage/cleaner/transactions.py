@@ -1,4 +1,4 @@
-"""The transactions that a cleaning passes through: which batches were aborted, and which markers may go."""
+"""Follows the transactions of a log during a cleaning: which batches were aborted, and which markers can be removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 # One row per batch that concerns transactions. `row` is the batch's row in its chunk; `type` is that of the control
-# record, or one of the two below.
+# record, or one of the two values below.
 EVENT = np.dtype([("last_offset", "<i8"), ("producer_id", "<i8"), ("row", "<i4"), ("type", "<i4")])
 _DATA = -3
 _EMPTY = -2  # a control batch whose record compaction has removed
@@ -29,7 +29,7 @@ _EMPTY = -2  # a control batch whose record compaction has removed
 
 @dataclass(slots=True)
 class _Ongoing:
-    """An aborted transaction whose marker is still to come, and whether a batch of it was `seen`."""
+    """An aborted transaction whose marker has not been read yet, and whether one of its batches was `seen`."""
 
     aborted: AbortedTxn
     seen: bool = False
@@ -37,10 +37,10 @@ class _Ongoing:
 
 @dataclass(slots=True)
 class CleanedTransactions:
-    """Kafka's CleanedTransactionMetadata. Picklable, so that the cleaning can go on elsewhere.
+    """Kafka's CleanedTransactionMetadata. Picklable, so that the cleaning can continue in another process.
 
-    This is not a replay, which learns from a marker that its transaction was aborted: a batch is judged before its
-    marker is read, so aborted transactions are known in advance, from the transaction indexes.
+    Unlike a replay, which learns of an abort from the marker, a cleaning judges a batch before its marker is read.
+    Aborted transactions must therefore be known in advance, from the transaction indexes.
     """
 
     retained: list[AbortedTxn] = field(default_factory=list)  # for the transaction index of the cleaned segment
@@ -49,12 +49,13 @@ class CleanedTransactions:
     _ongoing_committed: set[int] = field(default_factory=set)
 
     def add_aborted(self, aborted: Iterable[AbortedTxn]) -> None:
-        """Learn of transactions that may begin from here on."""
+        """Add aborted transactions that may begin from here on."""
         for txn in aborted:
             heapq.heappush(self._coming, (txn.first_offset, txn))
 
     def on_batch(self, producer_id: int, last_offset: int) -> bool:
-        """Pass a data batch of a transaction; returns whether it was aborted, so that nothing of it remains."""
+        """Process a data batch of a transaction; returns whether the transaction was aborted, so that no record is
+        kept."""
         self._begin_up_to(last_offset)
         ongoing = self._ongoing_aborted.get(producer_id)
         if ongoing is None:
@@ -64,7 +65,8 @@ class CleanedTransactions:
         return True
 
     def on_control(self, producer_id: int, last_offset: int, control_type: ControlType | None) -> bool:
-        """Pass a control batch (None: an empty one); returns whether it may go, since it ends nothing that was seen."""
+        """Process a control batch (None: an empty one); returns whether it can be removed, since it ends nothing that
+        was seen."""
         self._begin_up_to(last_offset)
         if control_type is None:
             return True
@@ -96,7 +98,7 @@ class SegmentTxnIndex(NamedTuple):
 def collect_aborted(
     indexes: Sequence[SegmentTxnIndex], base_offset: int, log_start_offset: int, upper_bound_offset: int
 ) -> list[AbortedTxn]:
-    """The aborted transactions that begin before the upper bound, from the segment of a base offset on."""
+    """The aborted transactions that begin before the upper bound, from the indexes of this segment and later ones."""
     found: list[AbortedTxn] = []
     for index in indexes:
         if index.base_offset >= base_offset:
@@ -123,7 +125,7 @@ def transaction_events(data: Buffer, table: NDArray[np.void]) -> NDArray[np.void
 
 
 def discardable(transactions: CleanedTransactions, events: NDArray[np.void]) -> Iterator[tuple[int, bool]]:
-    """Pass events on to the transactions: yields the row of each batch, and whether the batch may go."""
+    """Pass events to the transactions; yields the row of each batch, and whether the batch can be removed."""
     for last_offset, producer_id, row, type_id in events.tolist():
         if type_id == _DATA:
             yield row, transactions.on_batch(producer_id, last_offset)
@@ -136,7 +138,7 @@ def _control_types(data: Buffer, table: NDArray[np.void]) -> list[int]:
     """The type of the first record of each control batch."""
     types = [_EMPTY] * len(table)
     filled = np.flatnonzero(table["count"])
-    # The columns hold the records of one batch after the other.
+    # The columns hold the records of all batches, one after the other.
     firsts = np.concatenate([[0], np.cumsum(np.maximum(table["count"][filled], 0), dtype=np.int64)])
     seen = 0
     for columns in Decoder(Column.KEY).decode(data, table[filled]) if len(filled) else ():

@@ -1,4 +1,4 @@
-"""Decompresses batches one after the other into one buffer, as many at a time as stay in the CPU's cache."""
+"""Decompresses batches one after the other into one buffer, as many at a time as fit into the CPU's cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Unpacker:
         self._scratch = Scratch()
 
     def unpack(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_]) -> Unpacked:
-        """Decompress the table's first batches; those that are skipped or empty have no records."""
+        """Decompress the first batches of the table; those that are skipped or empty have no records."""
         fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
         bounds = [0]
         for (position, size, attributes, count), skip in zip(fields, skipped.tolist(), strict=False):

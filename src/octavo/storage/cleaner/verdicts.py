@@ -1,4 +1,4 @@
-"""What is decided about whole batches, chunk by chunk, before `filter` looks at their records and tombstones."""
+"""Decides about whole batches, chunk by chunk, before `filter` looks at their records and tombstones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ActiveProducers:
     """The producers that the log remembers, ordered by id, each with the last offset of its data."""
 
     producer_ids: NDArray[np.int64]
-    last_data_offsets: NDArray[np.int64]  # -1 for none: only the epoch is known
+    last_data_offsets: NDArray[np.int64]  # -1: no data, only the epoch is known
     epochs: NDArray[np.int64]
 
     @classmethod
@@ -38,7 +38,7 @@ class ActiveProducers:
         return cls(*columns)
 
     def ends_with(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
-        """Which batches hold the last that is known of a producer: its last sequence or, without data, its epoch."""
+        """Which batches hold the last known state of a producer: its last sequence or, without data, its epoch."""
         ids = table["producer_id"]
         if not len(self.producer_ids) or not (ids > NO_PRODUCER_ID).any():
             return np.zeros(len(table), np.bool_)
@@ -63,8 +63,8 @@ class BatchJudge:
     def verdicts(self, data: Buffer, table: NDArray[np.void]) -> NDArray[np.uint8]:
         """A `BatchVerdict` for each batch.
 
-        The last batch of a producer, and the last one before the uncleanable part, stay even without records. Otherwise
-        a producer's sequence would be forgotten, or the offsets up to there.
+        A producer's last batch, and the last batch before the uncleanable part, stay even without records. Otherwise
+        the producer's sequence, or the offsets up to there, would be forgotten.
         """
         stays_empty = self.producers.ends_with(table) | (last_offsets(table) + 1 == self.first_uncleanable_offset)
         found = np.where(stays_empty, BatchVerdict.RETAIN_EMPTY, 0).astype(np.uint8)

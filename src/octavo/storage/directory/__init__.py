@@ -1,1 +1,1 @@
-"""Log directories: locked, identified and listed; the logs that are open in them, and their topics."""
+"""Log directories: their locks, identities and folders, the logs open in them, and their topics."""

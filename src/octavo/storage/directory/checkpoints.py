@@ -1,4 +1,4 @@
-"""The four offset checkpoints of a log dir: recovery points, log start offsets, high watermarks, cleaner offsets."""
+"""The four checkpoints of a log directory: recovery points, log start offsets, high watermarks, cleaner offsets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _log = logging.getLogger(__name__)
 
 
 def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int]:
-    """A checkpoint's offsets. As in Kafka, one that is missing or unreadable is empty: recovery takes longer then."""
+    """A checkpoint's offsets. As in Kafka, a missing or unreadable checkpoint counts as empty: recovery just takes
+    longer."""
     if not filesystem.exists(path):
         return {}
     try:
@@ -38,7 +39,7 @@ def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int
 
 
 class OffsetCheckpoints:
-    """The checkpoint files of one directory. The lines of partitions that are not open are kept."""
+    """The checkpoint files of one directory. Lines of partitions that are not open are kept."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class OffsetCheckpoints:
         self._root = root
         self._existing = existing
         self._is_opened = is_opened
-        self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed line by line
+        self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed one line at a time
 
     def read(self) -> None:
         """Read what the last owner wrote."""
@@ -63,7 +64,7 @@ class OffsetCheckpoints:
         self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Drop what was read about a partition: it is about an earlier one of that name."""
+        """Drop what was read about a partition: it describes an earlier one of the same name."""
         for offsets in (self.recovery_points, self.log_start_offsets, self.high_watermarks):
             offsets.pop(topic_partition, None)
 
@@ -74,41 +75,47 @@ class OffsetCheckpoints:
         self.write_high_watermarks(logs)
 
     def write_recovery_points(self, logs: Logs) -> None:
-        points = {name: log.recovery_point for name, log in logs.items()}
+        points = {topic_partition: log.recovery_point for topic_partition, log in logs.items()}
         self._write(RECOVERY_POINT_CHECKPOINT, points, self.recovery_points)
 
     def write_log_start_offsets(self, logs: Logs) -> None:
-        """Write where logs start, but only those that start inside a segment."""
-        starts = {name: log.log_start_offset for name, log in logs.items()}
-        starts = {name: start for name, start in starts.items() if start > logs[name].segments.first.base_offset}
+        """Write the log start offsets, but only for logs that start inside a segment."""
+        starts = {topic_partition: log.log_start_offset for topic_partition, log in logs.items()}
+        starts = {
+            topic_partition: start
+            for topic_partition, start in starts.items()
+            if start > logs[topic_partition].segments.first.base_offset
+        }
         self._write(LOG_START_OFFSET_CHECKPOINT, starts, self.log_start_offsets)
 
     def write_high_watermarks(self, logs: Logs) -> None:
-        watermarks = {name: log.high_watermark for name, log in logs.items()}
+        watermarks = {topic_partition: log.high_watermark for topic_partition, log in logs.items()}
         self._write(REPLICATION_OFFSET_CHECKPOINT, watermarks, self.high_watermarks)
 
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """The offset up to which each partition is clean."""
+        """The first dirty offset of each partition, which is clean up to there."""
         return self._read(CLEANER_OFFSET_CHECKPOINT)
 
     def write_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Note up to where a partition is clean; lines of partitions that no longer exist are dropped."""
+        """Record how far a partition is clean, and drop the lines of partitions that no longer exist."""
         with self._cleaner_lock:
             kept = {other: known for other, known in self.cleaner_offsets().items() if other in self._existing}
             self._replace(CLEANER_OFFSET_CHECKPOINT, {**kept, topic_partition: offset})
 
     def limit_cleaner_offset(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Let the cleaner begin at the offset or before it."""
+        """Make the cleaner start at the offset or before it."""
         with self._cleaner_lock:
             offsets = self.cleaner_offsets()
             if offsets.get(topic_partition, offset) > offset:
                 self._replace(CLEANER_OFFSET_CHECKPOINT, {**offsets, topic_partition: offset})
 
     def forget_cleaner_offsets(self, deleted: Collection[TopicPartition]) -> None:
-        """Drop the cleaner's lines of partitions that were deleted."""
+        """Drop the cleaner's lines for deleted partitions."""
         with self._cleaner_lock:
             offsets = self.cleaner_offsets()
-            kept = {name: offset for name, offset in offsets.items() if name not in deleted}
+            kept = {
+                topic_partition: offset for topic_partition, offset in offsets.items() if topic_partition not in deleted
+            }
             if len(kept) < len(offsets):
                 self._replace(CLEANER_OFFSET_CHECKPOINT, kept)
 

@@ -1,4 +1,4 @@
-"""Which broker log dirs belong to: reads and compares their meta.properties, and writes missing ones."""
+"""Which broker the log directories belong to: reads and compares their meta.properties, and writes missing ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ DEFAULT_NODE_ID = 1
 
 
 def random_uuid() -> bytes:
-    """A uuid as Kafka makes them: not reserved, and without a leading dash, which tools would take for an option."""
+    """A random uuid as Kafka makes them: not reserved, and without a leading dash, which tools would take for an
+    option."""
     while True:
         uuid = secrets.token_bytes(kafka_uuid.UUID_BYTES)
         if not kafka_uuid.is_reserved(uuid) and not kafka_uuid.to_text(uuid).startswith("-"):
@@ -22,7 +23,7 @@ def random_uuid() -> bytes:
 
 
 def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
-    """What each directory's meta.properties says; refused if they are not those of one broker."""
+    """The content of each directory's meta.properties; raises if they do not belong to one broker."""
     found: dict[LogRoot, MetaProperties | None] = {}
     for root in roots:
         with root.unless_offline():
@@ -43,7 +44,7 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
 
 
 def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -> None:
-    """Write missing meta.properties, with the cluster and node of the others."""
+    """Write missing meta.properties, with the cluster and node ids of the others."""
     known = next((meta for meta in found.values() if meta is not None), None)
     cluster_id = known.cluster_id if known is not None else None
     node_id = known.node_id if known is not None else None

@@ -31,14 +31,14 @@ from octavo.system.forks import FORKED
 
 NO_BROKER_EPOCH = -1
 
-# A topic stands for all of its partitions.
+# A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
 
 _log = logging.getLogger(__name__)
 
 
 class Selection:
-    """The partitions that a `LogManager` opens: all, or those that its owner names; they need not exist."""
+    """The partitions that a `LogManager` opens: all of them, or the ones its owner names, which need not exist."""
 
     def __init__(self, only: Only | None = None) -> None:
         named = [only] if isinstance(only, str) else only
@@ -47,7 +47,7 @@ class Selection:
         self._partitions = {TopicPartition(*name) for name in named or () if not isinstance(name, str)}
 
     def include(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Add partitions that have to be opened too."""
+        """Add partitions that must be opened too."""
         self._partitions.update(topic_partitions)
 
     def __contains__(self, topic_partition: TopicPartition) -> bool:
@@ -55,7 +55,7 @@ class Selection:
 
 
 def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
-    """Take `.lock`, as brokers do: one owner at a time. A `.lock` file that nobody holds does not keep anyone out."""
+    """Take `.lock`, as brokers do: one owner at a time. A `.lock` file that nobody holds keeps nobody out."""
     try:
         return (filesystem or LocalFileSystem()).lock(root / LOCK)
     except BlockingIOError as error:
@@ -63,10 +63,10 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
 
 
 class LogRoot:
-    """A directory of partition folders. Before `begin` nothing in it changes but its lock.
+    """A directory of partition folders. Before `begin`, nothing in it changes except its lock.
 
-    Partitions outside the selection are not opened or changed: their lines in the checkpoints stay, and whether the
-    directory counts as cleanly stopped does not change.
+    Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and so does
+    whether the directory counts as cleanly stopped.
     """
 
     def __init__(self, path: Path, filesystem: FileSystem, selection: Selection) -> None:
@@ -74,14 +74,14 @@ class LogRoot:
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
-        self.is_missing = False  # created with the first topic
-        self.has_identity = False  # False: meta.properties is created with the first topic, too
+        self.is_missing = False  # it will be created with the first topic
+        self.has_identity = False  # if not, meta.properties is created with the first topic, too
         self.directory_id: bytes | None = None  # from meta.properties
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
-        self.partitions: set[TopicPartition] = set()  # all that have a folder, opened or not
+        self.partitions: set[TopicPartition] = set()  # every partition with a folder, opened or not
         self.deleted_folders: list[Path] = []  # folders of deleted partitions, to be removed
-        self.has_unopened = False  # not all folders were opened
+        self.has_unopened = False  # some folders were not opened
         self._unread: set[TopicPartition] = set()  # selected, but not readable
         self.checkpoints = OffsetCheckpoints(filesystem, path, self.partitions, self._is_opened)
         self.on_offline: Callable[[], None] = lambda: None
@@ -90,7 +90,7 @@ class LogRoot:
 
     @property
     def is_live(self) -> bool:
-        """Whether it can be used: it exists, and its disk has not failed."""
+        """Whether the directory can be used: it exists, and its disk has not failed."""
         return self.failure is None and not self.is_missing
 
     def exists(self) -> bool:
@@ -116,7 +116,7 @@ class LogRoot:
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Turn an OSError into a KafkaStorageError; after a disk failure (`is_disk_failure`) go offline."""
+        """Turn an OSError into a KafkaStorageError; go offline if it is a disk failure (`is_disk_failure`)."""
         if self.failure is not None:
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}")
         try:
@@ -129,7 +129,7 @@ class LogRoot:
 
     @contextmanager
     def unless_offline(self) -> Iterator[None]:
-        """Like `using`, but a failing disk only ends the block: other directories go on."""
+        """Like `using`, but a failing disk only ends the block, so other directories stay in use."""
         try:
             with self.using():
                 yield
@@ -155,7 +155,7 @@ class LogRoot:
         self.directory_id, self.has_identity = meta.directory_id, True
 
     def folders(self) -> dict[str, PartitionFolder]:
-        """The partitions' folders by name; like brokers, it refuses a folder that no broker would make."""
+        """The partitions' folders by name; like a broker, refuses a folder that no broker would make."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
             raise LogDirError(f"{self.path}: this is a partition's folder; open the log directory that contains it")
         found = {}
@@ -168,7 +168,7 @@ class LogRoot:
         return found
 
     def lost_links(self) -> list[PartitionFolder]:
-        """The partitions whose folder is a broken link: for example, the disk that it leads to is not mounted."""
+        """The partitions whose folder is a broken link, for example because its disk is not mounted."""
         links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
         lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
         folders = [PartitionFolder.parse(name) for name in lost if not is_ignored_folder(name)]
@@ -191,7 +191,7 @@ class LogRoot:
         return opened
 
     def begin(self) -> None:
-        """Note whether the last stop was clean, and remove its mark: without it, the next start recovers."""
+        """Read and remove the mark of a clean stop: without the mark, the next start recovers."""
         mark = self.path / CLEAN_SHUTDOWN
         self.clean = self.files.exists(mark)
         if self.clean:
@@ -200,7 +200,7 @@ class LogRoot:
         self.checkpoints.read()
 
     def leave_unread(self, folder: PartitionFolder) -> None:
-        """Treat a partition that could not be loaded as one that is not opened."""
+        """Treat a partition that could not be loaded like one outside the selection."""
         self.has_unopened = True
         if folder.state is FolderState.CURRENT:
             self._unread.add(folder.topic_partition)
@@ -209,7 +209,7 @@ class LogRoot:
         return topic_partition in self.selection and topic_partition not in self._unread
 
     def mark_clean(self) -> None:
-        """Mark a clean stop, unless logs that a crash left were not opened."""
+        """Mark a clean stop, unless a crash left logs that were not opened."""
         if self.clean or not self.has_unopened:
             replace_file(self.files, self.path / CLEAN_SHUTDOWN, clean_shutdown.encode(NO_BROKER_EPOCH))
 
@@ -233,7 +233,7 @@ class LogRoot:
             self._lock = None
 
     def discard(self) -> None:
-        """Unlock a directory in which nothing was changed, and remove it if `make` created it."""
+        """Unlock an unchanged directory, and remove it if `make` created it."""
         self.unlock()
         with suppress(OSError):  # it is not empty: another process was faster
             for path in self._made:
@@ -241,7 +241,7 @@ class LogRoot:
 
 
 def _is_of_broker(name: str) -> bool:
-    """Whether brokers make folders of that name; they never write `t-00`."""
+    """Whether a broker makes folders with this name; it never writes `t-00`."""
     try:
         return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
     except (CorruptionError, EncodingError):
@@ -249,5 +249,5 @@ def _is_of_broker(name: str) -> bool:
 
 
 def _missing(filesystem: FileSystem, path: Path) -> list[Path]:
-    """A folder that does not exist, and those of its parents that do not exist either."""
+    """The folder and those of its parents that do not exist."""
     return list(takewhile(lambda folder: not filesystem.exists(folder), (path, *path.parents)))

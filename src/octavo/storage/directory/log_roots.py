@@ -1,4 +1,4 @@
-"""Opens the directories of a `LogManager`: all are locked and checked before the first one is changed."""
+"""Opens the directories of a `LogManager`: all are locked and checked before any of them changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def as_paths(given: Paths) -> list[Path]:
-    """The directories in the given order; a directory that is named twice is refused."""
+    """The directories in the given order; raises if one is named twice."""
     paths = [Path(given)] if isinstance(given, str | os.PathLike) else [Path(path) for path in given]
     if not paths:
         raise LogDirError("no log directory is given: name at least one")
@@ -29,7 +29,7 @@ def as_paths(given: Paths) -> list[Path]:
 
 
 def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
-    """Refuse a cordoned.log.dirs that names something else than these directories."""
+    """Refuse a cordoned.log.dirs that names a directory other than these."""
     places = {path.resolve() for path in paths}
     for name in names:
         if name != ALL_DIRECTORIES and Path(name).resolve() not in places:
@@ -38,9 +38,10 @@ def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
 
 
 def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """The directories that cordoned.log.dirs names, however it writes them.
+    """The directories that cordoned.log.dirs names, in whatever spelling.
 
-    A cluster's metadata may name others: directories may be copied, and opened without the broker's other ones.
+    A cluster's metadata may name other directories too: directories may be copied, and opened without the broker's
+    others.
     """
     if ALL_DIRECTORIES in names:
         return list(paths)
@@ -51,11 +52,12 @@ def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
 def open_roots(
     paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool | None
 ) -> list[LogRoot]:
-    """Lock the directories; nothing changes if they belong to different brokers or another process holds one.
+    """Lock and check the directories; nothing changes if they belong to different brokers or another process holds one.
 
-    1. Lock those that exist. 2. Create missing ones if `create`; leave that to `make_missing` if None, refuse it if
-    False. 3. Compare identities, list folders. 4. Write missing identities if `create`. If 4 is not reached, what 2
-    created is removed. A directory whose disk fails meanwhile goes offline; an error if all do.
+    1. Lock those that exist. 2. If `create` is True, create missing ones; if None, leave that to `make_missing`; if
+    False, refuse. 3. Compare identities, list folders. 4. Write missing identities if `create`. If 4 is not reached,
+    what 2 created is removed. A directory whose disk fails in the process goes offline; if all fail, an error is
+    raised.
     """
     roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
     try:
@@ -80,7 +82,7 @@ def open_roots(
 
 
 def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
-    """Create the directories and identities that were missing at the open, now that a topic is to be created."""
+    """Create the directories and identities that were missing at the open, because a topic is about to be created."""
     if all(root.has_identity for root in roots if root.failure is None):
         return
     missing = [root for root in roots if root.is_missing]
@@ -102,7 +104,7 @@ def _make(roots: Sequence[LogRoot]) -> None:
 
 
 def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
-    """Refuse directories that do not belong together; returns what each one's meta.properties says."""
+    """Refuse directories that do not belong together; returns the content of each one's meta.properties."""
     identities = check_identity(live(roots))
     check_partitions(live(roots))
     return identities
@@ -114,7 +116,7 @@ def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:
-    """Refuse directories if two of them hold the same partition."""
+    """Raise if two directories hold the same partition."""
     homes: dict[TopicPartition, Path] = {}
     for root in roots:
         folders: dict[str, PartitionFolder] = {}

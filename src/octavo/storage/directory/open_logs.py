@@ -1,4 +1,4 @@
-"""The logs that a `LogManager` has open, and which directory each of them is in."""
+"""The logs that a `LogManager` has open, and the directory of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.system.scheduler import Scheduler
 
 
 class Loss(NamedTuple):
-    """Bytes of a log on the disk that recovery took out of it."""
+    """Bytes on disk that recovery removed from a log."""
 
     topic_partition: TopicPartition
     path: Path  # the segment's log file
@@ -33,8 +33,7 @@ class Loss(NamedTuple):
 class OpenLogs:
     """Logs by partition. Topics are created, changed and deleted under `lock`; looking up a log needs no lock.
 
-    The partitions of a topic appear and disappear all at once: `logs` is replaced then, never changed.
-
+    The partitions of a topic appear and disappear all at once: `logs` is replaced, never modified.
     When a directory goes offline its logs stay listed; using one raises KafkaStorageError with the reason.
     """
 
@@ -58,27 +57,27 @@ class OpenLogs:
     @property
     def known_topics(self) -> set[str]:
         """The topics that have a folder in one of the directories, opened or not."""
-        return {name.topic for name in self.known_partitions}
+        return {topic_partition.topic for topic_partition in self.known_partitions}
 
     @property
     def known_partitions(self) -> set[TopicPartition]:
         """The partitions that have a folder in one of the directories, opened or not."""
-        return {name for root in self.roots for name in root.partitions}
+        return {topic_partition for root in self.roots for topic_partition in root.partitions}
 
     def topics(self) -> dict[str, list[int]]:
-        """The partitions of each topic, both in order."""
+        """The partitions of each topic, topics and partitions in order."""
         found: dict[str, list[int]] = {}
         for topic, partition in sorted(self.logs):
             found.setdefault(topic, []).append(partition)
         return found
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic, in order; refused if the topic does not exist or is not open as a whole."""
-        known = sorted(name for name in self.known_partitions if name.topic == topic)
+        """All partitions of a topic, in order; raises if the topic does not exist or is only partly open."""
+        known = sorted(topic_partition for topic_partition in self.known_partitions if topic_partition.topic == topic)
         if not known:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
-        for name in known:
-            self.log(name)
+        for topic_partition in known:
+            self.log(topic_partition)
         return known
 
     def log(self, topic_partition: TopicPartition) -> PartitionLog:
@@ -92,40 +91,48 @@ class OpenLogs:
         return log
 
     def root_of(self, topic_partition: TopicPartition) -> LogRoot:
-        """The directory that an open partition is in."""
+        """The directory of an open partition."""
         return self._root_by_partition[topic_partition]
 
     def of(self, root: LogRoot) -> dict[TopicPartition, PartitionLog]:
-        """The open logs of one directory, in order."""
-        return {name: log for name, log in sorted(self.logs.items()) if self._root_by_partition.get(name) is root}
+        """The open logs in one directory, in order."""
+        return {
+            topic_partition: log
+            for topic_partition, log in sorted(self.logs.items())
+            if self._root_by_partition.get(topic_partition) is root
+        }
 
     def all_of(self, root: LogRoot) -> list[PartitionLog]:
-        """Every open log of one directory, including those that are not served."""
+        """Every open log in one directory, including those that are not served."""
         return [*self.of(root).values(), *(log for other, log in self.future_and_stray if other is root)]
 
     def add(self, topic_partition: TopicPartition, root: LogRoot, log: PartitionLog) -> None:
-        """Add a log at the open, before anybody uses it."""
+        """Add a log while opening, before anybody uses it."""
         self.logs[topic_partition], self._root_by_partition[topic_partition] = log, root
         root.partitions.add(topic_partition)
 
     def show(self, logs: Mapping[TopicPartition, tuple[LogRoot, PartitionLog]]) -> None:
         """Make partitions visible, all at once."""
-        for name, (root, _) in logs.items():
-            self._root_by_partition[name] = root
-            root.partitions.add(name)
-        self.logs = {**self.logs, **{name: log for name, (_, log) in logs.items()}}
+        for topic_partition, (root, _) in logs.items():
+            self._root_by_partition[topic_partition] = root
+            root.partitions.add(topic_partition)
+        self.logs = {**self.logs, **{topic_partition: log for topic_partition, (_, log) in logs.items()}}
 
-    def hide(self, names: Collection[TopicPartition]) -> None:
+    def hide(self, topic_partitions: Collection[TopicPartition]) -> None:
         """Make partitions invisible, all at once; their folders still exist."""
-        self.logs = {name: log for name, log in self.logs.items() if name not in names}
+        self.logs = {
+            topic_partition: log
+            for topic_partition, log in self.logs.items()
+            if topic_partition not in topic_partitions
+        }
 
     def remove(self, topic_partition: TopicPartition, log: PartitionLog) -> None:
-        """Note that a hidden log's folder is about to be deleted."""
+        """Record that a hidden log's folder is about to be deleted."""
         self.deleted.append(log)
         self._root_by_partition.pop(topic_partition).partitions.discard(topic_partition)
 
     def emptiest(self) -> LogRoot:
-        """The directory with the fewest partitions among those that are online and not cordoned."""
+        """The directory with the fewest partitions, among those that are online and not cordoned."""
         usable = self.live_roots
         if not usable:
             raise KafkaStorageError("all log directories are offline")
@@ -133,24 +140,24 @@ class OpenLogs:
         return min(free, key=lambda root: len(root.partitions)) if free else usable[0]
 
     def abandon_offline(self) -> None:
-        """Give up the logs of directories whose disk failed, without another write."""
-        for name, root in list(self._root_by_partition.items()):
-            if root.failure is not None and (log := self.logs.get(name)) is not None:
+        """Close the logs of failed directories without writing anything more."""
+        for topic_partition, root in list(self._root_by_partition.items()):
+            if root.failure is not None and (log := self.logs.get(topic_partition)) is not None:
                 log.abandon(f"its directory is offline: {root.failure}")
 
     def losses(self) -> list[Loss]:
-        """What recovery cut off the logs or dropped from them when they were opened, in the order of each log."""
+        """What recovery cut or dropped from the logs when they were opened, log by log."""
         logs = [*self.logs.values(), *(log for _, log in self.future_and_stray)]
         return [loss for log in logs for loss in _losses(log)]
 
     def close(self, scheduler: Scheduler) -> list[KafkaStorageError]:
-        """Stop cleanly: each directory then holds what a broker leaves.
+        """Stop cleanly: each directory then holds what a broker leaves behind.
 
-        1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`.
-        4. Unlock. A crash before the end of 3 makes the next start recover. An interrupt before 4 leaves the
-        directories locked; call it again to go on with what is not closed yet.
+        1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`. 4.
+        Unlock. A crash before the end of 3 makes the next start recover. An interrupt before 4 leaves the directories
+        locked; call it again to close the rest.
 
-        Returns what kept logs and directories from being closed cleanly; all others are.
+        Returns the errors of logs and directories that could not be closed cleanly; all the others are closed.
         """
         scheduler.shutdown()
         for log in self.deleted:
@@ -181,7 +188,7 @@ class OpenLogs:
         make_missing(self.roots, self._environment)
 
     def disown(self) -> None:
-        """In a forked child: refuse every use from now on."""
+        """In a forked child: refuse any further use."""
         self.is_closed = True
         self.lock = threading.RLock()  # a thread of the parent may hold it
         for log in [*self.logs.values(), *(log for _, log in self.future_and_stray)]:
@@ -191,7 +198,7 @@ class OpenLogs:
 
     @contextmanager
     def usable(self) -> Iterator[None]:
-        """Hold the lock under which topics change; refused after the close."""
+        """Hold the lock that topic changes need; raises after the close."""
         with self.lock:
             if self.is_closed:
                 raise KafkaStorageError(f"{self.roots[0].path} is closed")
@@ -199,13 +206,13 @@ class OpenLogs:
 
 
 def _losses(log: PartitionLog) -> list[Loss]:
-    name = PartitionFolder.parse(log.folder.name).topic_partition
+    topic_partition = PartitionFolder.parse(log.folder.name).topic_partition
     cut = [
-        Loss(name, _path(log, segment.base_offset), segment.size, segment.bytes_cut, str(segment.problem))
+        Loss(topic_partition, _path(log, segment.base_offset), segment.size, segment.bytes_cut, str(segment.problem))
         for segment in log.recovered
         if segment.bytes_cut
     ]
-    dropped = [Loss(name, _path(log, gone.base_offset), 0, gone.size, gone.reason) for gone in log.dropped]
+    dropped = [Loss(topic_partition, _path(log, gone.base_offset), 0, gone.size, gone.reason) for gone in log.dropped]
     return cut + dropped
 
 

@@ -1,4 +1,4 @@
-"""Opens the log of one partition in its directory, and all logs of a `LogManager`, several at a time."""
+"""Opens the log of one partition, or all logs of a `LogManager`, several at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.storage.recovery.recover import no_progress
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import is_disk_failure
 
-# Called from any thread with how many more bytes of a partition recovery has read.
+# Called from any thread with the number of bytes that recovery has read in a partition since the last call.
 RecoveryProgress = Callable[[TopicPartition, int], None]
 
 
@@ -30,11 +30,11 @@ class OpenOptions:
     """How the logs of a `LogManager` are opened."""
 
     progress: RecoveryProgress | None = None
-    upkeep: bool = False  # remove what is marked as deleted
+    upkeep: bool = False  # remove files and folders marked as deleted
 
 
 class PartitionOpener:
-    """Opens logs with their topic's configs and their lines in the directory's checkpoints."""
+    """Opens logs with their topic's configs and their offsets from the directory's checkpoints."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class PartitionOpener:
     def load_all(self, *, skip_unreadable: bool = False) -> None:
         """Open every selected partition of the directories.
 
-        A partition that cannot be loaded is left as it is if `skip_unreadable`; otherwise nothing is opened, and a
+        With `skip_unreadable`, a partition that cannot be loaded is left untouched. Otherwise nothing is opened, and a
         directory that was stopped cleanly still counts as such.
         """
         loading = self._begin_loading()
@@ -80,7 +80,7 @@ class PartitionOpener:
             raise KafkaStorageError(f"{first.path}: {first.failure}")
 
     def _begin_loading(self) -> list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]]:
-        """Load logs in parallel; returns when all are loaded or have failed."""
+        """Load logs in parallel; returns when each has been loaded or has failed."""
         loading: list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]] = []
         threads = self._broker_config.num_recovery_threads_per_data_dir
         with ExitStack() as pools:
@@ -99,13 +99,14 @@ class PartitionOpener:
             return
         stored = self._configs.stored.get(folder.topic)
         if log.topic_id is None and stored is not None:
-            # A crash came between the folder and its partition.metadata; a broker would take the folder for a stray.
+            # A crash came between creating the folder and its partition.metadata; a broker would take the folder for a
+            # stray.
             with suppress(KafkaStorageError):
                 log.set_topic_id(stored.topic_id)
         self._logs.add(folder.topic_partition, root, log)
 
     def _close_unchanged(self) -> None:
-        """Close the loaded logs of directories that were stopped cleanly, and mark these as such again."""
+        """Close the loaded logs of directories that were stopped cleanly, and mark these directories as such again."""
         for root in self._logs.live_roots:
             if root.clean:
                 with root.unless_offline():
@@ -114,7 +115,7 @@ class PartitionOpener:
                     root.mark_clean()
 
     def create(self, topic_partition: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
-        """Create a partition's folder; returns its log, which nobody sees yet."""
+        """Create a partition's folder; returns its log, which is not visible yet."""
         with root.using():
             root.checkpoints.forget(topic_partition)
             log = self.open(root, PartitionFolder(*topic_partition), clean=True)
@@ -124,7 +125,7 @@ class PartitionOpener:
     def open(
         self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
     ) -> PartitionLog:
-        """The log in a folder, which is created if it is missing."""
+        """The log in a folder, which is created if missing."""
         topic_partition, progress = folder.topic_partition, self._options.progress
         request = LoadRequest(
             folder=root.path / folder.name,

@@ -23,14 +23,15 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.storage.topics.topic_store import Change, StoredTopic
 
-# How many, numbered from 0, or the numbers themselves: a disk of a cluster has only some of a topic's partitions.
+# A count, for partitions numbered from 0, or the numbers themselves: one disk of a cluster has only some of a topic's
+# partitions.
 Partitions = int | Collection[int]
 
 _TO_COMPLETE = "open all its log directories together, and all partitions, to complete that"
 
 
 class TopicAdmin:
-    """Changes topics, one change at a time."""
+    """Checks and makes changes to topics, one at a time."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class TopicAdmin:
     def create(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> bytes:
-        """Create a topic, each partition in the directory with the fewest; returns its id."""
+        """Create a topic, each partition in the directory with the fewest partitions; returns the topic's id."""
         with self._logs.usable():
             new = self.prepare(topic, partitions, configs, topic_id)
             is_whole = partitions is None or isinstance(partitions, int)
@@ -58,7 +59,8 @@ class TopicAdmin:
     def prepare(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> PendingTopic:
-        """What to create for a topic; refused if it cannot be. Configs of a deleted topic of that name are gone."""
+        """What to create for a topic; raises if that is impossible. Configs of a deleted topic of that name are
+        gone."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
@@ -74,22 +76,22 @@ class TopicAdmin:
         return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
 
     def make(self, new: PendingTopic, total: int | None) -> None:
-        """Create a topic, or what a crash left out; `total` counts its partitions on all disks, if that is known.
+        """Create a topic, or the rest of one after a crash; `total` is its number of partitions on all disks, if known.
 
-        After a crash all its partitions exist once its directories are opened again, or none does.
+        After a crash, reopening the directories leaves either all of its partitions or none.
         """
         with self._logs.usable():
             self._logs.make_missing()
             there = self._logs.known_partitions
-            missing = [name for name in new.names() if name not in there]
+            missing = [topic_partition for topic_partition in new.names() if topic_partition not in there]
             self._changes.add(new.topic, missing, StoredTopic(new.topic_id, dict(new.configs), total))
 
     def grow(self, topic: str, partitions: Partitions) -> None:
-        """Add partitions to a topic, up to a total, or those with the given numbers: all of them or none."""
+        """Add partitions to a topic, all or none: up to a total, or the ones with the given numbers."""
         with self._logs.usable():
             known = self._logs.partitions(topic)
             if isinstance(partitions, int):
-                self.check_complete(topic)  # partitions on a disk that is absent would be created twice
+                self.check_complete(topic)  # partitions on an absent disk would be created twice
             if isinstance(partitions, int) and partitions <= len(known):
                 found = f"topic {topic} has {len(known)} partitions"
                 raise InvalidPartitionsError(f"{found}: the new total must be larger, not {partitions}")
@@ -99,12 +101,14 @@ class TopicAdmin:
             stored = self._configs.stored.get(topic) or StoredTopic(topic_id)
             total = partitions if isinstance(partitions, int) else stored.partitions
             grown = replace(stored, topic_id=topic_id, partitions=total, pending=None)
-            self._changes.add(topic, [name for name in wanted if name not in known], grown)
+            self._changes.add(
+                topic, [topic_partition for topic_partition in wanted if topic_partition not in known], grown
+            )
 
     def alter(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
-        """Change configs of a topic, where None resets one to its default; takes effect at once."""
+        """Change a topic's configs, effective at once; None resets a config to its default."""
         with self._logs.usable():
-            known = [self._logs.log(name) for name in self._logs.partitions(topic)]
+            known = [self._logs.log(topic_partition) for topic_partition in self._logs.partitions(topic)]
             configs = self._configs.altered(topic, changes)
             self._changes.store(topic, replace(self._stored(topic, known), configs=configs))
             config = self._configs.of(topic)
@@ -115,14 +119,14 @@ class TopicAdmin:
     def delete(self, topic: str) -> None:
         """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms.
 
-        After a crash all folders are renamed once the directories are opened again, or none is.
+        After a crash, reopening the directories leaves either all folders renamed or none.
         """
         with self._logs.usable():
-            names = self._logs.partitions(topic)
-            self._changes.remove(topic, names, self._stored(topic, map(self._logs.log, names)))
+            topic_partitions = self._logs.partitions(topic)
+            self._changes.remove(topic, topic_partitions, self._stored(topic, map(self._logs.log, topic_partitions)))
 
     def _stored(self, topic: str, logs: Iterable[PartitionLog]) -> StoredTopic:
-        """What is stored for a topic, with the id that its logs have; for a broker's topic, what would be stored."""
+        """What is stored for a topic, with the id from its logs; for a topic made by a broker, what would be stored."""
         stored = self._configs.stored.get(topic)
         topic_id = next((log.topic_id for log in logs if log.topic_id), None)
         topic_id = topic_id or (stored.topic_id if stored else random_uuid())
@@ -134,14 +138,14 @@ class TopicAdmin:
             self._changes.complete()
 
     def is_pending(self, topic: str) -> bool:
-        """Whether a change of the topic was interrupted and could not be completed."""
+        """Whether an interrupted change of the topic could not be completed."""
         stored = self._configs.stored.get(topic)
         return stored is not None and stored.pending is not None
 
     def check_complete(self, topic: str) -> None:
         """Refuse a topic whose partitions are not all open: keys would go to other partitions than in Kafka.
 
-        For a topic that Octavo did not create, only gaps between its partitions can be noticed.
+        If Octavo did not create the topic, only gaps between its partitions can be noticed.
         """
         stored = self._configs.stored.get(topic)  # read before the partitions: they appear before it is stored
         known = self._logs.topics().get(topic)

@@ -1,4 +1,5 @@
-"""Creates and deletes the partitions of topics: noted first, so that after a crash no topic stays half done."""
+"""Creates and deletes the partitions of topics. A change is recorded first, so that a crash leaves no topic half
+done."""
 
 from __future__ import annotations
 
@@ -27,16 +28,15 @@ Made = dict[TopicPartition, tuple[LogRoot, PartitionLog]]
 
 
 class TopicChanges:
-    """The steps of changes that were checked before; the caller holds the lock of `OpenLogs`.
+    """Carries out changes that were checked before; the caller holds the lock of `OpenLogs`.
 
-    A change is noted in the octavo-topics.json of every directory in use, with its partitions and the directories
-    where it was begun. When directories are opened, `complete` completes the noted changes:
+    A change is recorded in the octavo-topics.json of every directory in use, with its partitions and the directories in
+    which it began. When directories are opened, `complete` completes the recorded changes:
 
-    - A creation, once all those directories are open: an absent one may have partitions of the topic, which would be
+    - A creation, once all those directories are open: an absent one may hold partitions of the topic, which would be
       created a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
-    - A deletion, in every directory that is open: folders are recognised by the topic's id, so a new topic of the same
-      name is not touched. The note stays until all those directories are open together, since one of them may have been
-      written last before the deletion was noted there.
+    - A deletion, in every open directory: folders are recognised by the topic's id, so a new topic of the same name is
+      not touched. The record stays until all those directories are open together, since one of them may have missed it.
     - Neither, if the selection leaves out some of the partitions.
     """
 
@@ -49,61 +49,63 @@ class TopicChanges:
         self._files = environment.filesystem
         self._configs = configs
 
-    def add(self, topic: str, names: Sequence[TopicPartition], wanted: StoredTopic) -> None:
+    def add(self, topic: str, topic_partitions: Sequence[TopicPartition], wanted: StoredTopic) -> None:
         """Create partitions of a topic; `wanted` is what is stored for the topic afterwards.
 
-        1. Store `wanted` with a pending creation. 2. Make the folders. 3. Sync their names. 4. Show the partitions.
-        5. Store `wanted` alone. A crash in 1 leaves the note in some directories or none, a crash in 2 to 5 in all of
-        them: wherever there is one, `complete` goes on at 2. After an error in 1 to 3 nothing is left of the change:
-        the folders are renamed to `-delete`, then what was stored before is stored again (or `complete` creates the
-        topic, whole).
+        1. Store `wanted` with a pending creation. 2. Make the folders. 3. Sync their names. 4. Show the partitions. 5.
+        Store `wanted` alone. A crash in 1 leaves the record in some directories or none, a crash in 2 to 5 in all of
+        them: if there is one, `complete` resumes at 2. An error in 1 to 3 undoes the change: the folders are renamed to
+        `-delete`, then what was stored before is stored again (or else `complete` creates the whole topic).
         """
         before, made = self._configs.stored.get(topic), Made()
-        numbers = tuple(name.partition for name in names)
+        numbers = tuple(topic_partition.partition for topic_partition in topic_partitions)
         noted = replace(wanted, pending=PendingChange(Change.CREATE, numbers, self._directories(self._logs.live_roots)))
         if topic not in self._logs.topics():
             self._configs.store(topic, wanted)  # the new logs read their configs there
         try:
             self._write({**self._configs.stored, topic: noted})
-            self._make(names, wanted.topic_id, made)
+            self._make(topic_partitions, wanted.topic_id, made)
         except BaseException:
             self._configs.store(topic, noted)
             with suppress(OctavoError, OSError):
-                self._undo(names, made)
+                self._undo(topic_partitions, made)
                 self.store(topic, before)
             raise
         self._logs.show(made)
         self.store(topic, wanted)
 
-    def remove(self, topic: str, names: Sequence[TopicPartition], known: StoredTopic) -> None:
+    def remove(self, topic: str, topic_partitions: Sequence[TopicPartition], known: StoredTopic) -> None:
         """Delete a topic's partitions; `known` is what is stored for it, or would be.
 
-        1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they
-        are removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1
-        leaves the note in some directories or none, a crash in 2 to 4 in all of them: wherever there is one,
-        `complete` goes on at 2. Partitions that could not be renamed are shown again, and can be deleted again. If none
-        was renamed the note is removed, too: whoever goes on using the topic must not lose it at the next open.
+        1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
+        removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1 leaves
+        the record in some directories or none, a crash in 2 to 4 in all of them: if there is one, `complete` resumes at
+        2. Partitions that could not be renamed are shown again, and can be deleted again. If none was renamed the
+        record is removed too, so that a topic still in use does not disappear at the next open.
         """
-        logs = {name: (self._logs.root_of(name), self._logs.log(name)) for name in names}
+        logs = {
+            topic_partition: (self._logs.root_of(topic_partition), self._logs.log(topic_partition))
+            for topic_partition in topic_partitions
+        }
         roots = list(dict.fromkeys(root for root, _ in logs.values()))
-        numbers = tuple(name.partition for name in names)
+        numbers = tuple(topic_partition.partition for topic_partition in topic_partitions)
         before = self._configs.stored.get(topic)
         try:
             self.store(topic, replace(known, pending=PendingChange(Change.DELETE, numbers, self._directories(roots))))
             self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         except BaseException:
-            if all(self._files.exists(root.path / str(name)) for name, (root, _) in logs.items()):
+            if all(self._files.exists(root.path / str(topic_partition)) for topic_partition, (root, _) in logs.items()):
                 with suppress(OctavoError, OSError):
                     self.store(topic, before)
             raise
         self.store(topic, None)
         for root in roots:
             with root.using():
-                root.checkpoints.forget_cleaner_offsets(names)
+                root.checkpoints.forget_cleaner_offsets(topic_partitions)
                 root.checkpoints.write(self._logs.of(root))
 
     def store(self, topic: str, stored: StoredTopic | None) -> None:
-        """Store what is known about a topic, None for a deleted one, in every directory in use."""
+        """Store what is known about a topic (None: it was deleted) in every directory in use."""
         if stored is None:
             self._configs.forget(topic)
         else:
@@ -111,7 +113,8 @@ class TopicChanges:
         self._write(self._configs.stored)
 
     def complete(self) -> None:
-        """Complete the changes that a crash interrupted; those that cannot be completed stay noted, with a warning."""
+        """Complete the changes that a crash interrupted; warn about those that cannot be completed, and keep their
+        record."""
         for (topic, _), stored in sorted(self._configs.interrupted.items()):
             assert stored.pending is not None
             complete = self._complete_creation if stored.pending.change is Change.CREATE else self._complete_deletion
@@ -122,8 +125,9 @@ class TopicChanges:
                 _log.warning("topic %s: its %s was interrupted and cannot be completed yet: %s", topic, noun, error)
 
     def _complete_creation(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
-        current, names = self._configs.stored.get(topic), [TopicPartition(topic, n) for n in pending.partitions]
-        if not self._is_selected(names):
+        current = self._configs.stored.get(topic)
+        topic_partitions = [TopicPartition(topic, partition) for partition in pending.partitions]
+        if not self._is_selected(topic_partitions):
             return
         if any(log.topic_id not in (None, stored.topic_id) for log in self._open(topic).values()):
             current = None if current is stored else current
@@ -131,21 +135,25 @@ class TopicChanges:
             if not self._are_open(pending.directories):
                 raise LogDirError("not all log directories where it was begun are open; open them together")
             made, there = Made(), self._logs.known_partitions
-            missing = [name for name in names if name not in there]
+            missing = [topic_partition for topic_partition in topic_partitions if topic_partition not in there]
             try:
                 self._make(missing, stored.topic_id, made)
             finally:
                 self._logs.show(made)
             current = replace(stored, pending=None)
             _log.warning("topic %s: its creation was interrupted; %d partitions were created now", topic, len(missing))
-        self.store(topic, current)  # perhaps as another directory's file has it: completed long ago
+        self.store(topic, current)  # perhaps in the version of another directory's file: completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
-        known = [name for name in self._logs.known_partitions if name.topic == topic]
+        known = [topic_partition for topic_partition in self._logs.known_partitions if topic_partition.topic == topic]
         if not self._is_selected(known):
             return
-        own = {name: log for name, log in self._open(topic).items() if log.topic_id in (None, stored.topic_id)}
-        logs = {name: (self._logs.root_of(name), log) for name, log in own.items()}
+        own = {
+            topic_partition: log
+            for topic_partition, log in self._open(topic).items()
+            if log.topic_id in (None, stored.topic_id)
+        }
+        logs = {topic_partition: (self._logs.root_of(topic_partition), log) for topic_partition, log in own.items()}
         self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
@@ -153,16 +161,16 @@ class TopicChanges:
         if own:
             _log.warning("topic %s: its deletion was interrupted; %d partitions were deleted now", topic, len(own))
 
-    def _make(self, names: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
+    def _make(self, topic_partitions: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
         """Create partitions and sync their names; adds each one to `made`."""
-        for name in names:
-            made[name] = self._make_one(name, topic_id)
+        for topic_partition in topic_partitions:
+            made[topic_partition] = self._make_one(topic_partition, topic_id)
         for root in dict.fromkeys(root for root, _ in made.values()):
             with root.using():
                 self._files.fsync_folder(root.path)
 
     def _make_one(self, topic_partition: TopicPartition, topic_id: bytes) -> tuple[LogRoot, PartitionLog]:
-        """Create a partition in the directory with the fewest; if that disk fails, in the next directory."""
+        """Create a partition in the directory with the fewest partitions; if its disk fails, in the next one."""
         while True:
             root = self._logs.emptiest()
             root.partitions.add(topic_partition)
@@ -172,41 +180,45 @@ class TopicChanges:
                 root.partitions.discard(topic_partition)
                 if root.failure is None or not isinstance(error, KafkaStorageError):
                     raise
-                # A full disk may have the folder already: the partition would then exist in two directories.
+                # A full disk may hold the folder already; the partition would then exist in two directories.
                 with suppress(OSError):
                     if self._files.exists(root.path / str(topic_partition)):
                         self._files.rename(root.path / str(topic_partition), root.path / _deleted_name(topic_partition))
 
-    def _undo(self, names: Sequence[TopicPartition], made: Made) -> None:
-        """Rename the folders of partitions that were just created, in whole or in part."""
+    def _undo(self, topic_partitions: Sequence[TopicPartition], made: Made) -> None:
+        """Rename the folders of partitions that were just created, completely or partly."""
         for _, log in made.values():
             log.abandon("its topic could not be created")
         for root in self._logs.live_roots:
             with root.using():
-                for name in names:
-                    folder, target = root.path / str(name), root.path / _deleted_name(name)
-                    root.partitions.discard(name)
+                for topic_partition in topic_partitions:
+                    folder, target = root.path / str(topic_partition), root.path / _deleted_name(topic_partition)
+                    root.partitions.discard(topic_partition)
                     if self._files.exists(folder):
                         self._files.rename(folder, target)
                         self._schedule(partial(remove_folder, self._files, target))
                 self._files.fsync_folder(root.path)
 
     def _rename_out(self, logs: Made, then: Callable[[LogRoot, PartitionLog], None]) -> None:
-        """Hide partitions and rename as many of their folders as possible; then raises the first error."""
+        """Hide partitions and rename as many of their folders as possible; then raise the first error."""
         self._logs.hide(logs)
         staying, failures = dict(logs), list[KafkaStorageError]()
         try:
-            for name, (root, log) in logs.items():
+            for topic_partition, (root, log) in logs.items():
                 try:
-                    log.rename_for_deletion(_deleted_name(name))
+                    log.rename_for_deletion(_deleted_name(topic_partition))
                 except KafkaStorageError as error:
                     failures.append(error)
                     continue
-                del staying[name]
-                self._logs.remove(name, log)
+                del staying[topic_partition]
+                self._logs.remove(topic_partition, log)
                 then(root, log)
         finally:
-            there = {name: found for name, found in staying.items() if self._files.exists(found[0].path / str(name))}
+            there = {
+                topic_partition: found
+                for topic_partition, found in staying.items()
+                if self._files.exists(found[0].path / str(topic_partition))
+            }
             self._logs.show(there)  # an interrupt may have come just after a rename
         if failures:
             raise failures[0]
@@ -216,10 +228,14 @@ class TopicChanges:
         self._environment.scheduler.schedule("delete-log", run, delay_ms=delay_ms)
 
     def _open(self, topic: str) -> dict[TopicPartition, PartitionLog]:
-        return {name: log for name, log in self._logs.logs.items() if name.topic == topic}
+        return {
+            topic_partition: log for topic_partition, log in self._logs.logs.items() if topic_partition.topic == topic
+        }
 
-    def _is_selected(self, names: Sequence[TopicPartition]) -> bool:
-        return all(name in root.selection for root in self._logs.roots for name in names)
+    def _is_selected(self, topic_partitions: Sequence[TopicPartition]) -> bool:
+        return all(
+            topic_partition in root.selection for root in self._logs.roots for topic_partition in topic_partitions
+        )
 
     def _are_open(self, directories: Sequence[bytes | None]) -> bool:
         return Counter(directories) <= Counter(self._directories(self._logs.live_roots))
@@ -228,7 +244,7 @@ class TopicChanges:
         return tuple(root.directory_id for root in roots)
 
     def _write(self, topics: Mapping[str, StoredTopic]) -> None:
-        """Write the file of every directory; one that is offline catches up when it is next opened with the others."""
+        """Write every directory's file; an offline directory catches up when it is next opened with the others."""
         written = 0
         for root in self._logs.live_roots:
             with root.unless_offline():

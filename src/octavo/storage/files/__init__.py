@@ -1,1 +1,1 @@
-"""Open files within the process's limit, small files replaced whole, and the files of dry runs."""
+"""Files kept open within the process's limit, small files replaced as a whole, and the files of dry runs."""

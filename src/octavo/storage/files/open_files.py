@@ -1,4 +1,4 @@
-"""Limits how many files this process keeps open: thousands of logs must not need as many descriptors."""
+"""Limits how many files this process keeps open, since thousands of logs must not need as many descriptors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Protocol
 from octavo.system.forks import on_fork
 from octavo.system.regular_file import when_too_many_are_open
 
-# The logs take at most half of the process's descriptors; an index has two, one to read and one to write through.
+# The logs take at most half of the process's descriptors; an index needs two, one to read and one to write.
 _SHARE = 4
 _MOST = 50_000
 
 
 class FileOwner(Protocol):
-    """Something that opens its file when it is used, and can release it in between."""
+    """Something that opens its file when used, and can release it in between."""
 
     def release_if_idle(self) -> bool:
-        """Close descriptors and mappings, unless they are in use just now; must not wait. Returns whether it did."""
+        """Close descriptors and mappings unless they are in use; must not block. Returns whether it did."""
         ...
 
 
 class OpenFiles:
-    """The owners that have a file open, in the order of opening. Beyond the limit the longest open are released."""
+    """The owners that have a file open, in the order of opening. Beyond the limit, the longest open files are
+    released."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -34,7 +35,7 @@ class OpenFiles:
         return len(self._owners)
 
     def opened(self, owner: FileOwner) -> None:
-        """Note that the owner has just opened its file."""
+        """Record that the owner has just opened its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
             self._owners[id(owner)] = owner
@@ -43,7 +44,7 @@ class OpenFiles:
         self._release([other for other in eldest if other is not owner])
 
     def released(self, owner: FileOwner) -> None:
-        """Note that the owner has closed its file."""
+        """Record that the owner has closed its file."""
         with self._lock:
             self._owners.pop(id(owner), None)
 
@@ -54,7 +55,8 @@ class OpenFiles:
         on_fork(self)  # for the child's own children
 
     def give_back(self) -> bool:
-        """Release all idle files, since the rest of the process needs descriptors; returns whether any was released."""
+        """Release all idle files, because the rest of the process needs descriptors; returns whether any was
+        released."""
         with self._lock:
             owners = list(self._owners.values())
         return self._release(owners) > 0
@@ -73,7 +75,7 @@ def _limit() -> int:
     return _MOST if descriptors == resource.RLIM_INFINITY else max(min(descriptors // _SHARE, _MOST), 1)
 
 
-# One for the whole process, as descriptors are.
+# One for the whole process, because the descriptor limit applies to the process.
 OPEN_FILES = OpenFiles(_limit())
 when_too_many_are_open(OPEN_FILES.give_back)
 on_fork(OPEN_FILES)

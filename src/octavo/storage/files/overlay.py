@@ -15,7 +15,7 @@ from octavo.system.regular_file import not_regular
 
 @dataclass(slots=True)
 class _Folder:
-    """How a folder differs from the machine's. None stands for a file that was removed."""
+    """How a folder differs from the one on the machine. None marks a removed file."""
 
     files: dict[str, Content | None] = field(default_factory=dict)
     exists: bool | None = None  # None: as on the machine
@@ -23,17 +23,17 @@ class _Folder:
 
 class _NoLock:
     def release(self) -> None:
-        """There is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def disown(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is nothing to let go of."""
 
 
 class OverlayFileSystem:
-    """The machine's files are opened for reading only; what is written goes to files in the `scratch` folder.
+    """The machine's files are opened for reading only; writes go to files in the `scratch` folder.
 
-    A log that is cut is not copied, it just ends earlier; an index is copied at its first write. Thread-safe.
-    A folder is renamed with its files but without its subfolders: partitions have none.
+    A truncated log is not copied, it just ends earlier; an index is copied at its first write. Thread-safe.
+    A folder is renamed with its files but without subfolders: partitions have none.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -133,18 +133,18 @@ class OverlayFileSystem:
             self._changes(path).exists = False
 
     def fsync_folder(self, path: Path) -> None:
-        """Nothing outlives a dry run."""
+        """Do nothing: a dry run's changes need not survive a crash."""
 
     def lock(self, path: Path) -> Lock:
-        """A dry run needs no lock: nothing changes for others."""
+        """A lock that always succeeds: a dry run changes nothing for others."""
         return _NoLock()
 
     def _content(self, path: Path) -> Content:
-        """A file's content; remembered, so that all users of the path see the same changes."""
+        """A file's content, remembered so that all users of the path see the same changes."""
         with self._lock:
             changes = self._changes(path.parent).files
             if path.name not in changes:
-                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError if there is nothing
+                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError if it does not exist
                     raise not_regular(path)
                 changes[path.name] = Content(path)
             content = changes[path.name]

@@ -1,4 +1,4 @@
-"""The files of a dry run: the machine's own as they are or cut short, or changed copies."""
+"""The files of a dry run: the machine's own, unchanged or cut short, or modified copies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Content:
         return self.source.stat().st_mtime_ns // 1_000_000
 
     def truncate(self, size: int, new_path: NewPath) -> None:
-        """Cut it, or let it grow by zeros."""
+        """Cut the file, or extend it with zeros."""
         if not self.is_copy and size <= self.size():
             self.end = size
             return
@@ -53,7 +53,7 @@ class Content:
         os.truncate(self.source, size)
 
     def own(self, new_path: NewPath) -> None:
-        """Copy the file, unless that was done before, so that it can be written to. Holes stay holes."""
+        """Copy the file at the first call, so that it can be written to. Holes stay holes."""
         with self.lock:
             if self.is_copy:
                 return
@@ -94,10 +94,10 @@ class OverlayFile:
         return self._content.size()
 
     def fsync(self) -> None:
-        """Nothing outlives a dry run."""
+        """Do nothing: a dry run's changes need not survive a crash."""
 
     def let_go(self, length: int) -> None:
-        """Keep the cache: the real run may read the files again."""
+        """Do nothing: keep the page cache, since the real run may read the files again."""
 
     def skip_hole(self, position: int) -> int:
         return self._current().skip_hole(position)
@@ -135,7 +135,7 @@ class OverlayMapping:
         self._copy.write(data, position)
 
     def flush(self) -> None:
-        """Nothing outlives a dry run."""
+        """Do nothing: a dry run's changes need not survive a crash."""
 
     def close(self) -> None:
         if self._copy is not None:
@@ -149,7 +149,7 @@ def _data(descriptor: int, size: int) -> list[tuple[int, int]]:
         try:
             start = os.lseek(descriptor, position, os.SEEK_DATA)
         except OSError:
-            break  # only a hole up to the end
+            break  # only a hole remains up to the end
         position = min(os.lseek(descriptor, start, os.SEEK_HOLE), size)
         if start < size:
             found.append((start, position))

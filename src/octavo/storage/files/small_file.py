@@ -9,11 +9,11 @@ from octavo.system.filesystem import FileSystem
 
 
 def replace_file(filesystem: FileSystem, path: Path, data: bytes) -> None:
-    """Give a file new content, so that a crash leaves the old or the new content, whole.
+    """Give a file new content; a crash leaves either the old or the new content, complete.
 
     1. Write the content to `<name>.tmp`. 2. Sync it. 3. Rename it into place. 4. Sync the folder. A crash before 3
-    leaves the old file and perhaps a `.tmp`, which the next write replaces, even if it is a link. A crash after 3
-    may leave either name.
+    leaves the old file and perhaps a `.tmp`, which the next write replaces, even if it is a link. A crash between 3 and
+    4 may leave either version.
     """
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     filesystem.unlink(temporary)

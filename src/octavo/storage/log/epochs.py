@@ -1,4 +1,4 @@
-"""A partition's leader epochs: from which offset on each leader wrote, kept in leader-epoch-checkpoint."""
+"""A partition's leader epochs and the offset at which each began, kept in leader-epoch-checkpoint."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from octavo.system.filesystem import FileSystem
 
 
 class EpochEnd(NamedTuple):
-    """The largest epoch up to the one asked for, and where it ended: the answer to OffsetForLeaderEpoch."""
+    """The answer to OffsetForLeaderEpoch: the largest epoch not above the requested one, and where it ended."""
 
     epoch: int
     end_offset: int
 
 
 class LeaderEpochs:
-    """Entries of ascending epochs and start offsets; a change is on the disk when its method returns. Thread-safe.
+    """Entries with ascending epochs and start offsets. Thread-safe; a change is on disk when its method returns.
 
     `leader_epoch` is the epoch of our own appends: the last one, even if its entry was cut because it began at the
-    log's end. It never goes back.
+    log's end. It never decreases.
     """
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
@@ -55,22 +55,23 @@ class LeaderEpochs:
         return entries[-1].epoch if entries else None
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that an epoch began, and drop the entries that contradict it."""
+        """Record the start of an epoch, and drop the entries that contradict it."""
         if self._entries and self._entries[-1].epoch == epoch and self._entries[-1].start_offset <= start_offset:
             return
         with self._lock:
             self._write(_assigned(self._entries, epoch, start_offset))
 
     def is_continued(self, batches: BatchSummary) -> bool:
-        """Whether all batches are of the latest epoch, as nearly always: then there is nothing to note."""
+        """Whether all batches belong to the latest epoch, as they nearly always do: nothing to record then."""
         epoch, entries = batches.max_epoch, self._entries
         is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch
         return is_latest and batches.min_magic >= 2
 
     def assign_batches(self, table: NDArray[np.void], *, only_greater: bool = False) -> None:
-        """Note the epochs of appended batches. A batch of an old format has none, and clears all before it.
+        """Record the epochs of appended batches. A batch in an old format has no epoch and clears all entries before
+        it.
 
-        With `only_greater`, as in recovery, batches that do not raise the epoch are passed over.
+        With `only_greater`, as in recovery, batches that do not raise the epoch are ignored.
         """
         with self._lock:
             if self.is_continued(summarize(table)):
@@ -84,12 +85,12 @@ class LeaderEpochs:
             self._write(entries)
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Drop the epochs that began at the offset or after it."""
+        """Drop the epochs that began at or after the offset."""
         with self._lock:
             self._write(tuple(entry for entry in self._entries if entry.start_offset < end_offset))
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Drop the epochs that ended before the offset; the one that it lies in now begins there."""
+        """Drop the epochs that ended before the offset; the epoch that contains it now begins there."""
         with self._lock:
             before = [entry for entry in self._entries if entry.start_offset <= start_offset]
             if before:
@@ -101,11 +102,11 @@ class LeaderEpochs:
             self._write(())
 
     def epoch_for_offset(self, offset: int) -> int | None:
-        """The epoch in which the offset was written; None before the first entry."""
+        """The epoch in which the offset was written; None if it lies before the first entry."""
         return leader_epochs.epoch_for_offset(self._entries, offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
-        """Where an epoch ended; None if that is not known."""
+        """Where an epoch ended; None if unknown."""
         entries = self._entries
         if not entries or epoch > entries[-1].epoch:
             return None
@@ -132,7 +133,7 @@ def _assigned(entries: tuple[EpochEntry, ...], epoch: int, start_offset: int) ->
 
 
 def _changes(table: NDArray[np.void]) -> Iterable[tuple[int, int, int]]:
-    """Magic, epoch and base offset of each batch that differs in magic or epoch from the one before it."""
+    """Magic, epoch and base offset of each batch whose magic or epoch differs from the previous batch's."""
     if not len(table):
         return []
     magic, epoch = table["magic"], table["partition_leader_epoch"]

@@ -1,4 +1,5 @@
-"""A partition's log in memory: segments, leader epochs and producers, the offsets that bound it, who may change it."""
+"""A partition's log in memory: segments, leader epochs and producers, the offsets that bound it, and the lock for
+changes."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
 from octavo.system.filesystem import is_disk_failure
 
-# What is raised before anything was changed.
+# Errors raised before anything was changed.
 _REFUSALS = AppendRejected, PolicyViolationError, OffsetOutOfRangeError
 
 
 class LogParts(NamedTuple):
-    """What loading makes of a folder."""
+    """The result of loading a folder."""
 
     segments: Segments
     epochs: LeaderEpochs
@@ -34,16 +35,16 @@ class LogParts(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
-    is_changed: bool  # files were changed on the way
+    is_changed: bool  # files were changed while loading
 
 
 class Log(ABC):
     """Changes need `lock`; readers take `limits` without it.
 
-    log start offset ≤ high watermark ≤ log end offset, except for a high watermark inside a batch: once it is looked
-    up, it counts as that batch's base offset, as in Kafka.
+    log start offset ≤ high watermark ≤ log end offset, except that a high watermark inside a batch counts as the
+    batch's base offset once it has been looked up, as in Kafka.
 
-    A failing disk makes the log unusable: `on_failure` is told, and further calls raise KafkaStorageError. Anything
+    A failing disk makes the log unusable: `on_failure` is called, and later calls raise KafkaStorageError. Anything
     else that interrupts a change (Ctrl-C, too many open files) leaves the log uncertain, since memory and disk may
     differ: it is loaded again before its next use under the lock.
     """
@@ -64,9 +65,9 @@ class Log(ABC):
         self.is_sole_replica = is_sole_replica
         self.deleter = Deleter(environment.filesystem, environment.scheduler)
         self.closed_because: str | None = None
-        self.is_uncertain = False  # a change was begun and has not come to its end
+        self.is_uncertain = False  # a change has begun and not finished
         self.last_flush_ms = environment.clock.monotonic_ms()
-        self.cuts = 0  # how often the log's end was cut
+        self.cuts = 0  # how often the log was truncated at its end
         self._watchers: tuple[Callable[[], None], ...] = ()
         self._on_failure = on_failure
         self.configure(config)
@@ -74,17 +75,17 @@ class Log(ABC):
         self.adopt(parts)
 
     def configure(self, config: LogConfig) -> None:
-        """Use new configs from the next append, roll or retention round on; open segments keep theirs."""
+        """Use new configs from the next append, roll or retention round; open segments keep theirs."""
         with self.lock:
             self.config = config
             self.settings = ValidationSettings.of(config)
 
     def adopt(self, parts: LogParts) -> None:
-        """Begin with what was loaded, also when it was loaded again; `lock` is held then."""
+        """Take over what was loaded, at the open or again later with `lock` held."""
         self.segments, self.epochs, self.producers = parts.segments, parts.epochs, parts.producers
         self.log_start_offset, self.recovery_point = parts.log_start_offset, parts.recovery_point
         self.set_log_end(parts.log_end_offset)
-        self.is_changed = parts.is_changed  # since it was loaded
+        self.is_changed = parts.is_changed  # later: changed since it was loaded
         self._high_watermark_place: OffsetMetadata | None = None
         self.refresh_first_unstable()
         if self.is_sole_replica:
@@ -92,7 +93,7 @@ class Log(ABC):
 
     @property
     def size(self) -> int:
-        """Bytes of all segments' batches."""
+        """Total size of all segments' log files, in bytes."""
         return sum(segment.size for segment in self.segments)
 
     @property
@@ -100,7 +101,7 @@ class Log(ABC):
         return self.log_end.offset
 
     def set_log_end(self, offset: int) -> None:
-        """Move the log's end; the recovery point never lies after it."""
+        """Move the log's end; the recovery point never exceeds it."""
         self.is_changed = True
         active = self.segments.active
         self.log_end = OffsetMetadata(offset, active.base_offset, active.size)
@@ -116,7 +117,7 @@ class Log(ABC):
         return self._high_watermark
 
     def update_high_watermark(self, offset: int) -> int:
-        """Set it, within the log's bounds; returns what it became."""
+        """Set the high watermark, clamped to the log's bounds; returns the new value."""
         with self.lock:
             log_end = self.log_end
             self._high_watermark = min(max(offset, self.log_start_offset), log_end.offset)
@@ -126,7 +127,7 @@ class Log(ABC):
             return self._high_watermark
 
     def high_watermark_to_end(self) -> None:
-        """Let readers see everything; `lock` is held."""
+        """Raise the high watermark to the log's end, so readers see everything; `lock` is held."""
         log_end = self.log_end
         self._high_watermark, self._high_watermark_place = log_end.offset, log_end
         transactions = self.producers.transactions
@@ -141,20 +142,20 @@ class Log(ABC):
         return self._high_watermark if unstable is None else min(unstable, self._high_watermark)
 
     def refresh_first_unstable(self) -> None:
-        """Find the first offset of a transaction that is undecided, or whose marker could still be lost.
+        """Find the first offset of a transaction that is undecided, or whose marker is not replicated yet.
 
-        To be called after each change of transactions or of the log's start.
+        Call it after every change of transactions or of the log's start.
         """
         self.first_unstable_offset = self.producers.transactions.first_unstable_offset(self.log_start_offset)
 
     def last_fetchable_offset(self, isolation: Isolation) -> int:
-        """Where a reader must stop."""
+        """Where a reader with this isolation must stop."""
         if isolation is Isolation.READ_COMMITTED:
             return self.last_stable_offset
         return self.high_watermark if isolation is Isolation.READ_UNCOMMITTED else self.log_end_offset
 
     def limits(self, isolation: Isolation) -> Limits:
-        """What a reader may see now."""
+        """The part of the log that a reader may see now."""
         log_end = self.log_end
         if isolation is Isolation.LOG_END:
             return Limits(self.log_start_offset, log_end, log_end)
@@ -166,7 +167,7 @@ class Log(ABC):
         return Limits(self.log_start_offset, log_end, bound)
 
     def locate(self, offset: int) -> OffsetMetadata:
-        """Where an offset lies: at the batch that holds it, whose base offset then stands for it."""
+        """The position of an offset: that of the batch that holds it, whose base offset replaces it."""
         segments, log_end = self.segments, self.log_end
         if segments.floor(offset) is None or offset > log_end.offset:
             raise OffsetOutOfRangeError(offset, self.log_start_offset, log_end.offset)
@@ -186,7 +187,7 @@ class Log(ABC):
 
     @contextmanager
     def changing(self, action: str) -> Iterator[None]:
-        """Change the log under its lock; a change that does not come to its end leaves the log uncertain."""
+        """Change the log under its lock; a change that does not finish leaves the log uncertain."""
         with self.usable(action), self.lock:
             self.make_certain(action)
             self.is_uncertain = True
@@ -199,7 +200,7 @@ class Log(ABC):
 
     @contextmanager
     def usable(self, action: str) -> Iterator[None]:
-        """Refuse to work on a log that failed or was closed, and note when it fails."""
+        """Refuse to work on a failed or closed log, and react to a failure."""
         self.check_usable(action)
         with self.noting_failure(action):
             yield
@@ -218,7 +219,8 @@ class Log(ABC):
     def make_certain(self, action: str) -> None:
         """Load the log again if a change was interrupted; `lock` is held.
 
-        The log may have been closed while the lock was waited for, and something else may own its folder by now.
+        The log may have been closed while this thread waited for the lock, and its folder may have another owner by
+        now.
         """
         self.check_usable(action)
         if self.is_uncertain:
@@ -230,7 +232,7 @@ class Log(ABC):
         """Load the log again; `lock` is held."""
 
     def failed(self, action: str, error: OSError) -> KafkaStorageError:
-        """What to raise after an I/O error; if the disk failed, the log cannot be used any more."""
+        """The error to raise after an I/O error; after a disk failure the log can no longer be used."""
         if not is_disk_failure(error):
             return KafkaStorageError(f"{self.folder}: cannot {action}: {error}")
         self.abandon(f"its disk failed: {error}")
@@ -239,14 +241,14 @@ class Log(ABC):
         return KafkaStorageError(f"{self.folder}: cannot {action}, {self.closed_because}")
 
     def abandon(self, reason: str) -> None:
-        """Close without writing anything, since the disk failed or the folder is gone."""
+        """Close without writing, because the disk failed or the folder is gone."""
         self.closed_because = reason
         for segment in self.segments:
             segment.files.release()
         self.tell_watchers()
 
     def watch(self, on_change: Callable[[], None]) -> None:
-        """Call back after each append, on the thread that appended, and when the log is closed or deleted."""
+        """Call `on_change` after each append, on the appending thread, and when the log is closed or deleted."""
         self._watchers = (*self._watchers, on_change)
 
     def unwatch(self, on_change: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Offsets for timestamps (Kafka's ListOffsets), found through the time index, the offset index and the batches."""
+"""Finds offsets by timestamp (Kafka's ListOffsets) through the time index, the offset index and the batches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from octavo.storage.segment.log_file import LogFile, SearchBy
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
 
-# Two batches of a producer's default batch.size: the one that the index leads to, and the next.
+# Two batches of a producer's default batch.size: the one the index points to, and the next.
 _READ_BYTES = 32 << 10
 
 _Place = tuple[int, int, int, int]  # timestamp, offset, leader epoch, position of the batch
 
 
 class FoundOffset(NamedTuple):
-    """The answer; offset -1 if no record fits."""
+    """The answer to ListOffsets; offset -1 if no record matches."""
 
     timestamp: int
     offset: int
@@ -35,7 +35,7 @@ NOT_FOUND = FoundOffset(NO_TIMESTAMP, -1)
 
 
 class Found(NamedTuple):
-    """A record found by its time, and the index entries that led to it."""
+    """A record found by timestamp, and the index entries that led to it."""
 
     timestamp: int
     offset: int
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a special timestamp that needs no search; nothing is tiered."""
+    """The answer for a special timestamp that needs no search. Nothing is tiered here."""
     if timestamp == SpecialTimestamp.LATEST:
         return _found(log.last_fetchable_offset(isolation), log.epochs.latest_epoch)
     if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
@@ -57,7 +57,7 @@ def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffse
 
 
 def searched_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a time, or for the largest timestamp."""
+    """The answer for a timestamp, or for the largest one."""
     if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
         found = of_max_timestamp(log.segments)
     else:
@@ -72,7 +72,7 @@ def _found(offset: int, epoch: int | None) -> FoundOffset:
 
 
 def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> Found | None:
-    """The first record from the log's start on whose timestamp is not smaller; None if there is none.
+    """The first record, counting from the log's start, whose timestamp is not smaller; None if there is none.
 
     As in Kafka, only one segment is searched: the first whose largest timestamp is not smaller.
     """
@@ -81,14 +81,14 @@ def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> F
 
 
 def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | None:
-    """The segment's first record from the offset on whose timestamp is not smaller."""
+    """The segment's first record, counting from the offset, whose timestamp is not smaller."""
     time_entry = segment.files.time_index.lookup(timestamp)
     offset_entry = segment.index_entry(max(time_entry.offset, start_offset))
     return _scan(segment, time_entry, offset_entry, timestamp, start_offset)
 
 
 def of_max_timestamp(segments: Segments) -> Found | None:
-    """The first record that has the log's largest timestamp, which may be -1; None if batches have no timestamps."""
+    """The first record with the log's largest timestamp, which may be -1; None if batches have no timestamps."""
     segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
     if segment is None:
         return None
@@ -96,7 +96,7 @@ def of_max_timestamp(segments: Segments) -> Found | None:
     entry = segment.index_entry(largest.offset)
     found = _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
     if found is not None and segment.files.log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
-        return None  # a message of magic 0 has no timestamp: its -1 does not count
+        return None  # a magic 0 message has no timestamp, so its -1 does not count
     return found
 
 
@@ -111,7 +111,7 @@ def _scan(
 
 
 def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """The first record after a position that fits. Reads little at once, and of most batches only the header."""
+    """The first matching record after a position. Reads little at once, and only the headers of most batches."""
     file, end, wanted = log.file, log.size, _READ_BYTES
     while position < end:
         data = file.pread(min(wanted, end - position), position)
@@ -121,14 +121,14 @@ def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Pl
             return None
         if code == Seek.FOUND:
             return found, offset, leader_epoch, position
-        if code == Seek.DECODE or at == size == 0:  # or what is left is too short for a v2 batch
+        if code == Seek.DECODE or at == size == 0:  # or too little is left for a v2 batch
             return _seek_decoded(log, position, timestamp, start_offset)
         wanted = max(size, _READ_BYTES)
     return None
 
 
 def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """The same for compressed batches and old formats, which must be decoded."""
+    """Like `_seek`, for compressed batches and old formats, which must be decoded."""
     while (place := log.find(SearchBy.MAX_TIMESTAMP, timestamp, position)) is not None:
         data, table = log.read_batch(place)
         if not len(table):

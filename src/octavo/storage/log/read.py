@@ -1,4 +1,4 @@
-"""Reading: whole batches as ranges of a segment's file, as far as the reader's isolation allows."""
+"""Reads whole batches as ranges of a segment's file, as far as the reader's isolation allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Isolation(Enum):
 
 
 class OffsetMetadata(NamedTuple):
-    """An offset, and where in the log it lies."""
+    """An offset and its position in the log."""
 
     offset: int
     segment_base_offset: int
@@ -32,7 +32,7 @@ class OffsetMetadata(NamedTuple):
 
 
 class FileRange(NamedTuple):
-    """Bytes of a log file: they begin with a batch and may end inside one. Readable even if the segment is deleted."""
+    """Bytes of a log file: they start at a batch and may end inside one. Readable even after the segment is deleted."""
 
     file: File
     position: int
@@ -42,7 +42,8 @@ class FileRange(NamedTuple):
         return self.file.pread(self.size, self.position)
 
     def send_to(self, target: socket.socket) -> int:
-        """Send the bytes over a blocking socket without copying them into this process; returns how many were sent."""
+        """Send the bytes over a blocking socket without copying them into this process; returns the number of bytes
+        sent."""
         sent = 0
         while sent < self.size:
             count = os.sendfile(target.fileno(), self.file.fileno(), self.position + sent, self.size - sent)
@@ -53,14 +54,14 @@ class FileRange(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """A reader of committed data drops the producer's batches from this first offset up to its ABORT marker."""
+    """A committed reader drops the producer's batches from this first offset up to its ABORT marker."""
 
     producer_id: int
     first_offset: int
 
 
 class Fetched(NamedTuple):
-    """What a read found. Its first batch may begin before the offset that was asked for."""
+    """The result of a read. Its first batch may begin before the requested offset."""
 
     start: OffsetMetadata
     records: FileRange | None  # None: nothing to read there yet
@@ -76,7 +77,7 @@ class Fetched(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The part of the log that may be read, determined once for each read."""
+    """The readable part of the log, determined once per read."""
 
     log_start_offset: int
     log_end: OffsetMetadata
@@ -84,7 +85,7 @@ class Limits(NamedTuple):
 
 
 class ReadRequest(NamedTuple):
-    """What a reader asks for."""
+    """A reader's request."""
 
     start_offset: int
     max_bytes: int
@@ -92,9 +93,9 @@ class ReadRequest(NamedTuple):
 
 
 def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_aborted: bool = False) -> Fetched:
-    """The batches from the one that holds the start offset on, from one segment.
+    """The batches of one segment, starting with the batch that holds the start offset.
 
-    If the start lies in a gap that compaction left, the next batch is found, in the next segment if need be.
+    If the start lies in a gap left by compaction, the read begins at the next batch, in a later segment if necessary.
     """
     start = request.start_offset
     segment = segments.floor(start)
@@ -157,7 +158,7 @@ def _aborted(
 
 
 def aborted_transactions(segments: Segments, start_offset: int, upper_bound_offset: int) -> Sequence[AbortedTxn]:
-    """The aborted transactions that overlap the offsets from the start up to, not including, the upper bound."""
+    """The aborted transactions that overlap the offsets from the start up to, but not including, the upper bound."""
     found: list[AbortedTxn] = []
     for segment in segments.overlapping(start_offset):
         search = segment.files.txn_index.search(start_offset, upper_bound_offset)

@@ -1,4 +1,4 @@
-"""Which segments retention drops: a decision over plain values, with a reason for each segment."""
+"""Decides from plain values which segments retention drops, with a reason for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.config import LogConfig
 
 
 class RetentionReason(StrEnum):
-    """The limit that drops a segment."""
+    """The limit that causes a segment to be dropped."""
 
     START_OFFSET = "log start offset"
     SIZE = "retention.bytes"
@@ -18,17 +18,17 @@ class RetentionReason(StrEnum):
 
 
 class SegmentFacts(NamedTuple):
-    """What the decision looks at in a segment."""
+    """The facts about a segment that the decision depends on."""
 
     base_offset: int
     end_offset: int  # the next segment's base offset, or the log's end
     size: int
-    largest_timestamp: int  # its records', or its file's last change if they have none
+    largest_timestamp: int  # of its records, or its file's modification time if they have none
     is_active: bool
 
 
 class LogFacts(NamedTuple):
-    """What the decision looks at in the log."""
+    """The facts about the log that the decision depends on."""
 
     log_start_offset: int
     high_watermark: int
@@ -36,7 +36,7 @@ class LogFacts(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What becomes of a segment, and why."""
+    """What happens to a segment, and why."""
 
     base_offset: int
     reason: RetentionReason | None  # None: it stays
@@ -46,8 +46,8 @@ class Verdict(NamedTuple):
 def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> list[Verdict]:
     """A verdict on each segment, oldest first.
 
-    The limits apply one after the other, each to what the one before has left; each drops segments from the oldest
-    on and stops at the first that it keeps. Without `delete` in cleanup.policy only the log start offset counts.
+    The limits apply one after the other, each to what the previous one left. Each limit drops segments from the oldest
+    on and stops at the first one it keeps. Without `delete` in cleanup.policy only the log start offset counts.
     """
     remaining, found = list(segments), list[Verdict]()
     for reason, judge in _limits(config):
@@ -61,13 +61,13 @@ def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig)
     return found + [Verdict(facts.base_offset, None, _why_kept(facts, remaining, log, config)) for facts in remaining]
 
 
-# Why this limit drops a segment, None if it does not. It is asked for the segments in order.
+# Says why the limit drops a segment, or None if it does not. Segments are asked about in order.
 _Judged = Callable[[SegmentFacts], str | None]
 _Limit = Callable[[Sequence[SegmentFacts], LogFacts, LogConfig], _Judged]
 
 
 def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> str:
-    """Why a segment stays: limits drop the oldest first, so the first that stays keeps all after it."""
+    """Why a segment stays. Limits drop the oldest first, so the first segment to stay keeps all the later ones."""
     if facts is not remaining[0]:
         return f"the older segment {remaining[0].base_offset} stays"
     if "delete" not in config.cleanup_policy:

@@ -1,4 +1,4 @@
-"""Rolling: when the active segment is closed and a new one begun, decided over plain values, and how."""
+"""Rolling: decides from plain values when a new segment begins, and carries it out."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class RollReason(StrEnum):
 
 
 class ActiveSegment(Protocol):
-    """What the decision looks at: a `Segment` has it all, some of it only when asked."""
+    """What the decision depends on. A `Segment` provides all of it, and computes some of it only when asked."""
 
     @property
     def base_offset(self) -> int: ...
     @property
     def size(self) -> int: ...
     @property
-    def first_timestamp(self) -> int: ...  # of the first batch, -1 for none
+    def first_timestamp(self) -> int: ...  # of the first batch, -1 if there is none
     @property
     def created_ms(self) -> int: ...
     @property
@@ -41,7 +41,7 @@ class ActiveSegment(Protocol):
 
 
 class Incoming(NamedTuple):
-    """What the decision looks at in the batches to append."""
+    """The properties of the incoming batches that the decision depends on."""
 
     size: int
     last_offset: int
@@ -49,9 +49,9 @@ class Incoming(NamedTuple):
 
 
 def roll_reason(active: ActiveSegment, incoming: Incoming, config: LogConfig, now_ms: int) -> RollReason | None:
-    """Why the segment must be rolled before the append, None if it need not be.
+    """Why the segment must be rolled before the append; None if it need not be.
 
-    Age is counted in the records' timestamps, so that a copy rolls where the original did; the clock counts only if
+    Age is measured by the records' timestamps, so that a copy rolls where the original did. The clock is used only if
     the first batch has no timestamp.
     """
     if active.size > config.segment_bytes - incoming.size:
@@ -71,24 +71,25 @@ def roll_reason(active: ActiveSegment, incoming: Incoming, config: LogConfig, no
 
 
 def new_base_offset(first_offset: int | None, last_offset: int, log_end_offset: int) -> int:
-    """Where the new segment begins; if an old format hides the first offset, at the smallest that it can be."""
+    """The base offset of the new segment: the smallest possible one if an old format hides the first offset."""
     return max(last_offset - INT32_MAX if first_offset is None else first_offset, log_end_offset)
 
 
 def roll(log: Log, base_offset: int) -> None:
     """Close the active segment and begin another at the offset, or at the log's end if that is larger.
 
-    The log's lock is held. 1. Remove files of that base offset that a crash may have left. 2. Close the old segment:
-    closing time index entry, files trimmed. 3. If the recovery point is at the log's end, sync the old segment: nobody
-    would do it later, and no recovery would look there. 4. Create the new log file. 5. Take it into the log and move
-    the end. 6. Write a snapshot of the producers at the new base offset, synced only if the recovery point is there
-    already. 7. In the background, flush everything before the new segment, the snapshot first. A crash before 5 leaves
-    an empty segment that loading finds, or none; the old one is whole either way. A crash before 7 is recovered from.
+    The log's lock is held. 1. Remove files with that base offset that a crash may have left. 2. Close the old segment:
+    write its closing time index entry, trim its files. 3. If the recovery point is at the log's end, sync the old
+    segment: no later flush and no recovery would look at it. 4. Create the new log file. 5. Add it to the log and move
+    the end. 6. Write a snapshot of the producers at the new base offset, synced only if the recovery point is already
+    there. 7. In the background, flush everything before the new segment, the snapshot first. A crash before 5 leaves at
+    most an extra empty segment, which loading finds; the old one is complete either way. After a crash before 7,
+    recovery checks what was not flushed.
     """
     base_offset = max(base_offset, log.log_end.offset)
     active = log.segments.active
     if base_offset == active.base_offset and active.size == 0:
-        # An index without room is full from the start: the segment makes way for a fresh one.
+        # An index too small for a single entry is full from the start: replace the empty segment.
         log.deleter.delete_segments([active], log.config.file_delete_delay_ms)
     elif base_offset <= active.base_offset:
         raise OctavoError(

@@ -1,4 +1,4 @@
-"""A log getting shorter: at its start by retention and deleted records, at its end by truncation."""
+"""Shortens a log: at its start by retention and DeleteRecords, at its end by truncation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from octavo.storage.segment.segment import Segment
 
 
 def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
-    """Drop the segments that are past a limit; returns what becomes of each and why. The lock is held.
+    """Drop the segments that exceed a limit; returns what happens to each segment and why. The lock is held.
 
-    1. If all are dropped, roll first. 2. Raise the log start to the first segment that stays. 3. Take the others out
-    of the log, rename them to `.deleted`, remove them after file.delete.delay.ms. A crash after 2 leaves segments
-    before the log's start, or `.deleted` files, which upkeep removes.
+    1. If all would be dropped, roll first. 2. Raise the log start to the first segment that stays. 3. Take the dropped
+    segments out of the log, rename their files to `.deleted`, and remove them after file.delete.delay.ms. A crash after
+    2 leaves segments before the log's start, or `.deleted` files; upkeep removes both.
     """
     segments = list(log.segments)
     ends = [*log.segments.base_offsets[1:], log.log_end_offset]
@@ -42,12 +42,12 @@ def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
 
 
 def advance_log_start(log: Log, offset: int) -> bool:
-    """Let the log begin at a later offset: readers get nothing before it. No file changes."""
+    """Move the log start to a later offset: readers get nothing before it. No file changes."""
     with log.lock:
         if offset <= log.log_start_offset:
             return False
         if offset <= log.log_end_offset:
-            # The recovery point must not pass what is not synced: a power loss would leave zeros in the middle.
+            # The recovery point must not pass unsynced data: a power loss would leave zeros in the middle of the log.
             flush(log, offset, in_change=True)
         log.log_start_offset = offset
         if log.high_watermark < offset:
@@ -62,10 +62,10 @@ def advance_log_start(log: Log, offset: int) -> bool:
 def truncate_to(log: Log, offset: int) -> bool:
     """Drop every batch that holds the offset or comes after it; returns whether the log changed. The lock is held.
 
-    1. Delete the segments after the offset, and their snapshots, after a delay. 2. Cut the active segment. 3. Move
-    the log's end, and with it the recovery point: what follows it on the disk must be checked after a crash. 4. Cut
-    the epochs. 5. Bring the producers back to the offset. 6. Lower log start and high watermark to it. A crash leaves
-    a log that is longer than it should be; whoever asked for the cut asks again.
+    1. Schedule the deletion of the segments after the offset and of their snapshots. 2. Cut the active segment. 3. Move
+    the log's end, and with it the recovery point: anything after it on disk must be checked after a crash. 4. Cut the
+    epochs. 5. Restore the producers' state as of the offset. 6. Lower the log start and the high watermark to it if
+    they lie above. A crash leaves a log that is too long; the caller has to truncate again.
     """
     if offset < 0:
         raise OctavoError(f"cannot truncate to offset {offset}, expected 0 or more")
@@ -79,7 +79,7 @@ def truncate_to(log: Log, offset: int) -> bool:
     gone = [segment for segment in log.segments if segment.base_offset > offset]
     if gone:
         _delete_segments(log, gone)
-        # Else a power loss could bring their names back, after what is appended next.
+        # Otherwise a power loss could bring the old names back, beyond what is appended next.
         log.environment.filesystem.fsync_folder(log.folder)
     log.segments.active.truncate_to(offset)
     log.set_log_end(offset)
@@ -91,7 +91,7 @@ def truncate_to(log: Log, offset: int) -> bool:
 
 
 def truncate_fully(log: Log, offset: int, log_start_offset: int | None = None) -> None:
-    """Drop everything and begin again at an offset; a later log start hides what a leader does not have."""
+    """Drop everything and start again at an offset. A later log start hides offsets that the leader no longer has."""
     log.cuts += 1
     gone = list(log.segments)
     log.deleter.delete_segments(gone, log.config.file_delete_delay_ms)

@@ -1,4 +1,4 @@
-"""A partition's `partition.metadata`: the id of its topic, written once."""
+"""A partition's `partition.metadata`: its topic's id, written once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.system.filesystem import FileSystem
 
 
 class TopicIdFile:
-    """The id in the file; None if there is no file, as in directories of brokers before 2.8."""
+    """The topic id stored in the file; None if there is no file, as in directories of brokers before 2.8."""
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self._filesystem = filesystem
@@ -22,13 +22,13 @@ class TopicIdFile:
         self.topic_id = self._read()
 
     def check(self, topic_id: bytes) -> None:
-        """Refuse the id of another topic."""
+        """Raise if the file holds another topic's id."""
         if self.topic_id is not None and self.topic_id != topic_id:
             found, expected = kafka_uuid.to_text(self.topic_id), kafka_uuid.to_text(topic_id)
             raise InconsistentTopicIdError(f"{self._path.parent}: its topic id is {found}, expected {expected}")
 
     def write(self, topic_id: bytes) -> None:
-        """Write the id, unless it is there already; another one is refused."""
+        """Write the id unless it is already there; refuse a different one."""
         self.check(topic_id)
         if self.topic_id is None:
             replace_file(self._filesystem, self._path, partition_metadata.encode(PartitionMetadata(topic_id)))

@@ -1,4 +1,4 @@
-"""The topic configs that the validation of an append looks at, ready to use."""
+"""The topic configs that the validation of appends uses, in a form ready for use."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _TIMESTAMP_TYPES = {str(kind): kind for kind in (TimestampType.CREATE_TIME, Time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSettings:
-    """Made once for each change of the configs, not for each append."""
+    """Built once per config change, not per append."""
 
     timestamp_type: TimestampType
     timestamp_before_max_ms: int
     timestamp_after_max_ms: int
-    codec: Codec | None  # None: each batch keeps its producer's
-    level: int | None  # the codec's; None: its default
+    codec: Codec | None  # None: each batch keeps its producer's codec
+    level: int | None  # of the codec; None: its default
     is_compacted: bool
     max_message_bytes: int
 

@@ -1,1 +1,1 @@
-"""What a partition knows of its producers: idempotence, epochs and transactions."""
+"""What a partition knows about its producers: idempotence, epochs and transactions."""

@@ -1,4 +1,4 @@
-"""What an append would change in the state of its producers: checked by the rules, or replicated as it is."""
+"""What an append would change in the state of its producers: checked by the rules, or simply replicated."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 SEQUENCES = MAX_SEQUENCE + 1
-# The fields of `DataBatch` come last, in its order.
+# The fields of `DataBatch` come last, in the order of `DataBatch`.
 _FIELDS = ["producer_id", "attributes", "producer_epoch", "base_offset", "last_offset_delta", "base_sequence"]
 _FIELDS += ["max_timestamp"]
 _COMPLETED = ["producer_id", "first_offset", "offset", "type"]
 
 
 class ProducerAppend(NamedTuple):
-    """What an append changes in the state of producers, once it is written.
+    """What an append changes in the state of producers once it is written.
 
     With a `duplicate` nothing must be written: the append is answered with that batch's offsets and timestamp.
-    `continued` are batches with which a producer just goes on.
+    `continued` are batches that simply continue what their producer sent before.
     """
 
     updates: Sequence[ProducerUpdate] = ()
@@ -53,7 +53,7 @@ def check_producers(
     origin: AppendOrigin,
     transaction_version: int | None = None,
 ) -> ProducerAppend:
-    """`ProducerStateManager.check` for every origin but replication: producers must follow the rules."""
+    """`ProducerStateManager.check` for every origin except replication: producers must follow the rules."""
     table = table[table["producer_id"] > layout.NO_PRODUCER_ID]
     markers = _markers(data, table, transaction_version)
     infos: dict[int, ProducerAppendInfo] = {}
@@ -83,8 +83,8 @@ def check_producers(
 
 
 def replicate_producers(producers: ProducerTable, data: Buffer, table: NDArray[np.void]) -> ProducerAppend:
-    """`ProducerStateManager.check` for replication: the batches were checked elsewhere, and are only replayed, onto a
-    table of their own.
+    """`ProducerStateManager.check` for replication: the leader checked the batches, so they are only replayed, onto a
+    separate table.
     """
     beside = ProducerTable()
     _, ended, damage = beside.replay(data, table, known=producers)
@@ -106,7 +106,7 @@ def _update(producers: ProducerTable, updated: ProducerStateEntry, completed: li
 
 
 def is_one_run(table: NDArray[np.void]) -> bool:
-    """Whether all are data batches of one producer and epoch, each with the sequence after the one before it.
+    """Whether all are data batches of one producer and epoch, with consecutive sequences.
 
     Then only the first needs to be checked, and only the last ones are remembered.
     """
@@ -122,7 +122,7 @@ def is_one_run(table: NDArray[np.void]) -> bool:
 
 
 def _markers(data: Buffer, table: NDArray[np.void], transaction_version: int | None) -> Iterator[TxnMarker | None]:
-    """The marker of each control batch, None for an empty one; raises at the first that is damaged."""
+    """The marker of each control batch, None for an empty one; raises at the first damaged one."""
     markers, _, damage = decode_markers(data, table)
     for marker in markers:
         if marker["type"] == NONE:

@@ -1,4 +1,4 @@
-"""What a partition knows of one producer: its epoch, its transaction and its last batches."""
+"""What a partition knows about one producer: its epoch, its transaction and its last batches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NO_COORDINATOR_EPOCH = -1
 
 
 class CachedBatch(NamedTuple):
-    """A batch that the producer may send again, and which then gets the same answer as the first time."""
+    """A batch that the producer may send again, and that then gets the same answer as the first time."""
 
     last_sequence: int
     last_offset: int
     offset_delta: int
-    timestamp: int  # the batch's largest
+    timestamp: int  # the batch's largest timestamp
 
     @property
     def first_offset(self) -> int:
@@ -36,7 +36,7 @@ def _no_batches() -> deque[CachedBatch]:
 
 @dataclass(slots=True)
 class ProducerStateEntry:
-    """A producer, with the last batches of its current epoch from the oldest to the newest."""
+    """A producer with the last batches of its current epoch, oldest first."""
 
     producer_id: int
     epoch: int = NO_PRODUCER_EPOCH
@@ -50,7 +50,7 @@ class ProducerStateEntry:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def without_batches(self) -> ProducerStateEntry:
-        """A copy that collects the batches of one append."""
+        """A copy without batches, to collect those of one append."""
         known = self.epoch, self.coordinator_epoch, self.last_timestamp, self.current_txn_first_offset
         return ProducerStateEntry(self.producer_id, *known)
 
@@ -65,7 +65,7 @@ class ProducerStateEntry:
         self.current_txn_first_offset = None
 
     def update(self, appended: ProducerStateEntry) -> None:
-        """Take over what an append changed in a copy of this entry."""
+        """Apply what an append changed in a copy of this entry."""
         self._set_epoch(appended.epoch)
         self.batches.extend(appended.batches)
         self.coordinator_epoch, self.last_timestamp = appended.coordinator_epoch, appended.last_timestamp
@@ -81,7 +81,7 @@ class ProducerStateEntry:
         return None
 
     def _set_epoch(self, epoch: int) -> None:
-        """Set the epoch; batches of an older one are forgotten, since they cannot be sent again."""
+        """Set the epoch and forget the batches of an older one, since they cannot be sent again."""
         if epoch != self.epoch:
             self.batches.clear()
             self.epoch = epoch

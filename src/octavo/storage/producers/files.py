@@ -1,4 +1,4 @@
-"""A partition's producers with their snapshots on the disk, which save reading the whole log when it is loaded."""
+"""A partition's producers with their snapshots on disk, which save reading the whole log when it is loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.system.clock import Clock
 
 
 class Producers(ProducerStateManager):
-    """The state of producers with its snapshots. Used under the log's lock."""
+    """The producers' state with its snapshots. Used under the log's lock."""
 
     def __init__(self, snapshots: SnapshotFiles, clock: Clock, *, expiration_ms: int) -> None:
         super().__init__(expiration_ms=expiration_ms)
@@ -18,7 +18,7 @@ class Producers(ProducerStateManager):
         self._clock = clock
 
     def write_snapshot(self, *, sync: bool = True) -> int | None:
-        """Write the state as of `map_end_offset`; None if there is a snapshot at that offset or a later one."""
+        """Write the state as of `map_end_offset`; None if there is already a snapshot at that offset or a later one."""
         data = self.take_snapshot()
         if data is None:
             return None
@@ -26,16 +26,16 @@ class Producers(ProducerStateManager):
         return self.map_end_offset
 
     def start_over_at(self, offset: int) -> None:
-        """Forget everything, snapshots too: the log begins again at the offset."""
+        """Forget everything, including snapshots: the log starts again at the offset."""
         for snapshot in self.snapshots.offsets:
             self.snapshots.delete(snapshot)
         self.start_at(offset)
 
     def rebuild(self, segments: Segments, log_start_offset: int, last_offset: int, *, clean: bool) -> None:
-        """Bring the state to an offset: from the newest snapshot up to it, then by reading the log.
+        """Bring the state to an offset: load the newest snapshot up to it, then read the rest from the log.
 
-        After a clean stop without any snapshot, as brokers before 0.11 left it, there were no producers: empty
-        snapshots say so, at the last two segments and at the end.
+        After a clean stop without any snapshot, as left by brokers before 0.11, there were no producers: empty
+        snapshots are written for the last two segments and the end.
         """
         bases = segments.base_offsets[-2:]
         if clean and self.snapshots.latest_offset is None:
@@ -55,7 +55,7 @@ class Producers(ProducerStateManager):
         self.write_snapshot()
 
     def _load_snapshot(self, log_start_offset: int, last_offset: int) -> None:
-        """Begin with the newest sound snapshot up to an offset, or with nothing; damaged ones are deleted."""
+        """Start from the newest sound snapshot up to an offset, or from nothing; damaged ones are deleted."""
         snapshots = self.snapshots
         snapshots.delete_outside(log_start_offset, last_offset)
         if last_offset == self.map_end_offset:
@@ -66,7 +66,7 @@ class Producers(ProducerStateManager):
             snapshots.delete(offset)
 
     def _replay_segment(self, segment: Segment, start_offset: int, end_offset: int) -> None:
-        """Read the segment's batches from the one that holds the start up to the one that holds the end."""
+        """Replay the segment's batches from the one that holds the start to the one that holds the end."""
         start = segment.find_batch(start_offset)
         if start is None:
             return

@@ -1,7 +1,7 @@
 """The rules for one producer's batches within one append: epoch, sequence, transaction.
 
 Kafka's ProducerAppendInfo. It starts from the producer's entry in the log's state and follows each batch; the entry
-itself changes only after the append was written (`ProducerStateManager.apply`).
+itself changes only after the append has been written (`ProducerStateManager.apply`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_EPOCH = 2**15 - 1
 
 
 class DataBatch(NamedTuple):
-    """The fields of a batch's header that the rules look at."""
+    """The header fields of a batch that the rules use."""
 
     is_transactional: bool
     epoch: int
@@ -39,7 +39,7 @@ class DataBatch(NamedTuple):
 
 
 class TxnMarker(NamedTuple):
-    """A marker, with the transaction version that its coordinator sent; the record does not contain it.
+    """A marker with the transaction version its coordinator sent, which is not part of the record.
 
     Up to version 1 a marker has the epoch of its transaction's batches, from version 2 on the next epoch.
     """
@@ -55,7 +55,7 @@ class ProducerUpdate(NamedTuple):
     """What an append changes in a producer: its entry in the log's state, the new values, the transactions begun."""
 
     current: ProducerStateEntry
-    updated: ProducerStateEntry  # with no batches but those of the append
+    updated: ProducerStateEntry  # with only the batches of the append
     started: list[int]  # first offsets
 
 
@@ -72,7 +72,7 @@ class ProducerAppendInfo:
         return ProducerUpdate(self.current, self.updated, self.started)
 
     def check_transaction(self, batch: DataBatch) -> None:
-        """Refuse a transactional batch, data or marker, whose epoch was over before this append."""
+        """Refuse a transactional batch, data or marker, whose epoch ended before this append."""
         if batch.is_transactional and batch.epoch < self.current.epoch:
             raise self._invalid_epoch(batch.epoch, batch.base_offset, self.current.epoch)
 
@@ -93,7 +93,7 @@ class ProducerAppendInfo:
             self.started.append(batch.base_offset)
 
     def follow(self, batch: DataBatch) -> None:
-        """Remember a batch that is known to follow those before it, in the same epoch and transaction."""
+        """Remember a batch that is known to follow the ones before it, in the same epoch and transaction."""
         delta = batch.last_offset_delta
         cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
         self.updated.add_batch(batch.epoch, cached)
@@ -118,8 +118,8 @@ class ProducerAppendInfo:
         lowest = current + 1 if transaction_version >= 2 else current
         if epoch >= lowest:
             return
-        # A marker whose answer was lost is written a second time (KAFKA-19999). There is no epoch after the largest:
-        # a transaction that was begun with it must end with it.
+        # A marker whose answer was lost is written a second time (KAFKA-19999). There is no epoch after the largest
+        # one: a transaction begun with it must end with it.
         is_retry = self.updated.current_txn_first_offset is None or epoch == MAX_EPOCH
         if not (transaction_version >= 2 and epoch == current and is_retry):
             raise self._invalid_epoch(epoch, offset, lowest)
@@ -133,7 +133,7 @@ class ProducerAppendInfo:
     def _next_sequence(self, epoch: int) -> int | None:
         """The only sequence that may come next; None if any may.
 
-        A producer may be unknown because retention dropped all that it wrote: then it may begin anywhere.
+        A producer may be unknown because retention dropped all its batches: then it may begin anywhere.
         """
         if epoch != self.updated.epoch:
             return None if self.updated.epoch == NO_PRODUCER_EPOCH else 0

@@ -1,4 +1,4 @@
-"""The `.snapshot` files of a partition: the state of its producers before certain offsets."""
+"""The `.snapshot` files of a partition: the state of its producers as of certain offsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.system.filesystem import FileSystem
 
 
 class SnapshotFiles:
-    """The snapshots by offset; `state` knows what is in them. Used under the log's lock."""
+    """The snapshots by offset; `state` handles their content. Used under the log's lock."""
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self._filesystem = filesystem
@@ -28,7 +28,7 @@ class SnapshotFiles:
 
     @property
     def offsets(self) -> list[int]:
-        """Ascending."""
+        """The offsets of the snapshots, ascending."""
         return list(self._offsets)
 
     @property
@@ -39,7 +39,7 @@ class SnapshotFiles:
         return self._filesystem.read_bytes(self.path(offset))
 
     def write(self, offset: int, data: bytes, *, sync: bool = True) -> None:
-        """Write a snapshot. If a crash leaves only a part of it, its CRC is wrong, and an older one is used."""
+        """Write a snapshot. If a crash cuts it short, its CRC is wrong, and an older one is used."""
         self._filesystem.truncate(self.path(offset), 0)
         file = self._filesystem.open(self.path(offset))
         file.pwrite(data, 0)
@@ -53,12 +53,12 @@ class SnapshotFiles:
     def sync_up_to(self, offset: int) -> None:
         """Sync the unsynced snapshots up to an offset, before the recovery point passes them. Needs no lock."""
         for unsynced in [each for each in list(self._unsynced) if each <= offset]:
-            with suppress(FileNotFoundError):  # deleted meanwhile
+            with suppress(FileNotFoundError):  # deleted in the meantime
                 self._filesystem.open(self.path(unsynced)).fsync()
             self._unsynced.discard(unsynced)
 
     def delete_torn(self, from_offset: int) -> list[int]:
-        """Delete the damaged snapshots from an offset on, which a crash left unfinished; returns their offsets."""
+        """Delete damaged snapshots from an offset on, left unfinished by a crash; returns their offsets."""
         torn = []
         for offset in [each for each in self._offsets if each >= from_offset]:
             try:
@@ -81,7 +81,7 @@ class SnapshotFiles:
     def delete_stray(self, base_offsets: Collection[int]) -> None:
         """Delete the snapshots that belong to no segment, except the largest if it is not before the last segment.
 
-        A clean stop has left that one at the log's end.
+        A clean stop wrote that one at the log's end.
         """
         stray = [offset for offset in self._offsets if offset not in base_offsets]
         kept = stray[-1:] if stray and stray[-1] >= max(base_offsets, default=0) else []
@@ -90,7 +90,7 @@ class SnapshotFiles:
                 self.delete(offset)
 
     def mark_deleted(self, offset: int) -> Path | None:
-        """Rename a snapshot to `.deleted`; returns its new path, None if there was none."""
+        """Rename a snapshot to `.deleted`; returns its new path, or None if there was no snapshot."""
         if offset not in self._offsets:
             return None
         target = self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT, Transient.DELETED).name

@@ -1,7 +1,7 @@
 """The state of a partition's producers: idempotence, epochs, transactions, as Kafka's ProducerStateManager keeps them.
 
 Pure state: the caller deals with files, the clock and the log. An append takes two steps, `check` before its bytes are
-written and `apply` after; `replay` is for batches that are in the log already.
+written and `apply` afterwards; `replay` is for batches that are already in the log.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class ProducerStateManager:
     ) -> ProducerAppend:
         """What appending the batches of `table` would change; raises a child of `AppendRejected` if they are refused.
 
-        The table has the offsets and timestamps that will be written. A marker from a client or a coordinator needs
-        the transaction version that the coordinator sent.
+        The table contains the offsets and timestamps to be written. A marker from a client or a coordinator needs the
+        transaction version that the coordinator sent.
         """
-        if self.table.are_continued(table):
+        if self.table.continues(table):
             return ProducerAppend(continued=table)
         if not (table["producer_id"] > layout.NO_PRODUCER_ID).any():
             return NO_PRODUCERS
@@ -73,13 +73,9 @@ class ProducerStateManager:
         return check_producers(self.table, data, table, origin, transaction_version)
 
     def apply(self, append: ProducerAppend) -> None:
-        """Update the state after the batches were written.
-
-        The caller then completes their transactions: for each of `append.completed` it writes
-        `transactions.index_entry` to the transaction index, and calls `transactions.complete`.
-        """
+        """Update the state after the batches have been written."""
         if append.continued is not None:
-            self.table.go_on(append.continued)
+            self.table.apply_continued(append.continued)
         for current, updated, started in append.updates:
             current.update(updated)
             self.table.put(current)
@@ -87,10 +83,11 @@ class ProducerStateManager:
                 self.transactions.begin(current.producer_id, first_offset)
 
     def replay(self, data: Buffer, table: NDArray[np.void], summary: BatchSummary | None = None) -> Replay:
-        """Apply batches that are in the log already, in order; they are not checked again.
+        """Apply batches that are already in the log, in order; they are not checked again.
 
-        `map_end_offset` moves to the end of the last one. The aborted transactions are those that the transaction
-        index must have. A damaged control record ends the replay before its batch. `summary` is the table's, if known.
+        `map_end_offset` moves to the end of the last batch. The aborted transactions returned are those that belong in
+        the transaction index. A damaged control record ends the replay before its batch. `summary` is the table's, if
+        known.
         """
         if summary is not None and not summary.with_producers and summary.min_magic >= 2:
             self.map_end_offset = summary.last_offset + 1
@@ -100,14 +97,14 @@ class ProducerStateManager:
         self.transactions.replace(self.table.ongoing(), completed)
         batches = table[:rows]
         if rows and batches[-1]["magic"] < 2:
-            batches = batches[batches["magic"] >= 2]  # Kafka does not move the end for older ones
+            batches = batches[batches["magic"] >= 2]  # Kafka does not move the end for older formats
         if len(batches):
             self.map_end_offset = last_offset(batches[-1]) + 1
         aborted = ended[_ABORTED][ended["type"] == ControlType.ABORT]
         return Replay(rows, [AbortedTxn(*fields) for fields in aborted.tolist()], damage)
 
     def load(self, snapshot: bytes, offset: int, now_ms: int) -> None:
-        """Begin with the state of a snapshot taken at `offset`, without the producers that have expired since.
+        """Start from a snapshot taken at `offset`, without the producers that have expired since.
 
         Raises `CorruptionError` for a damaged snapshot, and then changes nothing.
         """
@@ -121,7 +118,7 @@ class ProducerStateManager:
     def load_newest(
         self, offsets: Iterable[int], read: Callable[[int], bytes], log_start_offset: int, now_ms: int
     ) -> list[int]:
-        """Begin with the newest sound snapshot, or empty at the log's start; returns the offsets of damaged ones."""
+        """Start from the newest sound snapshot, or empty at the log's start; returns the offsets of damaged ones."""
         damaged = []
         for offset in sorted(offsets, reverse=True):
             try:
@@ -135,13 +132,13 @@ class ProducerStateManager:
         return damaged
 
     def start_at(self, offset: int) -> None:
-        """Forget everything: the log begins again at `offset`, or its state will be replayed from there."""
+        """Forget everything: the log starts again at `offset`, or its state will be replayed from there."""
         self.table.clear()
         self.transactions.clear()
         self.map_end_offset, self.last_snapshot_offset = offset, 0
 
     def take_snapshot(self) -> bytes | None:
-        """The state at `map_end_offset` as the bytes of a snapshot; None if one was taken there already."""
+        """The state at `map_end_offset` as a snapshot's bytes; None if one was already taken there."""
         if self.map_end_offset <= self.last_snapshot_offset:
             return None
         self.last_snapshot_offset = self.map_end_offset
@@ -152,7 +149,7 @@ class ProducerStateManager:
         self.table.remove_expired(now_ms - self.expiration_ms)
 
     def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
-        """Note that the log now begins at `log_start_offset`, and that its latest snapshot is at the other offset."""
+        """Record that the log now begins at `log_start_offset`, and that its latest snapshot is at the other offset."""
         self.transactions.forget_before(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         self.last_snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset

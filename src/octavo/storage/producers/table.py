@@ -1,4 +1,4 @@
-"""All producers of a partition, as arrays with one row each: that makes replay, snapshots and expiry cheap."""
+"""All producers of a partition in arrays with one row each, which makes replay, snapshots and expiry cheap."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.storage.producers.entry import CachedBatch, ProducerStateEntry
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# The fields that arrays and snapshots share: from the name in the array to the name in the snapshot.
+# The fields that arrays and snapshots share: name in the array → name in the snapshot.
 _SHARED = {
     "producer_id": "producer_id",
     "epoch": "epoch",
@@ -31,15 +31,16 @@ _NO_BATCH = {"last_sequence": NONE, "last_offset": NONE, "offset_delta": 0}
 
 
 class ReplayedRows(NamedTuple):
-    """How many rows were replayed, the markers that ended a transaction, and the damage that stopped it, if any."""
+    """How many rows were replayed, the markers that ended a transaction, and the damage that stopped the replay, if
+    any."""
 
     rows: int
-    ended: NDArray[np.void]  # of `MARKER`
+    ended: NDArray[np.void]  # rows of type `MARKER`
     damage: CorruptionError | None
 
 
 class ProducerTable:
-    """Maps producer ids to `ProducerStateEntry`s, which are copies: `put` writes one back. Not thread-safe."""
+    """Maps producer ids to copies of `ProducerStateEntry`; `put` writes one back. Not thread-safe."""
 
     def __init__(self) -> None:
         self._arrays = ProducerArrays()
@@ -74,7 +75,8 @@ class ProducerTable:
     def replay(self, data: Buffer, table: NDArray[np.void], *, known: ProducerTable | None = None) -> ReplayedRows:
         """Apply batches of the log in order, up to the first damaged control record.
 
-        With `known`, producers start from their entries there, which do not change: this table gets the changed ones.
+        With `known`, producers start from their entries there, which do not change; the changed entries go into this
+        table.
         """
         others, damage = None if known is None else known._arrays, None
         self._arrays.find_ongoing()
@@ -92,12 +94,13 @@ class ProducerTable:
             raise InvalidTxnStateError(f"{where}: a batch outside any transaction, but one is ongoing")
         return ReplayedRows(row, markers[markers["first_offset"] != NONE], damage)
 
-    def are_continued(self, table: NDArray[np.void]) -> bool:
-        """Whether the batches just continue what a known producer sent, as nearly always; the kernel has the rule."""
+    def continues(self, table: NDArray[np.void]) -> bool:
+        """Whether the batches simply continue what a known producer sent, as they nearly always do. The kernel has the
+        rule."""
         return kernels.continues(table, self._arrays)
 
-    def go_on(self, table: NDArray[np.void]) -> None:
-        """Apply batches for which `are_continued` holds."""
+    def apply_continued(self, table: NDArray[np.void]) -> None:
+        """Apply batches for which `continues` holds."""
         kernels.replay(table, _NO_MARKERS, self._arrays)
 
     def ongoing(self) -> list[tuple[int, int]]:
@@ -114,8 +117,8 @@ class ProducerTable:
             self._arrays.hold(entries[kept], int(np.count_nonzero(kept)))
 
     def load(self, snapshot: NDArray[np.void]) -> None:
-        """Replace all producers by those of a snapshot."""
-        # Kafka puts them into a map one by one, so the last of several with the same id stays.
+        """Replace all producers with those of a snapshot."""
+        # Kafka puts them into a map one by one, so the last of several with the same id wins.
         _, from_end = np.unique(snapshot["producer_id"][::-1], return_index=True)
         found = snapshot[len(snapshot) - 1 - from_end]
         entries = np.zeros(len(found), PRODUCER)
@@ -129,7 +132,7 @@ class ProducerTable:
         self._arrays.hold(entries, len(entries))
 
     def snapshot(self) -> NDArray[np.void]:
-        """The producers as rows of a snapshot, which has only the newest batch of each."""
+        """The producers as rows of a snapshot, which holds only the newest batch of each."""
         entries = self._arrays.entries[: len(self)]
         found = np.zeros(len(entries), producer_snapshot.ENTRY.dtype)
         for name, in_snapshot in _SHARED.items():

@@ -10,7 +10,7 @@ from octavo.format.indexes.txn_index import AbortedTxn
 
 
 class CompletedTxn(NamedTuple):
-    """A transaction with its marker: `last_offset` is the marker's."""
+    """A transaction and its marker: `last_offset` is the marker's offset."""
 
     producer_id: int
     first_offset: int
@@ -25,17 +25,17 @@ class Transactions:
     """
 
     def __init__(self) -> None:
-        self._ongoing: dict[int, int] = {}  # first offset to producer id, in the order of the offsets
-        self._unreplicated: dict[int, int] = {}  # first offset to the marker's offset
+        self._ongoing: dict[int, int] = {}  # first offset → producer id, ordered by offset
+        self._unreplicated: dict[int, int] = {}  # first offset → the marker's offset
 
     @property
     def ongoing(self) -> dict[int, int]:
-        """Producer ids by first offset, in the order of the offsets."""
+        """Producer ids by first offset, ordered by offset."""
         return dict(self._ongoing)
 
     @property
     def unreplicated(self) -> dict[int, int]:
-        """The markers' offsets, by the first offset of the transaction."""
+        """The markers' offsets, by their transactions' first offsets."""
         return dict(self._unreplicated)
 
     @property
@@ -53,10 +53,11 @@ class Transactions:
             self._ongoing = dict(sorted(self._ongoing.items()))
 
     def index_entry(self, completed: CompletedTxn) -> AbortedTxn | None:
-        """The entry that the transaction index must have before `complete` is called; None for a committed one.
+        """The entry that must be in the transaction index before `complete` is called; None for a committed
+        transaction.
 
         Its last stable offset is where the earliest ongoing transaction of another producer begins, or the offset after
-        the marker: readers of committed records go no further.
+        the marker: committed readers can read no further.
         """
         if not completed.is_aborted:
             return None
@@ -65,18 +66,20 @@ class Transactions:
         return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
 
     def complete(self, completed: CompletedTxn) -> None:
-        """Note that a transaction has its marker and index entry; it stays unstable until the marker is replicated."""
+        """Record that a transaction has its marker and index entry; it stays unstable until the marker is
+        replicated."""
         if self._ongoing.pop(completed.first_offset, None) is None:
             raise IllegalStateError(f"{completed} is complete, but no transaction began there")
         self._unreplicated[completed.first_offset] = completed.last_offset
 
     def replace(self, ongoing: Iterable[tuple[int, int]], completed: Iterable[tuple[int, int]]) -> None:
-        """After a replay: set the ongoing ones (first offset, producer id), in order, and add the completed ones."""
+        """After a replay, set the ongoing transactions (first offset, producer id), in order, and add the completed
+        ones."""
         self._ongoing = dict(ongoing)
         self._unreplicated.update(completed)
 
     def forget_before(self, offset: int) -> None:
-        """Forget what was completed before the offset of the high watermark or the log start: it is stable."""
+        """Forget transactions completed before the offset (the high watermark or the log start), which are stable."""
         if self._unreplicated:
             kept = {first: last for first, last in self._unreplicated.items() if last >= offset}
             self._unreplicated = kept
@@ -86,7 +89,7 @@ class Transactions:
         return next(iter(self._ongoing), None)
 
     def first_unstable_offset(self, log_start_offset: int = 0) -> int | None:
-        """The earliest offset that is undecided or could become so again; not before the log's start."""
+        """The earliest offset that is undecided or could become so again, but not before the log's start."""
         undecided = self.first_undecided_offset()
         if undecided is None and not self._unreplicated:
             return None

@@ -1,1 +1,1 @@
-"""Loading a log: what a crash left is finished, checked and cut."""
+"""Loads a log: finishes, checks and cuts what a crash left behind."""

@@ -1,6 +1,6 @@
-"""Checking the segments of one log in parallel, ahead of the thread that rebuilds them one after the other.
+"""Checks the segments of one log in parallel, ahead of the thread that rebuilds them one after the other.
 
-Rebuilding must go in order, since a segment's producers depend on all segments before it; but most of the work is
+Segments must be rebuilt in order, since each one's producers depend on all segments before it. But most of the work is
 checking CRCs, which can be done in any order.
 """
 
@@ -25,9 +25,9 @@ class Checkers(NamedTuple):
 def check_ahead(
     segments: Sequence[Segment], checkers: Checkers | None, progress: Progress = no_progress
 ) -> Generator[Checked | None, None, None]:
-    """The result of checking each segment, in order; None: whoever rebuilds it has to check it on the way.
+    """The result of checking each segment, in order; None if it has to be checked while it is rebuilt.
 
-    No more segments are begun than there are threads, so that little work is wasted if one turns out to be damaged.
+    No more segments are started than there are threads, so that little work is wasted if one turns out to be damaged.
     """
     if checkers is None or len(segments) < 2:
         yield from (None for _ in segments)

@@ -1,4 +1,4 @@
-"""Loading a partition's log: what a stop or a crash left in its folder becomes segments, epochs and producers."""
+"""Loads a partition's log: turns what a stop or a crash left in its folder into segments, epochs and producers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _INDEXES = FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRequest:
-    """A folder, and what its directory's checkpoints say about it (0 if they say nothing)."""
+    """A folder, and its offsets in the directory's checkpoints (0 if they are missing there)."""
 
     folder: Path
     config: LogConfig
@@ -54,13 +54,13 @@ class LoadRequest:
     log_start_offset: int = 0
     recovery_point: int = 0
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
-    progress: Progress = no_progress  # is told how much recovery has read
+    progress: Progress = no_progress  # called with the number of bytes that recovery has read
     checkers: Checkers | None = None  # the threads that check segments ahead, if there are several
     upkeep: bool = False  # remove `.deleted` files, including those of segments that recovery drops
 
 
 class DroppedSegment(NamedTuple):
-    """A segment that recovery took out of the log as a whole."""
+    """A whole segment that recovery removed from the log."""
 
     base_offset: int
     size: int
@@ -68,7 +68,7 @@ class DroppedSegment(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A log's parts, ready for use, and what had to be done to get there."""
+    """A log's parts, ready for use, and what was done to get there."""
 
     parts: LogParts
     deleted_files: list[str]
@@ -77,7 +77,7 @@ class Loaded(NamedTuple):
 
 
 def load(request: LoadRequest) -> Loaded:
-    """Load the log in a folder, which is created if it is missing."""
+    """Load the log in a folder, which is created if missing."""
     return _Loader(request).load()
 
 
@@ -100,7 +100,7 @@ class _Loader:
 
     def load(self) -> Loaded:
         """1. Finish or delete files of unfinished work. 2. Open the segments, rebuilding those without an index.
-        3. After an unclean stop, recover the segments from the recovery point on; what follows a damaged one is
+        3. After an unclean stop, recover the segments from the recovery point on; everything after a damaged one is
         deleted. 4. Bring epochs and producers to the log's end.
         """
         request = self._request
@@ -130,7 +130,7 @@ class _Loader:
         return Loaded(parts, self._deleted, self._recovered, self._dropped)
 
     def _refuse_special_files(self) -> None:
-        """Change nothing if a link or a FIFO has the name of one of the log's files."""
+        """Raise before anything changes if a link or a FIFO has the name of one of the log's files."""
         folder = self._request.folder
         for name in self._files.others(folder):
             if SegmentFile.parse(name) or name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
@@ -163,14 +163,14 @@ class _Loader:
             if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
                 segment.files.time_index.reset()
             has_index = SegmentFile(base_offset, FileKind.OFFSET_INDEX).name in names
-            # Segments that are recovered anyway must wait for their turn: there may be torn batches before them, whose
+            # Segments that will be recovered anyway must wait their turn: torn batches may precede them, whose
             # producers could not be replayed.
             if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
                 self._recover_segment(segment)
             self._segments.add(segment)
 
     def _note_deleted_snapshots(self, kept: Sequence[int]) -> None:
-        """Note the snapshots that are gone; those of dropped segments are deleted with them, after a delay."""
+        """Record the snapshots that are gone; those of dropped segments are deleted with them, after a delay."""
         gone = self._found_snapshots.difference(kept, (dropped.base_offset for dropped in self._dropped))
         self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in sorted(gone)]
 
@@ -184,7 +184,7 @@ class _Loader:
     def _recover_segment(
         self, segment: Segment, checked: Checked | None = None, progress: Progress = no_progress
     ) -> Recovered:
-        """Rebuild a segment, with producers as of its base offset; a snapshot at its end serves the next one."""
+        """Rebuild a segment, with producers as of its base offset; a snapshot at its end serves the next segment."""
         producers = self._producers()
         start = self._request.log_start_offset
         producers.rebuild(self._segments, start, segment.base_offset, clean=False)
@@ -196,11 +196,11 @@ class _Loader:
     def _recover(self) -> int:
         """Bring the segments to their end after a stop or a crash; returns the log's end."""
         request = self._request
-        if not request.clean:  # first of all, since no index can be trusted yet
+        if not request.clean:  # this comes first, since no index can be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
         tail = self._tail()
         if request.clean and tail is not None and tail.end_position < self._segments.active.size:
-            # Kafka trusts a clean stop, and would append after a torn batch, where no reader can get.
+            # Kafka trusts a clean stop, and would append after a torn batch, where no reader can get to.
             self._recover_unflushed([self._segments.active])
             tail = self._tail()
         if tail is not None and tail.next_offset < request.log_start_offset:
@@ -216,7 +216,7 @@ class _Loader:
         return request.log_start_offset if tail is None else tail.next_offset
 
     def _tail(self) -> Tail | None:
-        """The log's end; None without segments."""
+        """The log's end; None if there are no segments."""
         return self._segments.active.tail() if len(self._segments) else None
 
     def _recover_unflushed(self, unflushed: Sequence[Segment]) -> None:
@@ -231,10 +231,10 @@ class _Loader:
                     return
 
     def _cut_falling_offsets(self, segment: Segment, recovered: Recovered) -> Recovered:
-        """Cut batches at the log's end whose offsets are lower than those before them: the log's end would be wrong.
+        """Cut batches at the log's end whose offsets are lower than those before them: they would give a wrong log end.
 
         No CRC covers the offset, so it may be torn in a batch that is otherwise sound. In the middle of a log such
-        batches stay (`decisions/0010-crashes.md`): what follows them is worth more.
+        batches stay (`decisions/0010-crashes.md`), because the batches after them are worth more.
         """
         cut = segment.files.log.truncate_to(recovered.rising_size)
         again = self._recover_segment(segment)
@@ -243,7 +243,7 @@ class _Loader:
         return self._recovered[-1]
 
     def _unrecovered(self) -> int:
-        """The log's end of a folder that is being deleted: nothing in it is checked or kept."""
+        """The log's end in a folder that is being deleted: nothing in it is checked or kept."""
         if not len(self._segments):
             self._segments.add(self._segment(0, create=True))
         return 0
@@ -276,7 +276,7 @@ class _Loader:
 def _has_sound_txn_index(segment: Segment) -> bool:
     """Whether all transactions end after the segment's start; an entry of a newer version raises CorruptionError."""
     if segment.files.txn_index.size > max(segment.size, _LARGE_TXN_INDEX_BYTES):
-        return False  # a marker takes more space in the log than its entry here
+        return False  # a marker takes more space in the log than its entry takes here
     aborted = segment.files.txn_index.aborted()
     try:
         txn_index.sanity_check(aborted, segment.base_offset)

@@ -1,4 +1,4 @@
-"""Rebuilding a segment after an unclean stop: batches are checked, the rest is cut, indexes are built again."""
+"""Rebuilds a segment after an unclean stop: checks batches, cuts the rest and builds the indexes again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.storage.log.epochs import LeaderEpochs
 from octavo.storage.producers.state import ProducerStateManager
 from octavo.storage.segment.segment import Segment
 
-# More than readers take at once, for fewer calls: nothing is decoded, so the CPU's cache does not matter.
+# More than readers read at once, for fewer calls: nothing is decoded, so the CPU's cache does not matter.
 _CHUNK_BYTES = 8 << 20
 
 # Called with the number of bytes read since the last call.
@@ -24,28 +24,28 @@ Progress = Callable[[int], None]
 
 
 def no_progress(_: int) -> None:
-    """For when nobody wants to know."""
+    """A callback that ignores progress."""
 
 
 class Recovered(NamedTuple):
-    """What recovery did to a segment."""
+    """The result of recovering a segment."""
 
     base_offset: int
-    size: int  # of the part that was kept
+    size: int  # size of the part that was kept
     bytes_cut: int
-    problem: str | None  # what was found where the kept part ends
-    rising_size: int  # up to the end of the last batch whose last offset is the largest so far
+    problem: str | None  # what is wrong where the kept part ends
+    rising_size: int  # end of the last batch whose last offset is the largest so far
 
 
 class Checked(NamedTuple):
     """How far a segment's batches are sound."""
 
     end_position: int
-    problem: str | None  # what was found there
+    problem: str | None  # what is wrong there
 
 
 def check_segment(segment: Segment, progress: Progress = no_progress) -> Checked:
-    """Check every batch from the first on. Changes nothing, so segments can be checked in parallel."""
+    """Check every batch from the first one on. Changes nothing, so segments can be checked in parallel."""
     end_position, problem = 0, None
     for chunk in segment.files.log.chunks(chunk_bytes=_CHUNK_BYTES, check_crc=True):
         _, found, problem = sound_part(chunk, segment.base_offset)
@@ -64,16 +64,17 @@ def recover_segment(
     checked: Checked | None = None,
     progress: Progress = no_progress,
 ) -> Recovered:
-    """Check every batch from the first on, unless that was done, and end the segment before the first broken one.
+    """Check every batch from the first one on, unless `checked` is given, and end the segment before the first broken
+    one.
 
     `producers` is the state at the segment's base offset, and is moved to its end. 1. Empty the indexes. 2. Walk the
-    batches, rebuilding offset index, time index, transaction index, epochs and producers as appends wrote them.
+    batches, rebuilding the offset index, time index, transaction index, epochs and producers as appends wrote them.
     3. Cut the log after the last sound batch. 4. Write the closing time index entry and trim the indexes. A crash in
-    between leaves the recovery point where it was, so everything is done again.
+    between leaves the recovery point where it was, so all of it is repeated.
     """
     segment.reset_index()
     valid, problem, rising = 0, None, _Rising(segment.base_offset - 1)
-    progress = progress if checked is None else no_progress  # the check has reported it all
+    progress = progress if checked is None else no_progress  # the check has already reported all bytes
     end = None if checked is None else checked.end_position
     for chunk in segment.files.log.chunks(end=end, chunk_bytes=_CHUNK_BYTES, check_crc=checked is None):
         table, found, problem = sound_part(chunk, segment.base_offset)
@@ -106,14 +107,14 @@ def recover_segment(
 
 
 class _Rising:
-    """How far a segment's offsets rise. No CRC covers them, so a batch torn by a crash may have a lower one."""
+    """Tracks how far a segment's offsets rise. No CRC covers them, so a batch torn by a crash may have a lower one."""
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self.size = 0
 
     def add(self, table: NDArray[np.void], found: BatchSummary, position: int) -> None:
-        """Take in the batches at a position."""
+        """Add the batches at a position."""
         if found.ascending and found.first_last_offset > self._largest:
             self._largest, self.size = found.last_offset, position + found.end
             return

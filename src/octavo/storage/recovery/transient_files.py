@@ -1,4 +1,4 @@
-"""The first steps of loading a log: unfinished swaps and deletions are finished or undone."""
+"""The first steps of loading a log: finishes or undoes interrupted swaps and deletions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.errors import CorruptionError
 from octavo.format.names import FileKind, KRaftSnapshot, SegmentFile, Transient, base_offset_of
 from octavo.system.filesystem import FileSystem
 
-# The next offset of the segment in a `.log.swap` file, by its base offset.
+# Returns the next offset of the segment in a `.log.swap` file, given its base offset.
 NextOffset = Callable[[int], int]
 
 
@@ -18,10 +18,10 @@ def settle_transient_files(
 ) -> list[str]:
     """Delete unfinished files and finish swaps; returns the names of the deleted files.
 
-    1. Delete `.deleted` files, but only on request, since somebody may still want what is in them. 2. Delete `.swap`
-    files from the smallest `.cleaned` one on: their swap was not yet decided. 3. Delete all `.cleaned` files.
-    4. Delete the segments that the remaining `.swap` files replace. 5. Rename those `.swap` files into place. After a
-    crash in between, the next run does the rest.
+    1. Delete `.deleted` files, but only on request, since somebody may still want their content. 2. Delete `.swap`
+    files whose offset is not below the smallest `.cleaned` one: their swap was not decided yet. 3. Delete all
+    `.cleaned` files. 4. Delete the segments that the remaining `.swap` files replace. 5. Rename those `.swap` files
+    into place. After a crash in between, the next run does the rest.
     """
     gone: list[str] = []
 
@@ -31,7 +31,7 @@ def settle_transient_files(
 
     names = filesystem.names(folder)
     for name in names:
-        # KRaft's snapshots have the suffix too, but belong to the metadata log.
+        # KRaft snapshots have this suffix too, but belong to the metadata log.
         if remove_deleted and name.endswith(Transient.DELETED) and KRaftSnapshot.parse(name) is None:
             delete(name)
     cleaned = [name for name in names if name.endswith(Transient.CLEANED)]
@@ -53,7 +53,7 @@ def settle_transient_files(
 
 
 def _replaced(names: list[str], swapped: list[str], next_offset: NextOffset) -> list[str]:
-    """The files of any kind whose offset lies in the range that a swap's log files cover."""
+    """The files of any kind whose offset lies in a range that the swapped log files cover."""
     files = map(SegmentFile.parse, swapped)
     bases = [file.base_offset for file in files if file is not None and file.kind is FileKind.LOG]
     if not bases:

@@ -1,1 +1,1 @@
-"""Segments written again beside the old ones, and what the cleaner and upgrades share of it."""
+"""Rewrites segments next to the old ones: what the cleaner and upgrades have in common."""

@@ -1,4 +1,4 @@
-"""Segments that compaction or an upgrade writes as `.cleaned` files, and how they get into their log."""
+"""Segments that compaction or an upgrade writes as `.cleaned` files, and how they are swapped into their log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_cleaned(
 
 
 def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> None:
-    """Write the closing time index entry, trim and sync, then give the files the age of what they replace."""
+    """Write the closing time index entry, trim and sync, then give the files the age of those they replace."""
     segment.close_out()
     segment.files.flush()
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
@@ -33,14 +33,14 @@ def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> N
 
 
 def remove_cleaned(filesystem: FileSystem, folder: Path, base_offsets: Iterable[int]) -> None:
-    """Remove the `.cleaned` files of these base offsets, if there are any."""
+    """Remove the `.cleaned` files with these base offsets, if there are any."""
     for base_offset in base_offsets:
         for kind in KINDS:
             filesystem.unlink(folder / SegmentFile(base_offset, kind, Transient.CLEANED).name)
 
 
 def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Sequence[int], config: LogConfig) -> None:
-    """Replace the old segments by the `.cleaned` ones, all or none (`Swap` has the steps), under the log's lock.
+    """Replace the old segments with the `.cleaned` ones, all or none (`Swap` has the steps), under the log's lock.
 
     If an old segment has changed since it was read, the new ones are removed instead.
     """

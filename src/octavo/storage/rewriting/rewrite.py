@@ -1,4 +1,4 @@
-"""Rewrites a segment in v2 or with another codec, next to the old one: the same records at the same offsets."""
+"""Rewrites a segment as v2 or with another codec, next to the old one: the same records at the same offsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 @dataclass(frozen=True, slots=True)
 class RewriteTask:
-    """One segment. Picklable."""
+    """Rewrite one segment. Picklable."""
 
     folder: Path
     config: LogConfig
@@ -36,7 +36,7 @@ class RewriteTask:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The `.cleaned` files that replace a segment, by base offset; none if it stays as it is."""
+    """The `.cleaned` files that replace a segment, by base offset; empty if the segment stays as it is."""
 
     segment: SourceSegment
     base_offsets: tuple[int, ...]
@@ -45,11 +45,11 @@ class Rewritten:
 
 
 def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> Rewritten:
-    """Rewrite the segment, if any of its batches has to change.
+    """Rewrite the segment if any of its batches has to change.
 
-    1. Remove what an earlier run left. 2. Append the batches to the `.cleaned` files of a new segment, and begin
-    another segment before one exceeds segment.bytes. 3. Write the transaction indexes and the closing time index
-    entries, trim and sync. 4. Give the files the age of the old segment. Any error removes them again.
+    1. Remove leftovers of an earlier run. 2. Append the batches to the `.cleaned` files of a new segment, and begin
+    another one before segment.bytes is exceeded. 3. Write the transaction indexes and the closing time index entries,
+    trim and sync. 4. Give the files the age of the old segment. Any error removes them again.
     """
     filesystem, recoder = filesystem or LocalFileSystem(), Recoder(task.codec)
     path = task.segment.path(task.folder)
@@ -93,7 +93,7 @@ class _Writer:
             if end <= first and active.size:
                 self._begin(int(table[first]["base_offset"]))
                 continue
-            end = max(end, first + 1)  # a batch larger than a segment gets one of its own
+            end = max(end, first + 1)  # a batch larger than a segment gets its own segment
             rows = table[first:end].copy()
             rows["position"] -= start
             active.append(last_offset(rows[-1]), memoryview(data)[start : int(ends[end - 1])], rows)

@@ -1,4 +1,4 @@
-"""Reads a segment that is to be rewritten, chunk by chunk; damage raises an error with its file and position."""
+"""Reads a segment to be rewritten, chunk by chunk; damage raises an error with the file and the position."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _WINDOW_BYTES = 32 << 20
 _WINDOW_ROWS = 1 << 13
 _MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # only Linux has it
 
-# Called with the number of bytes just read or written; it may wait, to slow the work down, or raise, to end it.
+# Called with the number of bytes just read or written; it may wait, to slow the work down, or raise, to abort it.
 OnBytes = Callable[[int], None]
 
 
 class SourceSegment(NamedTuple):
-    """A segment that is to be rewritten, as it was when the rewriting was planned."""
+    """A segment to be rewritten, as it was when the rewrite was planned."""
 
     base_offset: int
     size: int
@@ -52,9 +52,9 @@ def read_chunks(
 
 
 def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0) -> Iterator[Chunk]:
-    """`read_chunks` without copying, for a pass that looks at little of each record; CRCs are not checked.
+    """Like `read_chunks`, but without copying, for a pass that reads little of each record; CRCs are not checked.
 
-    This saves a fifth of the work (measured on records of 100 B). A file that shrinks while it is mapped would
+    This saves a fifth of the work (measured with records of 100 bytes). A file that shrinks while it is mapped would
     crash the process, so this is only for closed segments in a directory that this process owns: those are replaced,
     never truncated.
     """
@@ -70,7 +70,7 @@ def _windows(path: Path, size: int, position: int) -> Iterator[Chunk]:
         while position < size:
             start = position - position % mmap.ALLOCATIONGRANULARITY
             window, stop = min(length, size - start), Stop.TABLE_FULL
-            # All pages are mapped at once, which costs less than a page fault for each.
+            # Mapping all pages at once costs less than a page fault for each.
             view = memoryview(mmap.mmap(file.fileno(), window, flags=_MAP_FLAGS, prot=mmap.PROT_READ, offset=start))
             first = position
             while stop == Stop.TABLE_FULL:
@@ -98,7 +98,7 @@ def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
 
 @contextmanager
 def located(path: Path, chunk: Chunk) -> Iterator[None]:
-    """Add the file and the position in it to errors about a chunk's bytes."""
+    """Add the file and the position to errors about a chunk's bytes."""
     try:
         yield
     except CorruptionError as error:

@@ -1,4 +1,4 @@
-"""Building a segment's two indexes from its log, by the same rule as appends and recovery."""
+"""Builds a segment's two indexes from its log, by the same rule as appends and recovery."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class IndexLimits(NamedTuple):
 
 
 class BuiltIndexes(NamedTuple):
-    """What the files must contain, and where and why the log could not be read to its end."""
+    """The content of the index files, and where and why the log could not be read to its end."""
 
     offset_index: bytes
     time_index: bytes
@@ -53,7 +53,7 @@ def build_indexes(filesystem: FileSystem, log: Path, base_offset: int, limits: I
 
 
 class _Builder:
-    """Collects entries, up to what the files may hold: the time index keeps one slot for the closing entry."""
+    """Collects entries up to the limit of the files; the time index reserves one slot for the closing entry."""
 
     def __init__(self, base_offset: int, limits: IndexLimits) -> None:
         self.offsets, self._times = bytearray(), bytearray()
@@ -89,7 +89,7 @@ class _Builder:
 
 
 def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | None]:
-    """The batches before the one where recovery would end or split the segment, and what is wrong there."""
+    """The batches before the point where recovery would end or split the segment, and what is wrong there."""
     table, found, problem = sound_part(chunk, base_offset)
     if found.attributes & CONTROL:
         _, rows, damage = decode_markers(chunk.data, table)

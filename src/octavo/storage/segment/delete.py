@@ -18,8 +18,8 @@ class Deleter:
     """Deletes segments and snapshots of one log after file.delete.delay.ms.
 
     1. The caller takes the segments out of the log. 2. Their files are renamed to `.deleted`, the log file first: if a
-    crash leaves an index without its log file, loading removes it. 3. After the delay the files are removed; if a
-    crash comes first, loading with upkeep removes them.
+    crash leaves an index without its log file, loading removes it. 3. After the delay the files are removed; if a crash
+    comes first, loading with upkeep removes them.
     """
 
     def __init__(self, filesystem: FileSystem, scheduler: Scheduler) -> None:
@@ -27,7 +27,7 @@ class Deleter:
         self._scheduler = scheduler
 
     def delete_segments(self, segments: Sequence[Segment], delay_ms: int | None) -> None:
-        """Steps 2 and 3 for segments that were taken out of the log; without a delay only step 2."""
+        """Do steps 2 and 3 for segments that were taken out of the log; without a delay only step 2."""
         for segment in segments:
             if segment.files.transient is not Transient.DELETED:
                 segment.files.rename(Transient.DELETED)
@@ -40,7 +40,7 @@ class Deleter:
             self._scheduler.schedule("delete-file", remove, delay_ms=delay_ms)
 
     def delete_paths(self, paths: Sequence[Path], delay_ms: int | None) -> None:
-        """Step 3 for files that have the suffix already."""
+        """Do step 3 for files that already have the suffix."""
 
         def remove() -> None:
             for path in paths:
@@ -53,7 +53,7 @@ class Deleter:
 def remove_folder(filesystem: FileSystem, folder: Path) -> None:
     """Remove a partition's folder and all files in it. A crash in between leaves a folder that is removed later.
 
-    Links are removed, not what they point to. If the folder cannot be removed, a warning is enough: it does no harm.
+    Links are removed, not their targets. If the folder cannot be removed, only a warning is logged: it does no harm.
     """
     try:
         target = filesystem.link_target(folder)

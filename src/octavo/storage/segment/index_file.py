@@ -1,6 +1,6 @@
-"""A segment's `.index` and `.timeindex` as files: pre-sized and mapped while written, trimmed when done.
+"""A segment's `.index` and `.timeindex` files: pre-sized and mapped while written, trimmed when done.
 
-Entry layouts and search are those of `format.indexes`; this module owns the files.
+`format.indexes` has the entry layouts and the search; this module owns the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from octavo.system.filesystem import FileSystem, Mapping
 
 Index = TypeVar("Index", bound=SparseIndex[Any])
 
-# Builds the entries from the segment's log, for an index that cannot be trusted.
+# Builds the entries from the segment's log when an index cannot be trusted.
 Repair = Callable[[], bytes]
 
 _log = logging.getLogger(__name__)
@@ -58,7 +58,6 @@ class IndexFile(Generic[Index]):
         self._is_retired = False
 
     def __len__(self) -> int:
-        """The number of entries."""
         if (count := self._count) is not None:
             return count
         with self._lock:
@@ -68,12 +67,12 @@ class IndexFile(Generic[Index]):
 
     @property
     def room(self) -> int:
-        """How many entries can still be appended; without any, the segment must be rolled first."""
+        """How many more entries can be appended; if none, the segment must be rolled first."""
         count = self._count
         return max(self._most - (len(self) if count is None else count), 0)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the entries with this offset or a larger one."""
+        """Drop the entries at or after this offset."""
         with self._lock:
             self._drop_from(self._index().slots_below(offset))
 
@@ -85,7 +84,7 @@ class IndexFile(Generic[Index]):
             self._set_count(0)
 
     def trim(self) -> None:
-        """Cut the file to its entries; a file that is missing is created empty."""
+        """Cut the file to its entries; a missing file is created empty."""
         with self._lock:
             used = len(self) * self.entry_bytes
             if not self._filesystem.exists(self.path) or self._filesystem.size(self.path) != used:
@@ -93,7 +92,7 @@ class IndexFile(Generic[Index]):
                 self._filesystem.truncate(self.path, used)
 
     def flush(self) -> None:
-        """Sync the entries to the disk."""
+        """Sync the entries to disk."""
         with self._lock:
             if self._mapping is not None:
                 self._mapping.flush()
@@ -101,12 +100,12 @@ class IndexFile(Generic[Index]):
                 self._filesystem.open(self.path).fsync()
 
     def release(self) -> None:
-        """Give the mapping back; the next use maps the file again."""
+        """Release the mapping; the next use maps the file again."""
         with self._lock:
             self._unmap()
 
     def release_if_idle(self) -> bool:
-        """The same without waiting: whoever opens another index may hold that one's lock."""
+        """Like `release`, but without waiting: a thread opening another index may hold that one's lock."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
@@ -116,9 +115,9 @@ class IndexFile(Generic[Index]):
         return True
 
     def retire(self) -> None:
-        """Give the mapping back for good: another object owns the file now, and may cut it.
+        """Release the mapping for good: another object owns the file now, and may cut it.
 
-        A reader that still comes here gets FileNotFoundError, and tries again under the log's lock.
+        A reader that still gets here receives FileNotFoundError, and tries again under the log's lock.
         """
         with self._lock:
             self._is_retired = True
@@ -164,7 +163,7 @@ class IndexFile(Generic[Index]):
             self._set_count(end // self.entry_bytes)
 
     def _index(self) -> Index:
-        """The entries. To be used under the lock and not kept, since they hold the mapping."""
+        """The entries. Use them under the lock and do not keep them, since they hold the mapping."""
         if self._entries is None:
             count = len(self)
             self._entries = self._decode(self._readable().view()[: count * self.entry_bytes] if count else b"")
@@ -177,7 +176,7 @@ class IndexFile(Generic[Index]):
     def _open(self) -> None:
         count, problem = self._look()
         if problem is None or not self.rebuild(problem):
-            self._set_count(count)  # only now, since it is read without the lock
+            self._set_count(count)  # last, since the count is read without the lock
 
     def _look(self) -> tuple[int, str | None]:
         """How many entries the file has, and what is wrong with them."""
@@ -197,7 +196,7 @@ class IndexFile(Generic[Index]):
         return self._mapping or self._map(len(self) * self.entry_bytes)
 
     def _writable(self, needed_bytes: int) -> Mapping:
-        """A mapping of the file at its full size, so that entries are written without a system call."""
+        """A mapping of the file at its full size, so that entries can be written without a system call."""
         full_bytes = max(self._full_bytes, needed_bytes)
         if self._mapping is None or self._mapped_bytes < full_bytes:
             self._unmap()
@@ -222,13 +221,13 @@ class IndexFile(Generic[Index]):
         self._drop_mapping()
 
     def _drop_mapping(self) -> None:
-        self._entries = None  # else the mapping could not be closed
+        self._entries = None  # otherwise the mapping could not be closed
         if (mapping := self._mapping) is not None:
-            self._mapping, self._mapped_bytes = None, 0  # first: nobody may find a mapping that is closed
+            self._mapping, self._mapped_bytes = None, 0  # first, so that nobody finds a closed mapping
             mapping.close()
 
     def _drop_from(self, kept: int) -> None:
-        # Write zeros, so that the dropped entries do not come back after a crash.
+        # Overwrite dropped entries with zeros, so that they do not come back after a crash.
         dropped = len(self) - kept
         if dropped > 0:
             self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
@@ -236,7 +235,7 @@ class IndexFile(Generic[Index]):
 
 
 class OffsetIndexFile(IndexFile[OffsetIndex]):
-    """Offset to position in the log file."""
+    """Maps offsets to positions in the log file."""
 
     INDEX = OffsetIndex
 
@@ -246,7 +245,7 @@ class OffsetIndexFile(IndexFile[OffsetIndex]):
             return self._index().last()
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the largest offset up to this one; the segment's start if there is none."""
+        """The entry with the largest offset that is not above this one; the segment's start if there is none."""
         with self._lock:
             return self._index().lookup(offset)
 
@@ -257,24 +256,25 @@ class OffsetIndexFile(IndexFile[OffsetIndex]):
 
 
 class TimeIndexFile(IndexFile[TimeIndex]):
-    """Timestamp to offset. One slot is kept for the closing entry, which has the segment's largest timestamp."""
+    """Maps timestamps to offsets. One slot is reserved for the closing entry, with the segment's largest timestamp."""
 
     INDEX = TimeIndex
     KEPT_SLOTS = 1
 
     def maybe_append(self, entry: TimestampOffset) -> bool:
-        """Append the closing entry, into the kept slot, if its timestamp is larger than the last one."""
+        """Append the closing entry, into the reserved slot, if its timestamp is larger than the last one."""
         if not time_index.takes(self.last(), entry):
             return False
         self.append(time_index.encode_entry(entry, self.base_offset))
         return True
 
     def last(self) -> TimestampOffset:
-        """The last entry; no timestamp at the base offset if there is none."""
+        """The last entry; if there is none, timestamp -1 at the base offset."""
         with self._lock:
             return self._index().last()
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The entry with the largest timestamp up to this one; no timestamp at the base offset if there is none."""
+        """The entry with the largest timestamp that is not above this one; if there is none, timestamp -1 at the base
+        offset."""
         with self._lock:
             return self._index().lookup(timestamp)

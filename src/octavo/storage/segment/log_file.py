@@ -1,4 +1,4 @@
-"""A segment's `.log`: its bytes, its used length, and the walks over its batches."""
+"""A segment's `.log` file: its bytes, its used length, and the walks over its batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from octavo.system.filesystem import File, FileSystem
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# How much is read at once to find a batch near an index entry: by default entries are about 4096 bytes apart.
+# How much is read at once to find a batch near an index entry; by default, entries are about 4096 bytes apart.
 _HEADERS_BYTES = 8 << 10
 _HEADERS_ROWS = 128
 
@@ -60,7 +60,7 @@ class SearchBy(Enum):
 
 
 class LogFile:
-    """Appended to by one thread under the log's lock, read by many.
+    """One thread appends, under the log's lock; many may read.
 
     `size` is the used length; a preallocated file is longer. It grows only after the bytes are written, so a reader
     that stops there sees only whole appends.
@@ -74,7 +74,7 @@ class LogFile:
 
     @classmethod
     def create(cls, filesystem: FileSystem, path: Path, preallocated_bytes: int = 0) -> LogFile:
-        """An empty file; with a size, its space on the disk is reserved at once."""
+        """Create an empty file; with a size, its space on disk is reserved at once."""
         filesystem.truncate(path, preallocated_bytes)
         log = cls(filesystem, path)
         log.size = 0
@@ -82,21 +82,21 @@ class LogFile:
 
     @property
     def file(self) -> File:
-        """The open file; whoever holds it can go on reading, even when the segment is deleted."""
+        """The open file; whoever holds it can continue reading even after the segment is deleted."""
         if (file := self._file) is None:
             file = self._file = self._filesystem.open(self.path)
             OPEN_FILES.opened(self)
         return file
 
     def append(self, data: Buffer) -> None:
-        """Add bytes at the end, with one write."""
+        """Append bytes with one write."""
         self.file.pwrite(data, self.size)
         self.size += memoryview(data).nbytes
 
     def chunks(
         self, position: int = 0, end: int | None = None, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = False
     ) -> Iterator[Chunk]:
-        """The batches between two positions, without a chunk if there are none; positions are those of the file."""
+        """The batches between two file positions; there is no chunk if there are no batches."""
         end, at = self.size if end is None else end, position
         if position >= end:
             return
@@ -115,7 +115,7 @@ class LogFile:
     def find(self, search_by: SearchBy, target: int, position: int) -> BatchPlace | None:
         """The first batch from a position on whose value is not below the target; None if there is none.
 
-        Little is read at once, and only the header of a large batch.
+        Reads little at once, and only the header of a large batch.
         """
         file, end, table = self.file, self.size, _tables.table
         while position < end:
@@ -146,8 +146,8 @@ class LogFile:
     def begins_batch(self, entry: OffsetPosition) -> bool:
         """Whether a batch begins where an index entry says, at or before the entry's offset.
 
-        Only the header is checked. A compressed message of an old format has its last offset there, which may be
-        larger than the offset in an old broker's entry.
+        Only the header is checked. The header of a compressed message in an old format holds its last offset, which may
+        be larger than the offset in an old broker's entry.
         """
         head = self.file.pread(MAGIC_POSITION + 1, entry.position) if 0 <= entry.position < self.size else b""
         if len(head) <= MAGIC_POSITION:
@@ -157,7 +157,7 @@ class LogFile:
         return is_whole and (head[MAGIC_POSITION] < 2 or base_offset <= entry.offset)
 
     def read_batch(self, place: BatchPlace) -> tuple[bytes, NDArray[np.void]]:
-        """A batch's bytes, and its row as a table, which is valid until the next call in this thread."""
+        """A batch's bytes, and its row as a table that is valid until the next call in this thread."""
         data, table = self.file.pread(place.size, place.position), _tables.table
         rows, _, _ = kernels.walk(data, 0, len(data), table[:1], False)
         return data, table[:rows]
@@ -175,7 +175,7 @@ class LogFile:
         return cut
 
     def trim(self) -> None:
-        """Give back preallocated space that was not used."""
+        """Give back unused preallocated space."""
         if self._filesystem.size(self.path) != self.size:
             self.file.truncate(self.size)
 
@@ -187,13 +187,13 @@ class LogFile:
         return self._filesystem.mtime_ms(self.path)
 
     def release(self) -> None:
-        """Give the descriptor back; the next use opens the file again."""
+        """Release the descriptor; the next use opens the file again."""
         if self._file is not None:
             self._file = None
             OPEN_FILES.released(self)
 
     def release_if_idle(self) -> bool:
-        self._file = None  # whoever is about to use the open file holds it
+        self._file = None  # a thread about to use the open file has its own reference
         return True
 
     def rename(self, path: Path) -> None:
@@ -213,7 +213,7 @@ def _values(table: NDArray[np.void], search_by: SearchBy) -> NDArray[np.int64]:
 
 
 def _header_alone(data: bytes, position: int, search_by: SearchBy) -> tuple[BatchPlace, int]:
-    """The place of a batch of which little more than the header was read, and the value that it is searched by."""
+    """The place of a batch of which little more than the header was read, and the value it is searched by."""
     base_offset, size = ENTRY_PREFIX.unpack_from(data)
     magic, by_time = data[MAGIC_POSITION], search_by is SearchBy.MAX_TIMESTAMP
     if magic >= 2 and len(data) >= BATCH_OVERHEAD:
@@ -227,7 +227,7 @@ def _header_alone(data: bytes, position: int, search_by: SearchBy) -> tuple[Batc
 
 
 class _Tables(threading.local):
-    """One small table per thread, made once."""
+    """One small table per thread, created once."""
 
     def __init__(self) -> None:
         self.table = np.empty(_HEADERS_ROWS, BATCH)

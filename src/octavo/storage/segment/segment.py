@@ -1,6 +1,6 @@
-"""A segment: appends that keep its indexes, what a roll asks of it, its truncation and how it is closed.
+"""A segment: appends that maintain its indexes, the values a roll depends on, truncation and closing.
 
-Searching and reading it is in `log.lookup` and `log.read`, rebuilding it in `recovery.recover`.
+`log.lookup` and `log.read` search and read it; `recovery.recover` rebuilds it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry", OffsetPosition, OffsetPosition | None)
 
 _BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
-# How much of a segment's end is read at once: by default the last index entry is some 4096 bytes and a batch away.
+# How much of a segment's end is read at once; by default, the last index entry is some 4096 bytes and a batch away.
 _TAIL_BYTES = 64 << 10
 
 _MAX_TIMESTAMP = INDEX_COUNTERS.index("max_timestamp")
@@ -44,7 +44,7 @@ _MAX_TIMESTAMP_OFFSET = INDEX_COUNTERS.index("max_timestamp_offset")
 
 
 class SegmentOffsetOverflowError(OctavoError):
-    """An offset that lies too far after the segment's base offset for an index entry."""
+    """An offset too far from the segment's base offset for an index entry."""
 
     def __init__(self, base_offset: int, offset: int) -> None:
         super().__init__(f"offset {offset} does not fit into the segment with base offset {base_offset}")
@@ -53,17 +53,17 @@ class SegmentOffsetOverflowError(OctavoError):
 
 
 class Tail(NamedTuple):
-    """The end of a segment's whole batches."""
+    """The end of a segment's last whole batch."""
 
     next_offset: int  # the segment's base offset if it has no whole batch
     end_position: int
 
 
 class Segment:
-    """One segment. Writes come from one thread at a time (the log's lock sees to that); reads from any.
+    """One segment. The log's lock ensures that only one thread writes at a time; any thread may read.
 
-    A reader may rebuild an index, and must not do so between an append's write to the log and its index entries:
-    `_lock` keeps the two apart.
+    A reader may rebuild an index, but not between an append's write to the log and its index entries: `_lock` keeps the
+    two apart.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Bytes of batches."""
+        """Size of the batches, in bytes."""
         return self.files.log.size
 
     def append(self, largest_offset: int, data: Buffer, table: NDArray[np.void]) -> None:
-        """Write whole batches with one write, then add the index entries that they give."""
+        """Write whole batches with one write, then add their index entries."""
         if not len(table):
             return
         self.check_offset(largest_offset)
@@ -104,12 +104,12 @@ class Segment:
             self.index(table, position)
 
     def index(self, table: NDArray[np.void], position: int) -> None:
-        """Count batches that lie at the position, and add the entries that they give.
+        """Count the batches at the position, and add their index entries.
 
-        A batch gets entries when more than index.interval.bytes came since the last one that got some, not counting
-        its own: while the segment stays open, the same batches give the same indexes, however many calls append them.
-        Many batches at once may give more entries than an index has room for: it is full then, and the segment is
-        rolled before the next append. (Kafka fails in the middle of such an append.)
+        A batch gets entries when more than index.interval.bytes precede it since the last batch with entries. While the
+        segment stays open, the same batches give the same indexes, however many calls append them. Many batches at once
+        may give more entries than an index has room for: it is full then, and the segment is rolled before the next
+        append. (Kafka fails in the middle of such an append.)
         """
         offset_index, time_index, counters = self.files.offset_index, self.files.time_index, self._read_counters()[:]
         offsets, times = kernels.index_batches(
@@ -124,8 +124,8 @@ class Segment:
     def resume_index(self) -> None:
         """Count the bytes since the last entry, as if the segment had stayed open.
 
-        As in Kafka, a segment that was just opened counts from 0. If it is opened again for every few batches, it
-        would never get an entry.
+        As in Kafka, a newly opened segment counts from 0. A segment that is opened again for every few batches would
+        never get an entry that way.
         """
         counters = self._read_counters()[:]
         counters[_BYTES_SINCE_LAST_ENTRY] = self.size - self.last_index_entry().position
@@ -138,19 +138,19 @@ class Segment:
 
     @property
     def max_so_far(self) -> TimestampOffset:
-        """The largest timestamp, -1 for none, and the last offset of the first batch that has it."""
+        """The largest timestamp (-1 if there is none), and the last offset of the first batch that has it."""
         counters = self._read_counters()
         return TimestampOffset(counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET])
 
     @property
     def largest_timestamp(self) -> int:
-        """What retention takes for the segment's age: its records' timestamp, or its file's if they have none."""
+        """The timestamp by which retention judges the segment: its records', or its file's if they have none."""
         timestamp = self.max_so_far.timestamp
         return timestamp if timestamp >= 0 else self.files.log.mtime_ms
 
     @property
     def first_timestamp(self) -> int:
-        """The max timestamp of the first batch, -1 for none: a roll by time counts from it."""
+        """The max timestamp of the first batch (-1 if there is none), from which a roll by time counts."""
         if self._first_timestamp is None:
             first = self.files.log.find(SearchBy.LAST_OFFSET, 0, 0)
             if first is None:
@@ -163,12 +163,12 @@ class Segment:
         return not (self.files.offset_index.room and self.files.time_index.room)
 
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
-        """The first batch whose last offset is not below this offset, None when there is none."""
+        """The first batch whose last offset is not below this offset; None if there is none."""
         position = max(self.index_entry(offset).position, start_position)
         return self.files.log.find(SearchBy.LAST_OFFSET, offset, position)
 
     def index_entry(self, offset: int) -> OffsetPosition:
-        """The offset index's entry with the largest offset up to this one."""
+        """The offset index's entry with the largest offset that is not above this one."""
         return self._trusted(lambda index: index.lookup(offset))
 
     def last_index_entry(self) -> OffsetPosition:
@@ -180,7 +180,7 @@ class Segment:
         return self._trusted(lambda index: index.upper_bound(position))
 
     def _trusted(self, look: Callable[[OffsetIndexFile], Entry]) -> Entry:
-        """An entry at whose position a batch begins; an index that names another place is rebuilt from the log."""
+        """An entry at whose position a batch begins; an index that points elsewhere is rebuilt from the log."""
         index = self.files.offset_index
         entry = look(index)
         if entry is not None and entry.position and not self.files.log.begins_batch(entry):
@@ -191,7 +191,7 @@ class Segment:
         return entry
 
     def tail(self) -> Tail:
-        """Where the whole batches end, searched from the last index entry on; CRCs are not checked."""
+        """Where the whole batches end, searching from the last index entry; CRCs are not checked."""
         tail = Tail(self.base_offset, 0)
         for chunk in self.files.log.chunks(self.last_index_entry().position, chunk_bytes=_TAIL_BYTES):
             tail = tail._replace(end_position=chunk.stop_position)
@@ -200,10 +200,11 @@ class Segment:
         return tail
 
     def truncate_to(self, offset: int) -> int:
-        """Drop the first batch that reaches the offset, all after it and their entries; returns the bytes cut.
+        """Drop the first batch that reaches the offset, all after it and their entries; returns the number of bytes
+        cut.
 
-        1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash between
-        them leaves a log that is longer than its indexes say: recovery, due after a crash, rebuilds the indexes.
+        1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash in between
+        leaves a log that is longer than its indexes say; recovery, which must follow a crash, rebuilds the indexes.
         """
         place = self.find_batch(offset)
         with self._lock:
@@ -228,7 +229,8 @@ class Segment:
         self._counters = None
 
     def close_out(self) -> None:
-        """Stop being the active segment: write the closing time index entry, cut indexes and log to what is used."""
+        """Stop being the active segment: write the closing time index entry, cut indexes and log to their used
+        length."""
         self.files.time_index.maybe_append(self.max_so_far)
         self.files.offset_index.trim()
         self.files.time_index.trim()
@@ -236,7 +238,7 @@ class Segment:
         self._counters = None
 
     def _read_counters(self) -> array[int]:
-        """The counters; those of a segment just opened begin at its indexes' last entries, with no byte counted."""
+        """The counters; in a newly opened segment they start at the indexes' last entries, with no byte counted."""
         if (counters := self._counters) is not None:
             return counters
         with self._lock:
@@ -248,7 +250,7 @@ class Segment:
             return counters
 
     def _read_max_timestamp(self) -> TimestampOffset:
-        """The time index's last entry, or what the batches after it have."""
+        """The time index's last entry, or the larger timestamp of a batch after it."""
         found = self.files.time_index.last()
         for chunk in self.files.log.chunks(self.index_entry(found.offset).position):
             if len(chunk.table):
@@ -259,6 +261,6 @@ class Segment:
 
 
 def _jitter_ms(config: LogConfig) -> int:
-    """How much earlier than segment.ms this segment rolls, so that many partitions do not roll all at once."""
+    """How much earlier than segment.ms this segment rolls, so that many partitions do not all roll at once."""
     limit = min(config.segment_jitter_ms, config.segment_ms)
     return random.randrange(limit) if limit else 0

@@ -59,7 +59,7 @@ class SegmentFiles:
         )  # in the order of KINDS
 
     def path(self, kind: FileKind, transient: Transient | None = None) -> Path:
-        """The path of the file of this kind, or what it would be with another transient suffix."""
+        """The path of the file of this kind, or its path with another transient suffix."""
         suffix = self.transient if transient is None else transient
         return self.folder / SegmentFile(self.base_offset, kind, suffix).name
 
@@ -80,7 +80,7 @@ class SegmentFiles:
         self.txn_index.flush()
 
     def release(self) -> None:
-        """Give descriptors and mappings back; the next use opens them again."""
+        """Release descriptors and mappings; the next use opens them again."""
         for file in self._all:
             file.release()
 

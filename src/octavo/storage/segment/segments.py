@@ -1,4 +1,4 @@
-"""The segments of a log, ordered by base offset and found by binary search."""
+"""The segments of a log, ordered by base offset and searched by bisection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class _Ordered(NamedTuple):
 
 
 class Segments:
-    """An ordered map. A change, made under the log's lock, replaces it as a whole: readers see it before or after."""
+    """An ordered map. A change, made under the log's lock, replaces it as a whole: readers see either the old or the
+    new one."""
 
     def __init__(self, segments: Sequence[Segment] = ()) -> None:
         ordered = sorted(segments, key=lambda segment: segment.base_offset)
@@ -40,7 +41,7 @@ class Segments:
 
     @property
     def active(self) -> Segment:
-        """The last one, the only one that is appended to."""
+        """The last segment, the only one that grows."""
         return self._ordered.segments[-1]
 
     def add(self, segment: Segment) -> None:
@@ -51,7 +52,7 @@ class Segments:
         self._replace({segment.base_offset for segment in segments}, [])
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Remove segments and add others; readers see it as one step."""
+        """Remove segments and add others in one step, as readers see it."""
         self._replace({segment.base_offset for segment in old}, new)
 
     def floor(self, offset: int) -> Segment | None:
@@ -67,7 +68,7 @@ class Segments:
         return ordered.segments[slot] if slot < len(ordered.segments) else None
 
     def overlapping(self, start_offset: int, end_offset: int | None = None) -> tuple[Segment, ...]:
-        """The segments from the one that holds the start on that begin before the end."""
+        """The segments from the one that holds the start, as long as they begin before the end."""
         bases, segments = self._ordered
         first = max(bisect_right(bases, start_offset) - 1, 0)
         return segments[first : len(bases) if end_offset is None else max(bisect_left(bases, end_offset), first)]

@@ -1,6 +1,6 @@
-"""Splitting a segment whose offsets reach further than an index entry can name.
+"""Splits a segment whose offsets exceed what an index entry can hold.
 
-Compaction in brokers before 1.1 could join segments into such a one; newer brokers do not.
+Compaction in brokers before 1.1 could merge segments into such a segment; newer brokers do not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 20
 def split(segment: Segment, folder: Path, config: LogConfig, environment: Environment) -> list[Segment]:
     """Copy the batches into `.cleaned` segments in which all offsets fit, closed and synced, ready for a swap.
 
-    After a failure they are removed again.
+    After a failure these are removed again.
     """
     made: list[Segment] = []
     try:
@@ -71,7 +71,7 @@ def _end_of_run(segment: Segment, table: NDArray[np.void], first: int) -> int:
 
 
 def _base_offset(chunk: Chunk, row: int) -> int:
-    """A batch's first offset; the header of a compressed old message has only its last, so it is decoded."""
+    """A batch's first offset; a compressed old message is decoded for it, since its header has only the last one."""
     batch = chunk.table[row]
     if batch["magic"] < 2 and batch["attributes"] & CODEC_MASK:
         return int(Decoder(Column.OFFSET).decode_one(chunk.data, batch).offset[0])

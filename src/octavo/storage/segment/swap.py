@@ -1,4 +1,4 @@
-"""Replacing old segments by rewritten ones, so that a crash at any point loses nothing."""
+"""Replaces old segments with rewritten ones, so that a crash at any point loses nothing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from octavo.system.filesystem import FileSystem
 
 
 class Swap:
-    """Replaces segments of one log by others that were written as `.cleaned`, closed and synced.
+    """Replaces segments of one log with others that were written as `.cleaned`, closed and synced.
 
     1. Rename the new ones to `.swap`, the largest base offset first, and sync the folder before the smallest.
        A crash leaves `.cleaned` files, and `.swap` files after the smallest of them: loading deletes both kinds and
        keeps the old segments. The rename of the smallest decides the swap: from then on loading finishes it. Sync.
     2. Take the old ones out of the map, rename them to `.deleted`, delete them after the delay. Sync.
-       A crash leaves old files beside `.swap` files that cover them: loading deletes the old ones.
+       A crash leaves old files next to `.swap` files that cover them: loading deletes the old ones.
     3. Rename the new ones to their final names, the smallest first, and sync after each: if a larger one got its name
        before a smaller one, loading would take it for an old one. Loading renames what a crash leaves as `.swap`.
     """
@@ -31,7 +31,7 @@ class Swap:
         self._deleter = deleter
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment], delay_ms: int) -> list[Segment]:
-        """Run the steps; returns the old segments whose base offset no new one has."""
+        """Run the steps; returns the old segments whose base offset is not reused by a new one."""
         ascending = sorted(new, key=lambda segment: segment.base_offset)
         for segment in reversed(ascending):
             if segment is ascending[0]:

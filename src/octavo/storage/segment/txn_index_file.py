@@ -1,4 +1,5 @@
-"""A segment's `.txnindex`: the aborted transactions whose marker is in the segment; without any, there is no file."""
+"""A segment's `.txnindex`: the aborted transactions whose marker is in the segment; there is no file if there are
+none."""
 
 from __future__ import annotations
 
@@ -12,17 +13,17 @@ from octavo.system.filesystem import File, FileSystem
 
 
 class TxnIndexFile:
-    """Written under the log's lock; a reader gets the entries that were there when it began."""
+    """Written under the log's lock; a reader gets the entries that existed when it began."""
 
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int) -> None:
         self.path = path
         self.base_offset = base_offset
-        self.is_new = False  # a power loss could still take the file's name
+        self.is_new = False  # a power loss could still lose the file's name
         self._filesystem = filesystem
         self._file: File | None = None
 
     def append(self, aborted: AbortedTxn) -> None:
-        """Add a transaction; its marker must come after all others."""
+        """Add a transaction; its marker must come after those of all others."""
         file = self._open(create=True)
         assert file is not None
         end = file.size() // txn_index.ENTRY.size * txn_index.ENTRY.size
@@ -49,11 +50,11 @@ class TxnIndexFile:
             raise error.at(path=str(self.path)) from None
 
     def search(self, fetch_offset: int, upper_bound_offset: int) -> TxnSearch:
-        """The transactions that overlap the offsets from `fetch_offset` up to, not including, the upper bound."""
+        """The transactions that overlap the offsets from `fetch_offset` up to, but not including, the upper bound."""
         return txn_index.search(self.aborted(), fetch_offset, upper_bound_offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the first transaction that ends at the offset or after it, and all that follow."""
+        """Drop the first transaction that ends at or after the offset, and all that follow."""
         aborted = self.aborted()
         kept = next((slot for slot, txn in enumerate(aborted) if txn.last_offset >= offset), len(aborted))
         if kept < len(aborted):
@@ -64,18 +65,18 @@ class TxnIndexFile:
         self._cut(0)
 
     def flush(self) -> None:
-        """Sync the transactions to the disk."""
+        """Sync the transactions to disk."""
         if (file := self._open()) is not None:
             file.fsync()
 
     def release(self) -> None:
-        """Give the descriptor back; the next use opens the file again."""
+        """Release the descriptor; the next use opens the file again."""
         if self._file is not None:
             self._file = None
             OPEN_FILES.released(self)
 
     def release_if_idle(self) -> bool:
-        self._file = None  # whoever is about to use the open file holds it
+        self._file = None  # a thread about to use the open file has its own reference
         return True
 
     def rename(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Makes a staged file of about a segment's size a segment, instead of copying it into one."""
+"""Turns a staged file of about a segment's size into a segment, instead of copying it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Run: TypeAlias = tuple[int, NDArray[np.void]]  # a position in a file, and the b
 
 
 def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool:
-    """Whether a file may become a segment: no small segment is left behind, and its batches need nothing but offsets.
+    """Whether a file may become a segment: no small segment is left behind, and its batches only need offsets.
 
-    An empty active segment is replaced, so none is left behind, and the adopted one goes on growing. Files of a few
-    batches are copied instead.
+    An empty active segment is replaced, so no small one is left behind, and the adopted one continues to grow. Files of
+    a few batches are copied instead.
     """
     config, active = log.config, log.segments.active
     is_near = path.parent in (log.folder, log.folder.parent)  # in the same file system, so that renaming works
@@ -36,13 +36,7 @@ def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool
 
 
 def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
-    """Make a staged file the log's active segment, continuing at the log's end.
-
-    1. Write offsets and leader epoch into the batches' headers, in the staged file. 2. Sync it. 3. Roll, unless the
-    active segment is empty. 4. Rename the file to the empty segment's. 5. Build its indexes and move the log's end.
-    A crash before 4 leaves a staged file and perhaps an empty segment. A crash after 4 leaves a segment without
-    indexes, which recovery builds.
-    """
+    """Turn a staged file into the log's active segment, starting at the log's end."""
     with log.changing("adopt a staged file"):
         filesystem = log.environment.filesystem
         first_offset = log.log_end_offset
@@ -64,14 +58,14 @@ def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
 
 
 def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> tuple[int, list[Run]]:
-    """Give the batches their offsets; returns the next one, and the batches."""
+    """Assign offsets to the batches; returns the next offset, and the batches."""
     runs: list[Run] = []
     next_offset = first_offset
     for chunk in staged.chunks():
         table = chunk.table
         next_offset = kernels.stamp_batches(chunk.data, table, next_offset, leader_epoch, False, None)
         for position in table["position"].tolist():
-            # The CRC does not cover what has changed.
+            # The CRC does not cover the changed fields.
             staged.file.pwrite(chunk.data[position : position + MAGIC_POSITION], chunk.file_position + position)
         if chunk.stop is not None and chunk.stop_position != staged.size:
             at = chunk.stop_position

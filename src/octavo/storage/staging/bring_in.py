@@ -1,4 +1,4 @@
-"""Brings the staged files of one partition into its log, from the start or from where a crash stopped it."""
+"""Brings the staged files of one partition into its log, from the start or from where a crash interrupted it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from octavo.system.filesystem import FileSystem
 
 
 def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> None:
-    """Append what the log does not have yet of a part's files, in order.
+    """Append the part of the files that the log does not have yet, in order.
 
     What it has begins at the part's start offset: a crash may have left any number of whole batches there, or an
-    adopted segment. Nothing is cut off, so readers never see records that go away again.
+    adopted segment. Nothing is cut off, so readers never see records that disappear again.
     """
     offset = part.start_offset
-    log.segments.active.resume_index()  # with a micro-batch per second the log is opened every second
+    log.segments.active.resume_index()  # with one micro-batch per second the log is opened every second
     for file in part.files:
         path = find(log.environment.filesystem, file.name, [log.folder, *roots])
         if path is None:
@@ -65,7 +65,8 @@ def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int
             there = first == len(chunk.table)
         for data in sets(chunk, first, limit):
             log.append_as_leader(data, leader_epoch=leader_epoch, trusted=True)
-        # The append then uses memory that is already mapped: fresh pages cost five times the copy (measured).
+        # The append then reuses memory that is already mapped: fresh pages cost five times as much as the copy
+        # (measured).
         staged.file.let_go(chunk.stop_position)
 
 
@@ -91,7 +92,7 @@ def _check(chunk: Chunk, staged: LogFile) -> None:
 
 
 def _count_there(log: PartitionLog, chunk: Chunk, offset: int) -> int:
-    """How many of a chunk's batches the log has from the offset on; everything but the headers is compared."""
+    """How many of a chunk's batches the log already has from the offset on; everything but the headers is compared."""
     found = 0
     for row in chunk.table:
         position, size, count = int(row["position"]), int(row["size"]), int(row["count"])

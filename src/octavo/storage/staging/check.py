@@ -1,4 +1,4 @@
-"""Checks a commit before it is decided: topics must accept the staged batches, and the files must be there."""
+"""Checks a commit before it is decided: topics must accept the staged batches, and the files must exist."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:
 
 
 def check_presence(staged: StagedPart, filesystem: FileSystem, folders: Sequence[Path]) -> None:
-    """Refuse a staged file that is missing or not as its task left it."""
+    """Refuse a staged file that is missing or has changed since its task finished."""
     path = find(filesystem, staged.name, folders)
     size = None if path is None else filesystem.size(path)
     if size != staged.facts.size:

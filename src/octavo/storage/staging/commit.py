@@ -1,4 +1,4 @@
-"""Commits staged batches to many partitions: all of them or none, exactly once, whatever dies in between."""
+"""Commits staged batches to many partitions: all or none, exactly once, whatever crashes in between."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _log = logging.getLogger(__name__)
 
 
 class CommitStep(StrEnum):
-    """The step that has just been done; tests stop here."""
+    """The step just completed; tests stop here."""
 
     CHECKED = "checked"
     DECIDED = "decided"
     MADE = "made"  # the topics that were missing
-    APPENDED = "appended"  # once for each partition
+    APPENDED = "appended"  # once per partition
     FLUSHED = "flushed"
     CONCLUDED = "concluded"
     REMOVED = "removed"
@@ -41,22 +41,22 @@ OnStep = Callable[[CommitStep], None]
 
 
 def _pass(step: CommitStep) -> None:
-    """Do nothing after a step."""
+    """The default `on_step`: do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """Which writer's batch it is, and what its tasks staged, in the order in which the records are to follow."""
+    """The writer and its batch, and what its tasks staged, in the order in which the records are to follow."""
 
     writer: str
     batch_id: int | None  # None: a writer that commits only once
     staged: Sequence[StagedPart]
-    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # for topics that have to be made
+    topic_configs: Mapping[str, Given] = field(default_factory=dict)  # for topics to be created
 
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """What a commit needs, for the owner of the directories' locks."""
+    """What a commit needs from the owner of the directories' locks."""
 
     ledger: CommitLedger
     open_logs: OpenLogs
@@ -70,16 +70,17 @@ class Commits:
 
 
 def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) -> bool:
-    """Bring a batch into all its partitions; False, without a change, if it was committed before.
+    """Bring a batch into all its partitions; returns False, and changes nothing, if it was committed before.
 
-    1. Check that every partition takes its batches. 2. Decide: write the pending commit, with each partition's end
-    offset and the topics to be made, to the log dir's root, synced. 3. Make those topics. 4. Append the staged files,
-    partition by partition, or adopt them as segments. 5. Flush the logs. 6. Conclude: write the batch's id as done,
-    and nothing as pending, synced. 7. Remove the staged files.
+    1. Check that every partition accepts its batches. 2. Decide: write the pending commit, with each partition's end
+    offset and the topics to be created, to the log directory's root, synced. 3. Create those topics. 4. Append the
+    staged files, partition by partition, or adopt them as segments. 5. Flush the logs. 6. Conclude: write the batch's
+    id as done, and nothing as pending, synced. 7. Remove the staged files.
 
-    A crash before 2 leaves staged files that the sweep removes: the batch is in no partition. After 2 whoever opens the
-    directory next runs `finish` first: it goes on at 3 with what is missing, so the batch is in all partitions. After 6
-    only staged files are left. If an append is refused nevertheless, step 4 is undone.
+    A crash before 2 leaves staged files that the sweep removes: the batch is in no partition. After a crash between 2
+    and 6, the next owner to open the directory first runs `finish`, which resumes at 3 with what is missing, so the
+    batch gets into all partitions. After 6 only staged files are left. If an append is refused after all, step 4 is
+    undone.
     """
     ledger = commits.ledger
     if ledger.pending is not None:
@@ -120,11 +121,7 @@ def finish(commits: Commits) -> bool:
 
 
 def undo(commits: Commits) -> None:
-    """Cut every partition of the pending commit at the end offset that it had before; topics that were made stay.
-
-    1. Truncate the logs. 2. Flush them. 3. Write that nothing is pending. A crash before 3 leaves the commit pending,
-    and the next start completes or undoes it.
-    """
+    """Cut every partition of the pending commit back to its earlier end offset; created topics stay."""
     for part in _parts(commits):
         log = commits.logs[part.topic_partition]
         if log.log_end_offset > part.start_offset:
@@ -136,8 +133,8 @@ def undo(commits: Commits) -> None:
 def _to_be_made(
     commits: Commits, staged: Sequence[StagedPart], configs: Mapping[str, Given]
 ) -> dict[str, PendingTopic]:
-    """The topics to be made; refused if a partition is gone, or a name is taken."""
-    there = {name.topic for name in commits.logs}
+    """The topics to be created; raises if a partition is gone, or a name is taken."""
+    there = {topic_partition.topic for topic_partition in commits.logs}
     wanted = {part.topic: part.partitions for part in staged if part.topic not in there}
     topics = {
         topic: commits.topics.prepare(topic, partitions, configs)
@@ -146,7 +143,7 @@ def _to_be_made(
     }
     for part in staged:
         if part.topic not in topics and part.topic_partition not in commits.logs:
-            count = sum(name.topic == part.topic for name in commits.logs)
+            count = sum(topic_partition.topic == part.topic for topic_partition in commits.logs)
             raise InvalidPartitionsError(
                 f"{part.topic_partition} is not there any more: topic {part.topic} has {count} partitions"
             )
@@ -156,17 +153,21 @@ def _to_be_made(
 def _checked(
     commits: Commits, staged: Sequence[StagedPart], topics: Mapping[str, PendingTopic]
 ) -> tuple[PendingPart, ...]:
-    """What goes to each partition, after checking that it can."""
+    """The parts of the commit, after checking that each partition accepts its batches."""
     environment, roots, parts = commits.environment, commits.ledger.roots, []
     by_partition = attrgetter("topic_partition")
-    for name, group in groupby(sorted(staged, key=by_partition), by_partition):
-        log, files = commits.logs.get(name), list(group)
-        config = commits.topics.config(topics[name.topic]) if log is None else log.config
+    for topic_partition, group in groupby(sorted(staged, key=by_partition), by_partition):
+        log, files = commits.logs.get(topic_partition), list(group)
+        config = commits.topics.config(topics[topic_partition.topic]) if log is None else log.config
         for file in files:
             check_batches(file, config, environment.clock.time_ms())
             check_presence(file, environment.filesystem, roots if log is None else [log.folder, *roots])
         pending = tuple(PendingFile(file.name, file.facts.size, file.facts.records) for file in files)
-        parts.append(PendingPart(name.topic, name.partition, 0 if log is None else log.log_end_offset, pending))
+        parts.append(
+            PendingPart(
+                topic_partition.topic, topic_partition.partition, 0 if log is None else log.log_end_offset, pending
+            )
+        )
     return tuple(parts)
 
 
@@ -194,9 +195,9 @@ def _complete(commits: Commits, on_step: OnStep) -> None:
 
 
 def _parts(commits: Commits) -> list[PendingPart]:
-    """What the pending commit appends to partitions that exist.
+    """What the pending commit appends to existing partitions.
 
-    A topic may have been deleted since, and a new one made with the name of one that the commit makes.
+    A topic may have been deleted since, and another one created under the name of a topic that the commit creates.
     """
     foreign = {topic.topic for topic in commits.ledger.pending_topics() if _is_foreign(commits, topic)}
     parts = commits.ledger.pending_parts()
@@ -204,6 +205,8 @@ def _parts(commits: Commits) -> list[PendingPart]:
 
 
 def _is_foreign(commits: Commits, topic: PendingTopic) -> bool:
-    """Whether somebody else has made a topic of that name."""
-    there = [commits.logs[name].topic_id for name in topic.names() if name in commits.logs]
+    """Whether somebody else has created a topic of that name."""
+    there = [
+        commits.logs[topic_partition].topic_id for topic_partition in topic.names() if topic_partition in commits.logs
+    ]
     return any(topic_id not in (None, topic.topic_id) for topic_id in there)

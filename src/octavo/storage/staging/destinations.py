@@ -1,6 +1,6 @@
-"""Finds where a task stages a topic's batches: its partitions' folders and configs, as the directories show them.
+"""Finds where a task stages a topic's batches: the partitions' folders and configs, as found in the directories.
 
-No lock is taken and nothing is opened: the commit checks again.
+No lock is taken and nothing is opened; the commit checks again.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ class Destinations:
         self._roots = roots
         self._known: dict[str, Destination] = {}
         self._folders: dict[str, dict[int, Path]] = {}
-        self._pending: dict[str, PendingTopic] = {}  # half made by a commit that is under way or was interrupted
+        self._pending: dict[str, PendingTopic] = {}  # partly created by a commit that is in progress or was interrupted
         self._configs = TopicConfigs(filesystem, [], {}, {})
         for root in roots:
             filesystem.mkdir(root)
         self._look(filesystem)
-        for root in roots:  # after the folders: a topic is noted before the first of its folders is made
+        for root in roots:  # after the folders: a topic is recorded before the first of its folders is made
             self._configs.read(filesystem, root)
 
     def of(self, topic: str) -> Destination:
-        """The topic, or what it will be once it is made; refused if it neither exists nor is to be made."""
+        """The topic, or what it will be once it is created; raises if it neither exists nor is to be created."""
         if topic not in self._known:
             check_writable(topic)
             folders, pending = self._folders.get(topic, {}), self._pending.get(topic)
@@ -76,7 +76,7 @@ class Destinations:
         return self._known[topic]
 
     def _look(self, filesystem: FileSystem) -> None:
-        """List folders and pending topics of the same moment: the pending topics must be equal before and after."""
+        """List folders and pending topics as of the same moment: the pending topics must be equal before and after."""
         stores = [read_store(filesystem, root) for root in self._roots]
         while True:
             self._folders.clear()
@@ -90,7 +90,7 @@ class Destinations:
         self._pending = {topic.topic: topic for commit in commits for topic in commit.topics}
 
     def _half_made(self, pending: PendingTopic, folders: Mapping[int, Path]) -> Destination:
-        """A topic that will be complete before anything else is committed."""
+        """A partly created topic, which will be complete before anything else is committed."""
         configs = {name: value for name, value in pending.configs.items() if value is not None}
         places = {**dict.fromkeys(pending.partitions, self._roots[0]), **folders}
         return Destination(pending.topic, self._of_new(pending.topic, configs), places, len(places), exists=False)
@@ -106,7 +106,8 @@ class Destinations:
         return Destination(topic, self._configs.of(topic), folders, count, exists=True)
 
     def _to_be_made(self, topic: str) -> Destination:
-        """Until the topic is made its batches wait in the first directory's root: a regular file there harms nobody."""
+        """Until the topic is created its batches wait in the first directory's root, where a regular file harms
+        nobody."""
         if not self._new_topics.create:
             roots = ", ".join(map(str, self._roots))
             raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}; create it first")
@@ -116,7 +117,8 @@ class Destinations:
         return Destination(topic, config, dict.fromkeys(range(count), self._roots[0]), count, exists=False)
 
     def _of_new(self, topic: str, configs: Mapping[str, Given]) -> LogConfig:
-        """The configs that the commit will create the topic with; those of an earlier one of that name do not count."""
+        """The configs that the commit will create the topic with; those of an earlier topic of that name do not
+        count."""
         self._configs.forget(topic)
         return self._configs.of(topic, configs)
 

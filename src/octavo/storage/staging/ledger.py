@@ -1,4 +1,4 @@
-"""The commit stores of all directories as one: what is done in any of them, and what is pending in one."""
+"""The commit stores of all directories as one: commits done in any of them, and the one that is pending."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from octavo.system.filesystem import FileSystem
 
 
 class CommitLedger:
-    """Reads the files once, then writes the file in the directory that has the pending commit, or else the first one.
+    """Reads the files once, then writes the file in the directory that has the pending commit, or else in the first
+    one.
 
     Only for the owner of the directories' locks. A file is replaced as a whole: a commit is decided when `decide` has
     written it, and done when `conclude` has.
@@ -43,8 +44,8 @@ class CommitLedger:
         return {file.name for part in self.pending_parts() for file in part.files}
 
     def pending_partitions(self) -> list[TopicPartition]:
-        """All partitions that the pending commit makes or appends to."""
-        made = [name for topic in self.pending_topics() for name in topic.names()]
+        """All partitions that the pending commit creates or appends to."""
+        made = [topic_partition for topic in self.pending_topics() for topic_partition in topic.names()]
         return [*made, *(part.topic_partition for part in self.pending_parts())]
 
     @property
@@ -60,7 +61,7 @@ class CommitLedger:
         self._write(replace(self._stores[self._home], pending=commit))
 
     def conclude(self) -> None:
-        """Note that the pending commit is done."""
+        """Record that the pending commit is done."""
         store = self._stores[self._home]
         done = dict(store.done)
         if store.pending is not None and store.pending.batch_id is not None:
@@ -68,7 +69,7 @@ class CommitLedger:
         self._write(replace(store, done=done, pending=None))
 
     def revoke(self) -> None:
-        """Note that the pending commit was undone."""
+        """Record that the pending commit was undone."""
         self._write(replace(self._stores[self._home], pending=None))
 
     def note_sweep(self, now_ms: int) -> None:
@@ -85,7 +86,7 @@ class CommitLedger:
 
 
 def read_store(filesystem: FileSystem, root: Path) -> CommitStore:
-    """The content of a directory's file; empty if there is none. A file that cannot be understood is an error."""
+    """The content of a directory's file; empty if there is none. Raises if the file cannot be understood."""
     path = root / COMMIT_STORE
     if not filesystem.exists(path):
         return CommitStore()

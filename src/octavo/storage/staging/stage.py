@@ -1,4 +1,4 @@
-"""Stages finished batches: in files beside a partition's segments, with offsets that count from 0."""
+"""Stages finished batches in files next to a partition's segments, with offsets that start at 0."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# A task may write to more partitions than it may have open files: the others are opened again for each append.
+# A task may write to more partitions than the number of files it may keep open; the others are reopened for each
+# append.
 _MOST_OPEN_FILES = 128
 
 
 def writer_key(writer: str) -> str:
-    """The part of a staged file's name that stands for its writer."""
+    """The part of a staged file's name that identifies its writer."""
     return hashlib.sha256(writer.encode("utf-8")).hexdigest()[:16]
 
 
@@ -32,7 +33,7 @@ class StagedPart:
     partition: int
     name: str
     facts: RunFacts
-    partitions: int | None = None  # of the topic, where it has to be made first
+    partitions: int | None = None  # of the topic, if it has to be created first
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -41,17 +42,17 @@ class StagedPart:
 
 @dataclass(frozen=True, slots=True)
 class StagingPlace:
-    """Where a partition's batches are staged: in its folder or, before there is one, in the log dir's root."""
+    """Where a partition's batches are staged: in its folder or, before it exists, in the log directory's root."""
 
     topic_partition: TopicPartition
     folder: Path
     segment_bytes: int
-    partitions: int | None = None  # of the topic, where it has to be made first
+    partitions: int | None = None  # of the topic, if it has to be created first
 
 
 @dataclass(slots=True)
 class _Open:
-    """The file that a partition's batches go to now."""
+    """The file that currently receives a partition's batches."""
 
     place: StagingPlace
     name: str
@@ -66,8 +67,8 @@ class _Open:
 class Stage:
     """The files of one attempt at a task; not thread-safe. Attempts share no files, so any of them may die.
 
-    1. `append` writes batches to new files with unique names. 2. `finish` syncs the files, then their folders. Until a
-    commit names the files nothing else knows them; after a crash the sweep removes them.
+    1. `append` writes batches to new files with unique names. 2. `finish` syncs the files, then their folders. Nothing
+    else knows the files until a commit names them; after a crash the sweep removes them.
     """
 
     def __init__(self, filesystem: FileSystem, writer: str, attempt: str) -> None:
@@ -79,7 +80,7 @@ class Stage:
         self._full: list[_Open] = []
 
     def append(self, place: StagingPlace, data: Buffer, facts: RunFacts) -> None:
-        """Append batches to those of the partition; no file grows larger than a segment may be."""
+        """Append batches for a partition; no file grows larger than a segment may be."""
         current = self._open.get(place.topic_partition)
         if current is not None and current.facts.size + facts.size > place.segment_bytes:
             current.file = None
@@ -96,7 +97,7 @@ class Stage:
             current.file = file
 
     def finish(self) -> list[StagedPart]:
-        """Sync everything; returns the files, those of a partition in the order of their batches."""
+        """Sync everything; returns the files, each partition's in the order of their batches."""
         staged = [*self._full, *self._open.values()]
         for file in staged:
             (file.file or self._filesystem.open(file.path)).fsync()
@@ -108,6 +109,6 @@ class Stage:
         ]
 
     def abandon(self) -> None:
-        """Remove the files of an attempt that failed."""
+        """Remove the files of a failed attempt."""
         for file in (*self._full, *self._open.values()):
             self._filesystem.unlink(file.path)

@@ -1,4 +1,4 @@
-"""Removes staged files that nobody will commit: those of attempts that died, failed or came second."""
+"""Removes staged files that nobody will commit: those of attempts that crashed, failed or came second."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from octavo.format.names import FolderState, PartitionFolder, StagedFile
 from octavo.storage.staging.stage import writer_key
 from octavo.system.filesystem import FileSystem
 
-# No task stages files for longer than this; older files are dead, whoever wrote them.
+# No task stages files for longer than this, so older files are dead, whoever wrote them.
 STAGED_FILE_MAX_AGE_MS = 24 * 60 * 60 * 1000
-# How often all folders are swept, and not only those that a commit touches.
+# How often all folders are swept, not only those that a commit touches.
 SWEEP_INTERVAL_MS = 60 * 60 * 1000
 
 
 def sweep_writer(
     filesystem: FileSystem, folders: Iterable[Path], writer: str, *, keep: Collection[str] = ()
 ) -> list[Path]:
-    """Remove a writer's staged files in these folders, except those to keep; returns them.
+    """Remove a writer's staged files in these folders, except those to keep; returns the removed files.
 
-    Called right after a commit, or before a writer's first one: what is left belongs to attempts whose work was not
-    used. An attempt that still runs goes on writing to a file without a name.
+    Called right after a commit, or before a writer's first one: any leftover files belong to attempts whose work was
+    not used. An attempt that is still running keeps writing to a file without a name.
     """
     key = writer_key(writer)
     found = [path for path, file in _staged(filesystem, folders) if file.writer == key and path.name not in keep]
@@ -33,22 +33,23 @@ def sweep_writer(
 def sweep_old(
     filesystem: FileSystem, folders: Iterable[Path], now_ms: int, *, keep: Collection[str] = ()
 ) -> list[Path]:
-    """Remove staged files, of any writer, that are too old for a task that lives, except those to keep."""
+    """Remove staged files of any writer that are too old to belong to a live task, except those to keep."""
     before = now_ms - STAGED_FILE_MAX_AGE_MS
     staged = [path for path, _ in _staged(filesystem, folders) if path.name not in keep]
     return _remove(filesystem, [path for path in staged if _is_before(filesystem, path, before)])
 
 
 def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, keep: Collection[str]) -> list[Path]:
-    """`sweep_old` in all folders, for an owner of the directories that has nothing to commit; returns the files.
+    """`sweep_old` in all folders, for an owner with nothing to commit; returns the removed files.
 
-    `keep` has the files of a commit that was decided but could not be completed yet, for example without a disk.
+    `keep` has the files of a commit that was decided but could not be completed yet, for example because a disk is
+    missing.
     """
     return sweep_old(filesystem, all_folders(filesystem, roots), now_ms, keep=keep)
 
 
 def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
-    """Every folder that may hold staged files: the roots, and the partition folders in them that stay."""
+    """Every folder that may hold staged files: the roots, and their partition folders, unless being deleted."""
     return [*roots, *(root / name for root in roots for name in filesystem.folders(root) if _is_partition(name))]
 
 
@@ -64,7 +65,7 @@ def _staged(filesystem: FileSystem, folders: Iterable[Path]) -> list[tuple[Path,
 
 
 def _is_before(filesystem: FileSystem, path: Path, time_ms: int) -> bool:
-    """Whether a file was last written before a time; False if its writer removes it meanwhile."""
+    """Whether a file was last written before a time; False if its writer removes it in the meantime."""
     try:
         return filesystem.mtime_ms(path) < time_ms
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""The configs of topics, and the files that they come from."""
+"""The configs of topics, and the files they come from."""

@@ -1,4 +1,4 @@
-"""The configs of topics and brokers in a KRaft node's own metadata log, `__cluster_metadata-0`: read, never changed."""
+"""Reads the configs of topics and brokers from a KRaft node's own metadata log, `__cluster_metadata-0`."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _CLUSTER_DEFAULT = ""  # the resource name of the defaults for all brokers
 
 
 class MetadataConfigs(NamedTuple):
-    """Configs that were set while the cluster ran: those of topics, and those of this broker."""
+    """Configs that were set while the cluster ran, of topics and of this broker."""
 
     topics: dict[str, dict[str, str]]
-    broker: dict[str, str]  # the node's own over the cluster's defaults; only those that this version knows
+    broker: dict[str, str]  # the node's own over the cluster's defaults; only those known to this version
 
 
 def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
-    """The configs in the latest snapshot, updated by the log after it."""
+    """The configs in the latest snapshot, updated by the log that follows it."""
     folder = root / METADATA_FOLDER
     if not filesystem.exists(folder) or not filesystem.is_folder(folder):
         return MetadataConfigs({}, {})
@@ -71,7 +71,7 @@ def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs
 
 
 def _node_id(filesystem: FileSystem, root: Path) -> str:
-    """The name under which the metadata has the configs of this directory's broker."""
+    """The resource name of this directory's broker in the metadata."""
     try:
         return str(meta_properties.decode(filesystem.read_bytes(root / META_PROPERTIES)).node_id)
     except (FileNotFoundError, CorruptionError):
@@ -96,7 +96,8 @@ def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:
 
 def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[MetadataRecord]:
     """A file's records from an offset on, up to the first damaged batch."""
-    # Few directories have such a log, and loading the schemas of its records takes longer than everything else.
+    # Imported here, since few directories have such a log, and loading its record schemas takes longer than all the
+    # rest.
     from octavo.format.messages.cluster_metadata import decode_metadata_record
     from octavo.format.messages.records import UnknownRecordTypeError
 

@@ -1,7 +1,7 @@
-"""The configs in force for each topic: Octavo's own file over the cluster's metadata over the broker's defaults.
+"""The effective configs of each topic: Octavo's own file over the cluster's metadata over the broker's defaults.
 
-The broker's defaults are the configs that its owner gives, over those that were set while the cluster ran: the node's
-own, then the cluster's.
+The broker's defaults are the configs that its owner gives, over those set while the cluster ran: the node's own, then
+the cluster's.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from octavo.system.filesystem import FileSystem
 
 
 class TopicConfigs:
-    """The configs of all topics, as the directories' files have them. `stored` is what Octavo's own file holds.
+    """The configs of all topics, as found in the directories' files. `stored` is the content of Octavo's own file.
 
-    `interrupted` has the changes that the files note as begun, by topic and id: one file may say that a topic is being
-    deleted while another knows a new topic of that name.
+    `interrupted` holds the changes that the files record as begun, by topic and id: one file may say that a topic is
+    being deleted while another knows a new topic of that name.
     Explicit configs, by topic, override all others as long as this object lives.
     """
 
@@ -36,16 +36,16 @@ class TopicConfigs:
         self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
         self.interrupted: dict[tuple[str, bytes], StoredTopic] = {}
-        self.dynamic: dict[str, str] = {}  # the broker's, from the cluster's metadata
+        self.dynamic: dict[str, str] = {}  # the broker's dynamic configs, from the cluster's metadata
         self._metadata: dict[str, dict[str, str]] = {}
         self._given = broker
         self._explicit = explicit or {}
-        self._known: dict[str, LogConfig] = {}  # one per topic: there may be thousands of logs
+        self._known: dict[str, LogConfig] = {}  # one per topic, since there may be thousands of logs
         for root in roots:
             self.read(filesystem, root)
 
     def read(self, filesystem: FileSystem, root: Path) -> None:
-        """Read a directory's files. If two differ, the first one counts, unless it only notes a change as begun."""
+        """Read a directory's files. If two differ, the first one wins, unless it only records a change as begun."""
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
         for topic, found in stored.items():
             _check(found.configs, topic, root / TOPIC_STORE)
@@ -72,13 +72,13 @@ class TopicConfigs:
             self.of(topic)
 
     def overrides(self, topic: str) -> dict[str, Given]:
-        """The topic's own configs; like brokers, it leaves out those that this version does not know."""
+        """The configs set on the topic itself; like a broker, leaves out those that this version does not know."""
         stored = self.stored[topic].configs if topic in self.stored else {}
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
     def inherited(self, topic: str) -> dict[str, Given]:
-        """The configs for a replica elsewhere: the topic's own over those that the cluster's brokers have."""
+        """The configs for a replica elsewhere: the topic's own over the cluster's broker configs."""
         of_brokers, usual = LogConfig.of({}, self.dynamic), LogConfig.of()
         values = {
             key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))
@@ -99,17 +99,17 @@ class TopicConfigs:
         return config
 
     def store(self, topic: str, stored: StoredTopic) -> None:
-        """Set what Octavo's own file is to hold for a topic."""
+        """Set what Octavo's own file should hold for a topic."""
         self.stored[topic] = stored
         self._known.pop(topic, None)
 
     def forget(self, topic: str) -> None:
-        """Remove a topic from what Octavo's own file is to hold."""
+        """Remove a topic from what Octavo's own file should hold."""
         self.stored.pop(topic, None)
         self._known.pop(topic, None)
 
     def altered(self, topic: str, changes: Mapping[str, Given | None]) -> dict[str, str | None]:
-        """A topic's stored configs after changes, where None resets one to its default; refuses invalid values."""
+        """A topic's stored configs after changes, where None resets a config to its default; refuses invalid values."""
         stored = dict(self.stored[topic].configs) if topic in self.stored else {}
         effective = self.overrides(topic)
         for name, value in changes.items():
@@ -128,7 +128,7 @@ class TopicConfigs:
 
 
 def _check(configs: Mapping[str, str | None], topic: str, path: Path) -> None:
-    """Refuse invalid values, and say which file they are in."""
+    """Refuse invalid values, and name the file they are in."""
     known = {name: value for name, value in configs.items() if value is not None and name in TOPIC_CONFIGS}
     try:
         LogConfig.of(known)

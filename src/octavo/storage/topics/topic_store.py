@@ -1,6 +1,6 @@
-"""Octavo's own file in a log dir's root: what brokers keep about topics in their metadata.
+"""Octavo's own file in a log directory's root, for what brokers keep about topics in their metadata.
 
-It holds ids, configs, how many partitions a topic has in all directories together, and a change that is under way.
+It holds ids, configs, the total number of partitions of each topic across all directories, and a change in progress.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION = 0
 
 
 class Change(StrEnum):
-    """What happens to a topic's partitions."""
+    """What is happening to a topic's partitions."""
 
     CREATE = "create"
     DELETE = "delete"
@@ -34,9 +34,9 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change that was begun: the partitions that it makes or deletes, and the directories where it was begun.
+    """A change that has begun: the partitions it makes or deletes, and the directories in which it began.
 
-    Directories are named by their directory.id; it is None for directories of brokers before 3.7.
+    Directories are named by their directory.id, which is None for directories of brokers before 3.7.
     """
 
     change: Change
@@ -46,9 +46,9 @@ class PendingChange:
 
 @dataclass(slots=True)
 class StoredTopic:
-    """What is known about a topic. A config of None is one that was reset to its default.
+    """What is known about a topic. A config of None was reset to its default.
 
-    `partitions` is None if nobody said how many there are: other partitions may be on another broker's disks.
+    `partitions` is None if their number is unknown: there may be more on another broker's disks.
     """
 
     topic_id: bytes
@@ -58,7 +58,7 @@ class StoredTopic:
 
 
 def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
-    """The topics in the file; empty if there is no file. A file that cannot be understood is an error."""
+    """The topics in the file; empty if there is no file. Raises if the file cannot be understood."""
     path = root / TOPIC_STORE
     if not filesystem.exists(path):
         return {}
@@ -74,7 +74,7 @@ def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, Stored
 
 
 def decode(data: bytes) -> dict[str, StoredTopic]:
-    """The topics of the file's bytes."""
+    """Decode the topics from the file's bytes."""
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -88,7 +88,7 @@ def decode(data: bytes) -> dict[str, StoredTopic]:
 
 
 def encode(topics: Mapping[str, StoredTopic]) -> bytes:
-    """The file's bytes, topics in order."""
+    """Encode the topics, in order, as the file's bytes."""
     rows = {name: _fields(topic) for name, topic in sorted(topics.items())}
     return (json.dumps({"version": VERSION, "topics": rows}, indent=1) + "\n").encode("utf-8")
 
