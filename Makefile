@@ -71,9 +71,10 @@ lint: setup ## run ruff, mypy --strict (over tests too) and the import rules
 
 check: lint test ## do what .ci/run does: lint, then test
 
-docs: setup ## regenerate the generated parts of docs/
+docs: setup ## regenerate the generated parts and the diagrams of docs/
 	$(BIN)/python -m tests.docs.facts
 	$(BIN)/python -m tests.docs.generated
+	$(BIN)/python -m tests.docs.diagrams.drawings
 	$(BIN)/python -m tests.spark.option_outcomes
 
 bench: setup ## measure each job beside its physical limit and its peers (BENCH_ARGS=…)

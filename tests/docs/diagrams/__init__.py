@@ -1,0 +1,1 @@
+"""The diagrams of docs/, drawn from the declared layouts and from logs that are really written."""
