@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import PAGES, QUIET, ROOT, blocks
+from tests.golden.archives import GOLDEN
 
 # What needs Spark runs in tests/spark.
 ON_SPARK = ("spark-guide.md", "orders_pipeline.py")
@@ -25,12 +25,20 @@ def with_blocks(language: str) -> list[Path]:
     return [page for page in PAGES if blocks(page, language)]
 
 
+def command_of(shown: str) -> tuple[str, str]:
+    """What is typed after a prompt, with the lines that go on with it (`> `), and what is printed then."""
+    typed, *rest = shown.splitlines(keepends=True)
+    while rest and rest[0].startswith("> "):
+        typed += rest.pop(0).removeprefix("> ")
+    return typed.rstrip("\n"), "".join(rest)
+
+
 def run(line: str, folder: Path) -> str:
-    """What a command line prints, stdout and stderr together, run in the folder with this environment's commands."""
+    """What a shell prints, stdout and stderr together, in the folder and with this environment's commands."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    words = shlex.split(MAKE.get(line, line).replace(".venv/bin/", ""))
     done = subprocess.run(
-        words, cwd=folder, env={**QUIET, "PATH": path}, check=False,
+        ["bash", "-c", MAKE.get(line, line).replace(".venv/bin/", "")], cwd=folder, check=False,
+        env={**QUIET, "PATH": path, "GOLDEN": str(GOLDEN)},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
     )  # fmt: skip
     return done.stdout
@@ -40,9 +48,9 @@ def run(line: str, folder: Path) -> str:
 def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "console"):
         for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            line, _, expected = shown.partition("\n")
-            found = run(line, tmp_path)
-            assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), f"{line}\n{found}"
+            typed, expected = command_of(shown)
+            found = run(typed, tmp_path)
+            assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), f"{typed}\n{found}"
 
 
 PYTHON_PAGES = [page for page in with_blocks("pycon") if page.name not in ON_SPARK]
