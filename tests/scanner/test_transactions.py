@@ -69,7 +69,7 @@ def test_without_transactions_all_is_stable(folder: Path) -> None:
 
 def test_an_open_transaction_holds_the_last_stable_offset_back(folder: Path) -> None:
     write_segment(folder, 0, batch(0, 5), data(5, 1), batch(10, 5), data(15, 2), commit(20, 2))
-    assert transactions(folder) == PartitionTransactions(5, ())
+    assert transactions(folder) == PartitionTransactions(5, (), open=((1, 5),))
     assert committed(folder) == list(range(5))
     assert [record.offset for record in octavo.scan(folder)] == list(range(20))
 
@@ -129,7 +129,7 @@ def test_a_marker_counts_before_its_index_entry_is_written(folder: Path) -> None
 def test_an_entry_beyond_the_end_of_a_torn_log_does_not_count(folder: Path) -> None:
     write_segment(folder, 0, data(0, 1), closed=False, tail=abort(5, 1)[:-1])
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode([AbortedTxn(1, 0, 5, 6)]))
-    assert transactions(folder) == PartitionTransactions(0, ())
+    assert transactions(folder) == PartitionTransactions(0, (), open=((1, 0),))
 
 
 def test_a_damaged_snapshot_gives_way_to_an_older_one(folder: Path) -> None:

@@ -36,6 +36,9 @@ COMMANDS: dict[str, Command] = {
     "create": Command("octavo.cli.commands.create", "Create a topic."),
     "delete": Command("octavo.cli.commands.delete", "Delete topics."),
     "delete-records": Command("octavo.cli.commands.delete_records", "Make partitions start at a later offset."),
+    "describe": Command(
+        "octavo.cli.commands.describe", "Show cluster, disks, topics, configs in force and open transactions."
+    ),
     "dump-log": Command(
         "octavo.cli.dump_log.command",
         "Dump files of a log directory as kafka-dump-log does.",
@@ -43,6 +46,7 @@ COMMANDS: dict[str, Command] = {
         completion="octavo.cli.dump_log.completion",
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
+    "groups": Command("octavo.cli.commands.groups", "Show the committed offsets and the lag of groups."),
     "lookup": Command("octavo.cli.commands.lookup", "Show where an offset or a time is found, and how."),
     "produce": Command("octavo.cli.produce.command", "Append records to a topic."),
     "recover": Command("octavo.cli.commands.recover", "Recover a log directory after a crash, as a broker does."),

@@ -37,9 +37,18 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
             kept.remove(slot)
         excess = _total(widths, kept) - room
         widths[0] = max(min(widths[0], _NARROWEST), widths[0] - max(excess, 0))
+        if hidden := [column.name for slot, column in enumerate(columns) if slot not in kept]:
+            print(f"octavo: columns that do not fit: {', '.join(hidden)}; --json has them", file=sys.stderr)
     for row in cells:
         line = _GAP.join(_cell(row[slot], widths[slot], columns[slot].right) for slot in kept)
         print(line.rstrip())
+
+
+def cell_text(value: object) -> str:
+    """A value in a table's cell: a dash for what is missing, commas between several."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)
 
 
 def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime, timedelta
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option, unpacked_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.cli.table import TableColumn, print_table
+from octavo.cli.table import TableColumn, cell_text, print_table
+from octavo.cli.times import iso_time
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, TopicCounts
 from octavo.kernels.layout import NO_TIMESTAMP
@@ -29,7 +29,6 @@ COLUMNS = (
     TableColumn("magics", importance=4),
     TableColumn("codecs", importance=3),
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @declare("topics", SparkCommand)
@@ -79,27 +78,12 @@ def _fields(row: PartitionCount) -> dict[str, object]:
 
 
 def _cells(row: PartitionCount) -> list[str]:
-    fields = _fields(row)
-    for name in ("firstTimestamp", "maxTimestamp"):
-        fields[name] = _time(fields[name])
-    return [_text(value) for value in fields.values()]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "-"
-    return "-" if value is None else str(value)
-
-
-def _time(timestamp: object) -> str | None:
-    assert isinstance(timestamp, int)
-    if timestamp == NO_TIMESTAMP:
-        return None
-    try:
-        moment = _EPOCH + timedelta(milliseconds=timestamp)
-    except OverflowError:
-        return str(timestamp)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"
+    first, last = row.tally.first_timestamp, row.tally.max_timestamp
+    times = {
+        "firstTimestamp": None if first is None else iso_time(first),
+        "maxTimestamp": iso_time(last),
+    }
+    return [cell_text(value) for value in {**_fields(row), **times}.values()]
 
 
 def _codec(number: int) -> str:

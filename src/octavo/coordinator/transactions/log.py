@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from octavo.coordinator.fetch import FetchOptions, fetch_all
@@ -17,6 +18,7 @@ from octavo.format.messages.transaction_state import (
 )
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
+from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
@@ -66,19 +68,7 @@ class TransactionLog:
 
     def load(self, partition: TopicPartition) -> dict[str, TransactionMetadata]:
         """The last state of each id that a partition holds."""
-        found: dict[str, TransactionMetadata] = {}
-        for record in fetch_all(partition, self._topic.log(partition), FetchOptions()):
-            try:
-                decoded = decode_transaction_state_record(record.key or b"", record.value)
-            except CorruptionError:
-                continue  # an unknown kind of record: Kafka skips it, too
-            transactional_id = decoded.key.data["transactionalId"]
-            if decoded.value is None:
-                found.pop(transactional_id, None)
-            else:
-                before = found.get(transactional_id)
-                found[transactional_id] = _metadata(transactional_id, decoded.value.data, before)
-        return found
+        return last_states(fetch_all(partition, self._topic.log(partition), FetchOptions()))
 
     def coordinator_epoch(self, transactional_id: str) -> int:
         """The epoch that markers carry: that of the leader of the id's partition."""
@@ -99,6 +89,23 @@ class TransactionLog:
         value = encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata, now_ms))
         batch = bytearray(build_batch([Record(0, now_ms, key, value)], origin=Origin(base_sequence=0)))
         log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
+
+
+def last_states(records: Iterable[ConsumerRecord]) -> dict[str, TransactionMetadata]:
+    """The last state of each transactional id in these records of `__transaction_state`."""
+    found: dict[str, TransactionMetadata] = {}
+    for record in records:
+        try:
+            decoded = decode_transaction_state_record(record.key or b"", record.value)
+        except CorruptionError:
+            continue  # an unknown kind of record: Kafka skips it, too
+        transactional_id = decoded.key.data["transactionalId"]
+        if decoded.value is None:
+            found.pop(transactional_id, None)
+        else:
+            before = found.get(transactional_id)
+            found[transactional_id] = _metadata(transactional_id, decoded.value.data, before)
+    return found
 
 
 def _metadata(transactional_id: str, row: Row, before: TransactionMetadata | None) -> TransactionMetadata:

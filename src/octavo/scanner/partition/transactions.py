@@ -35,6 +35,12 @@ class PartitionTransactions(NamedTuple):
     notes: tuple[Note, ...] = ()
     # The index may lack markers of aborted transactions below this offset: it is absent or damaged for a segment there.
     unindexed_below: int = 0
+    open: tuple[tuple[int, int], ...] = ()  # the producers of open transactions, with the first offset of each
+
+    def without_open(self, end_offset: int) -> PartitionTransactions:
+        """For a reader up to an offset that leaves out the records of open transactions instead of stopping there."""
+        unfinished = tuple(AbortedTxn(number, first, end_offset, first) for number, first in self.open)
+        return self._replace(last_stable_offset=end_offset, aborted=(*self.aborted, *unfinished))
 
 
 def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
@@ -67,7 +73,8 @@ def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
             if snapshot.log_start_offset <= txn.last_offset < snapshot.log_end_offset:
                 aborted[txn.last_offset, txn.producer_id] = txn
     in_order = tuple(aborted[key] for key in sorted(aborted))
-    return PartitionTransactions(last_stable_offset, in_order, tuple(notes), unindexed_below)
+    still_open = tuple(replay.open.items())
+    return PartitionTransactions(last_stable_offset, in_order, tuple(notes), unindexed_below, still_open)
 
 
 def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, dict[int, int]]:

@@ -46,14 +46,11 @@ class MetadataConfigs(NamedTuple):
 
 def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
     """The configs in the latest snapshot, updated by the log that follows it."""
-    folder = root / METADATA_FOLDER
-    if not filesystem.exists(folder) or not filesystem.is_folder(folder):
-        return MetadataConfigs({}, {})
     topics: dict[str, dict[str, str]] = {}
     brokers: dict[str, dict[str, str]] = {}
     of_kind = {_TOPIC_RESOURCE: topics, _BROKER_RESOURCE: brokers}
     names: dict[object, str] = {}
-    for record in _records(filesystem, folder):
+    for record in metadata_records(filesystem, root):
         data = record.data
         if record.type.id == _TOPIC_RECORD:
             names[data["topicId"]] = data["name"]
@@ -78,7 +75,11 @@ def _node_id(filesystem: FileSystem, root: Path) -> str:
         return str(None)
 
 
-def _records(filesystem: FileSystem, folder: Path) -> Iterator[MetadataRecord]:
+def metadata_records(filesystem: FileSystem, root: Path) -> Iterator[MetadataRecord]:
+    """The records of the latest snapshot, then those of the log after it; none if there is no metadata log."""
+    folder = root / METADATA_FOLDER
+    if not filesystem.exists(folder) or not filesystem.is_folder(folder):
+        return
     snapshots, segments = [], []
     for name in filesystem.names(folder):
         snapshot, segment = KRaftSnapshot.parse(name), SegmentFile.parse(name)

@@ -17,6 +17,9 @@ from octavo.storage.topics.metadata_configs import METADATA_FOLDER, read_metadat
 from octavo.storage.topics.topic_store import StoredTopic, read_topics
 from octavo.system.filesystem import FileSystem
 
+DEFAULT_SOURCE = "default"
+_REPLACES_SEGMENT_BYTES = "internal.segment.bytes"
+
 
 class TopicConfigs:
     """The configs of all topics, as found in the directories' files. `stored` is the content of Octavo's own file.
@@ -76,6 +79,21 @@ class TopicConfigs:
         stored = self.stored[topic].configs if topic in self.stored else {}
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
+
+    def source(self, topic: str, name: str) -> str:
+        """Where a topic's config comes from: a file, with the config there if its name differs, or `default`.
+
+        Explicit configs come from no file: they are not considered.
+        """
+        if name == "segment.bytes" and _REPLACES_SEGMENT_BYTES in self.overrides(topic):
+            return f"{self.source(topic, _REPLACES_SEGMENT_BYTES)}: {_REPLACES_SEGMENT_BYTES}"
+        key, stored = TOPIC_CONFIGS[name], self.stored[topic].configs if topic in self.stored else {}
+        if stored.get(name) is not None:
+            return TOPIC_STORE
+        if name in self._metadata.get(topic, {}) and name not in stored:
+            return METADATA_FOLDER
+        synonym = next((synonym.name for synonym in key.synonyms if synonym.name in self.dynamic), None)
+        return DEFAULT_SOURCE if synonym is None else f"{METADATA_FOLDER}: {synonym}"
 
     def inherited(self, topic: str) -> dict[str, Given]:
         """The configs for a replica elsewhere: the topic's own over the cluster's broker configs."""

@@ -1,0 +1,120 @@
+"""Log directories as a whole: whose they are, their topics, and the transactions that are open in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from pathlib import Path
+
+from octavo.coordinator.transactions.log import last_states
+from octavo.format import kafka_uuid
+from octavo.format.names import CLEAN_SHUTDOWN, TopicPartition
+from octavo.jobs.describe import transactions
+from octavo.jobs.describe.internal_records import committed_records
+from octavo.jobs.describe.metadata import ClusterMetadata
+from octavo.jobs.describe.topics import TopicDescription, describe_topic
+from octavo.jobs.describe.transactions import OpenTransaction
+from octavo.scanner.findings import Note, ScanFindings
+from octavo.scanner.log_dirs import LogDirs, Place, open_log_dirs
+from octavo.scanner.places.directory import Directory
+from octavo.scanner.places.location import LOCAL
+from octavo.scanner.places.selection import TopicSelection
+from octavo.storage.topics.metadata_configs import metadata_records
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.system.filesystem import LocalFileSystem
+
+
+@dataclass(frozen=True, slots=True)
+class DiskDescription:
+    """One log directory: whose it is, what it holds, and how it was left."""
+
+    path: str
+    cluster_id: str | None
+    node_id: int | None
+    directory_id: str | None
+    partitions: int
+    size: int
+    leaving: int  # folders of deleted topics and of partitions that move
+    stopped_cleanly: bool
+
+
+class DescribedCluster:
+    """What log directories say about their cluster. `topics` reads each topic when it is asked for the next.
+
+    `notes` says what could not be read, and `damage_count` counts it; both are complete once `topics` and then
+    `transactions` were called.
+    """
+
+    def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:
+        self._log_dirs = open_log_dirs(places)
+        self._only = TopicSelection.of(only) if only else None
+        if self._only is not None:
+            partitions = [*self._log_dirs.partitions, *self._log_dirs.unreadable()]
+            self._only.check(partitions, self._log_dirs.topics(), self._log_dirs.shown())
+        self._findings = ScanFindings("skip")
+        self._findings.notes.extend(self._log_dirs.notes)
+        self._findings.damage_count = len(self._log_dirs.unreadable())
+        self._open: dict[TopicPartition, tuple[tuple[int, int], ...]] = {}
+        self._configs, self._metadata = _known_of(self._log_dirs)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        roots = (directory.root.notes for directory in self._log_dirs.directories)
+        return (*self._findings.notes, *chain.from_iterable(roots))
+
+    @property
+    def damage_count(self) -> int:
+        return self._findings.damage_count
+
+    @property
+    def features(self) -> dict[str, int]:
+        """The levels of the cluster's features, such as metadata.version; empty without a metadata log."""
+        return self._metadata.features
+
+    def disks(self) -> list[DiskDescription]:
+        return [_disk(directory) for directory in self._log_dirs.directories]
+
+    def topics(self) -> Iterator[TopicDescription]:
+        """The topics in order, or those that were asked for."""
+        wanted = self._log_dirs.partitions.items()
+        for topic, several in groupby(wanted, lambda item: item[0].topic):
+            if self._only is None or self._only.wants(TopicPartition(topic, 0)):
+                files = [files for _, files in several]
+                described = describe_topic(topic, files, self._configs, self._metadata, self._findings)
+                self._open |= {part.topic_partition: part.open_transactions for part in described.partitions}
+                yield described
+
+    def transactions(self) -> list[OpenTransaction]:
+        """The open transactions of the topics that were described."""
+        state = [
+            files for partition, files in self._log_dirs.partitions.items() if partition.topic == transactions.TOPIC
+        ]
+        found = transactions.open_transactions(last_states(committed_records(state, self._findings)), self._open)
+        if self._only is None:
+            return found
+        return [one for one in found if any(map(self._only.wants, (*one.partitions, *one.first_offsets)))]
+
+
+def _known_of(log_dirs: LogDirs) -> tuple[TopicConfigs, ClusterMetadata]:
+    filesystem = LocalFileSystem()
+    locations = [directory.root.location for directory in log_dirs.directories]
+    roots = [Path(location.path) for location in locations if location.file_system == LOCAL]
+    records = chain.from_iterable(metadata_records(filesystem, root) for root in roots)
+    return TopicConfigs(filesystem, roots, {}), ClusterMetadata.of(records)
+
+
+def _disk(directory: Directory) -> DiskDescription:
+    meta = directory.root.meta_properties()
+    directory_id = None if meta is None or meta.directory_id is None else kafka_uuid.to_text(meta.directory_id)
+    files = directory.partitions.values()
+    return DiskDescription(
+        str(directory.place),
+        None if meta is None else meta.cluster_id,
+        None if meta is None else meta.node_id,
+        directory_id,
+        len(directory.partitions),
+        sum(segment.log.size for listed in files for segment in listed.segments),
+        len(directory.leaving),
+        CLEAN_SHUTDOWN in directory.files,
+    )

@@ -1,0 +1,231 @@
+"""The groups of `__consumer_offsets`: what each has committed, how far behind it is, and its members as stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from octavo.errors import CorruptionError, OctavoError, ScanError, did_you_mean
+from octavo.format import kafka_uuid
+from octavo.format.messages.consumer_offsets import decode_consumer_offsets_record
+from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+from octavo.format.messages.schema import Row
+from octavo.format.names import TopicPartition
+from octavo.jobs.describe.internal_records import committed_records
+from octavo.kernels.layout import NO_LEADER_EPOCH
+from octavo.scanner.findings import Note, ScanFindings
+from octavo.scanner.log_dirs import Place, open_log_dirs
+from octavo.scanner.partition.snapshot import take_snapshot
+from octavo.scanner.reading.records import ConsumerRecord
+
+TOPIC = "__consumer_offsets"
+
+_OFFSET_COMMITS = (0, 1)  # the types of two ages
+_CLASSIC_GROUP = 2
+# The record types of the newer protocols: group, member, target epoch, target assignment, member's assignment.
+_NEWER = {"consumer": (3, 5, 6, 7, 8), "share": (11, 10, 12, 13, 14), "streams": (17, 19, 20, 21, 22)}
+_STABLE_MEMBER = 0  # the state of a member that has its whole assignment
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """What a group has committed for a partition. The end of its log is None if the partition is not on these disks."""
+
+    topic_partition: TopicPartition
+    offset: int
+    metadata: str
+    leader_epoch: int
+    commit_timestamp: int
+    log_end_offset: int | None
+
+    @property
+    def lag(self) -> int | None:
+        return None if self.log_end_offset is None else self.log_end_offset - self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDescription:
+    """A member of a group. Newer protocols know topics by their ids: a topic that is not on these disks has no name."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[str, ...]  # <topic>-<partition>
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A group as a coordinator would load it."""
+
+    group: str
+    type: str  # classic, consumer, share or streams; simple: offsets without members
+    state: str
+    protocol_type: str | None = None
+    protocol: str | None = None
+    generation: int | None = None  # the epoch in newer protocols
+    leader: str | None = None
+    members: tuple[MemberDescription, ...] = ()
+    offsets: tuple[CommittedOffset, ...] = ()
+
+
+@dataclass(slots=True)
+class _Stored:
+    """The last records of one group."""
+
+    offsets: dict[TopicPartition, Row] = field(default_factory=dict)
+    classic: Row | None = None
+    newer: dict[int, dict[str, Row]] = field(default_factory=lambda: defaultdict(dict))  # by type, then by member
+
+
+class DescribedGroups:
+    """The groups of some log directories. `notes` says what could not be read; `damage_count` counts it."""
+
+    def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:
+        log_dirs = open_log_dirs(places, lambda wanted: wanted.topic == TOPIC)
+        if not log_dirs.partitions:
+            raise ScanError(f"{log_dirs.shown()}: no group has committed offsets here: there is no topic {TOPIC}")
+        findings = ScanFindings("skip")
+        stored = _stored(committed_records(log_dirs.partitions.values(), findings))
+        unknown = [group for group in only if group not in stored]
+        if unknown:
+            raise OctavoError(f"{log_dirs.shown()}: there is no group {unknown[0]!r}{did_you_mean(unknown[0], stored)}")
+        chosen = {group: stored[group] for group in sorted(stored) if not only or group in only}
+        ends = _ends(places, {partition for group in chosen.values() for partition in group.offsets}, findings)
+        topics = _topics_by_id(places) if any(found.newer for found in chosen.values()) else {}
+        self.groups = [_described(group, found, ends, topics) for group, found in chosen.items()]
+        self.notes: list[Note] = [*log_dirs.notes, *findings.notes]
+        self.damage_count = findings.damage_count + len(log_dirs.unreadable())
+
+
+def _ends(
+    places: Place | Sequence[Place], wanted: set[TopicPartition], findings: ScanFindings
+) -> dict[TopicPartition, int]:
+    """Where the logs of these partitions end, of those that are on these disks."""
+    ends: dict[TopicPartition, int] = {}
+    for topic_partition, files in open_log_dirs(places, wanted.__contains__).partitions.items():
+        try:
+            ends[topic_partition] = take_snapshot(files).log_end_offset
+        except (ScanError, OSError) as error:
+            findings.note(files.location, f"not read: {error}")
+            findings.damage_count += 1
+    return ends
+
+
+def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
+    """The names of the topics on these disks."""
+    one_each = {partition.topic: files for partition, files in open_log_dirs(places).partitions.items()}
+    found: dict[bytes, str] = {}
+    for topic, files in one_each.items():
+        try:
+            topic_id = files.topic_id()
+        except CorruptionError:
+            continue
+        if topic_id is not None:
+            found[topic_id] = topic
+    return found
+
+
+def _stored(records: Iterable[ConsumerRecord]) -> dict[str, _Stored]:
+    """The last record of each key. Only those are decoded: a busy group commits the same keys again and again."""
+    last: dict[bytes, bytes | None] = {}
+    for record in records:
+        if record.key is not None:
+            last[record.key] = record.value
+    groups: dict[str, _Stored] = defaultdict(_Stored)
+    for key, value in last.items():
+        try:
+            decoded = decode_consumer_offsets_record(key, value)
+        except CorruptionError:
+            continue  # an unknown kind of record: Kafka skips it, too
+        if decoded.value is not None:
+            _take(groups[_group_of(decoded.key.data)], decoded.key.type.id, decoded.key.data, decoded.value.data)
+    return groups
+
+
+def _group_of(key: Row) -> str:
+    group: str = key["group"] if "group" in key else key["groupId"]
+    return group
+
+
+def _take(stored: _Stored, type_id: int, key: Row, value: Row) -> None:
+    if type_id in _OFFSET_COMMITS:
+        stored.offsets[TopicPartition(key["topic"], key["partition"])] = value
+    elif type_id == _CLASSIC_GROUP:
+        stored.classic = value
+    else:
+        stored.newer[type_id][key.get("memberId", "")] = value
+
+
+def _described(
+    group: str, stored: _Stored, ends: Mapping[TopicPartition, int], topics: Mapping[bytes, str]
+) -> GroupDescription:
+    offsets = tuple(_committed(partition, stored.offsets[partition], ends) for partition in sorted(stored.offsets))
+    for kind, types in _NEWER.items():
+        if types[0] in stored.newer:
+            return _newer(group, kind, stored, offsets, topics)
+    row = stored.classic
+    if row is None:
+        return GroupDescription(group, "simple", "Empty", offsets=offsets)
+    members = tuple(_classic_member(member, row["protocolType"]) for member in row["members"])
+    state = "Stable" if members else "Empty"
+    names = row["protocolType"], row["protocol"], row["generation"], row["leader"]
+    return GroupDescription(group, "classic", state, *names, members, offsets)
+
+
+def _committed(topic_partition: TopicPartition, row: Row, ends: Mapping[TopicPartition, int]) -> CommittedOffset:
+    return CommittedOffset(
+        topic_partition,
+        row["offset"],
+        row["metadata"],
+        row.get("leaderEpoch", NO_LEADER_EPOCH),
+        row["commitTimestamp"],
+        ends.get(topic_partition),
+    )
+
+
+def _classic_member(row: Row, protocol_type: str) -> MemberDescription:
+    assignment: tuple[str, ...] = ()
+    if protocol_type == PROTOCOL_TYPE and row["assignment"]:
+        try:
+            rows = decode_assignment(row["assignment"]).data["assignedPartitions"]
+            assignment = tuple(f"{row['topic']}-{number}" for row in rows for number in row["partitions"])
+        except CorruptionError:
+            pass  # what a member was assigned is the members' own affair: Kafka does not read it either
+    name = row["memberId"], row.get("groupInstanceId"), row["clientId"], row["clientHost"]
+    return MemberDescription(*name, assignment)
+
+
+def _newer(
+    group: str, kind: str, stored: _Stored, offsets: tuple[CommittedOffset, ...], topics: Mapping[bytes, str]
+) -> GroupDescription:
+    group_type, member_type, target_type, _, current_type = _NEWER[kind]
+    epoch = stored.newer[group_type][""]["epoch"]
+    current = stored.newer[current_type]
+    members = tuple(
+        MemberDescription(
+            member_id,
+            row.get("instanceId"),
+            row["clientId"],
+            row["clientHost"],
+            tuple(_assigned(current.get(member_id, {}).get("assignedPartitions", ()), topics)),
+        )
+        for member_id, row in sorted(stored.newer[member_type].items())
+    )
+    target = stored.newer[target_type].get("", {}).get("assignmentEpoch", epoch)
+    if not members:
+        state = "Empty"
+    elif target < epoch:
+        state = "Assigning"
+    elif any(row["memberEpoch"] < target or row["state"] != _STABLE_MEMBER for row in current.values()):
+        state = "Reconciling"
+    else:
+        state = "Stable"
+    return GroupDescription(group, kind, state, generation=epoch, members=members, offsets=offsets)
+
+
+def _assigned(rows: Iterable[Row], topics: Mapping[bytes, str]) -> Iterator[str]:
+    for row in rows:
+        topic = topics.get(row["topicId"]) or kafka_uuid.to_text(row["topicId"])
+        yield from (f"{topic}-{partition}" for partition in row["partitions"])

@@ -1,0 +1,131 @@
+"""A topic as the files show it: its partitions, and the configs in force with where each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from octavo.config import TOPIC_CONFIGS, as_text
+from octavo.errors import CorruptionError
+from octavo.format import kafka_uuid
+from octavo.format.names import TopicPartition
+from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.jobs.describe.metadata import ClusterMetadata, PartitionReplicas
+from octavo.kernels.layout import HEADER_UP_TO_MAGIC, MAGIC_POSITION
+from octavo.scanner.findings import ScanFindings
+from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
+from octavo.scanner.partition.transactions import read_transactions
+from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.location import read_fully
+from octavo.scanner.places.segment_log import follow
+from octavo.storage.topics.topic_configs import TopicConfigs
+
+
+class ConfigInForce(NamedTuple):
+    """A config's value, and the file that it comes from or `default`."""
+
+    value: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """A partition of these disks; high watermark and replicas are None where no file has them."""
+
+    topic_partition: TopicPartition
+    disk: str
+    segments: int
+    size: int
+    log_start_offset: int
+    log_end_offset: int
+    last_stable_offset: int
+    high_watermark: int | None
+    leader_epochs: tuple[EpochEntry, ...]
+    magics: tuple[int, ...]  # of the first batch of each segment
+    open_transactions: tuple[tuple[int, int], ...]  # producer ids with first offsets
+    placed: PartitionReplicas | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic with those of its partitions that are on these disks."""
+
+    topic: str
+    topic_id: str | None
+    configs: dict[str, ConfigInForce]
+    partitions: tuple[PartitionDescription, ...]
+
+
+def describe_topic(
+    topic: str,
+    partitions: Iterable[PartitionFiles],
+    configs: TopicConfigs,
+    metadata: ClusterMetadata,
+    findings: ScanFindings,
+) -> TopicDescription:
+    several = list(partitions)
+    described = []
+    for files in several:
+        try:
+            described.append(retrying(files, lambda listed: _partition(listed, metadata, findings)))
+        except OSError as error:
+            findings.unreadable(files.location, error)
+    return TopicDescription(topic, _topic_id(several, findings), _in_force(topic, configs), tuple(described))
+
+
+def _partition(files: PartitionFiles, metadata: ClusterMetadata, findings: ScanFindings) -> PartitionDescription:
+    snapshot = look_at(files)
+    transactions = read_transactions(snapshot)
+    findings.take((*snapshot.notes, *transactions.notes))
+    try:
+        epochs = tuple(files.leader_epochs())
+    except CorruptionError as error:
+        findings.note(error.path, f"not read: {error.problem}")
+        epochs = ()
+    return PartitionDescription(
+        files.topic_partition,
+        str(files.root.location),
+        len(snapshot.segments),
+        sum(segment.log.size for segment in snapshot.segments),
+        snapshot.log_start_offset,
+        snapshot.log_end_offset,
+        transactions.last_stable_offset,
+        snapshot.high_watermark,
+        epochs,
+        tuple(sorted(_magics(snapshot))),
+        transactions.open,
+        metadata.replicas.get(files.topic_partition),
+    )
+
+
+def _magics(snapshot: PartitionSnapshot) -> set[int]:
+    """The formats of the first batches: a segment is rarely of two."""
+    found = set()
+    for segment in snapshot.segments:
+        head = memoryview(bytearray(HEADER_UP_TO_MAGIC))
+        with follow(snapshot.files.path(segment)) as log:
+            if read_fully(log, head, 0) == len(head) and any(head):
+                found.add(head[MAGIC_POSITION])
+    return found
+
+
+def _topic_id(partitions: Iterable[PartitionFiles], findings: ScanFindings) -> str | None:
+    for files in partitions:
+        try:
+            if (topic_id := files.topic_id()) is not None:
+                return kafka_uuid.to_text(topic_id)
+        except CorruptionError as error:
+            findings.note(error.path, f"not read: {error.problem}")
+    return None
+
+
+def _in_force(topic: str, configs: TopicConfigs) -> dict[str, ConfigInForce]:
+    in_force = configs.of(topic)
+    return {
+        name: ConfigInForce(
+            None if (value := getattr(in_force, key.attribute)) is None else as_text(value), configs.source(topic, name)
+        )
+        for name, key in TOPIC_CONFIGS.items()
+        if not key.internal
+    }

@@ -1,0 +1,110 @@
+"""`octavo groups`: committed offsets, lag and members, from the files of real brokers and of our own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import octavo as library
+from octavo.format.names import TopicPartition
+from octavo.jobs.describe.groups import DescribedGroups
+from tests.cli.owners import locked, rows, state
+from tests.cli.runs import octavo
+from tests.cli.terminal import octavo_on_terminal
+from tests.golden.archives import unpack
+
+
+def test_what_groups_of_a_broker_have_committed() -> None:
+    found = {row["group"]: row for row in rows(octavo("groups", str(unpack("v431-clean")), "--json"))}
+    assert {name: (row["type"], row["state"]) for name, row in found.items()} == {
+        "admin-group": ("simple", "Empty"),
+        "classic-group": ("classic", "Empty"),
+        "classic-static": ("classic", "Empty"),
+        "next.gen-group": ("consumer", "Empty"),
+        "share-group": ("share", "Empty"),
+        "txn-group": ("simple", "Empty"),
+    }
+    assert found["classic-group"]["offsets"] == [
+        {"topic": "edge.records", "partition": 0, "committedOffset": 98, "logEndOffset": 98, "lag": 0,
+         "leaderEpoch": -1, "metadata": "classic-group meta", "commitTimestamp": 1794776458041},
+        {"topic": "idem-potent", "partition": 0, "committedOffset": 2, "logEndOffset": 274, "lag": 272,
+         "leaderEpoch": -1, "metadata": "classic-group meta", "commitTimestamp": 1794776458041},
+    ]  # fmt: skip
+
+
+def test_the_members_that_were_there_when_the_log_ended(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean"), root)
+    cut = octavo("truncate", str(root), "--topic", "__consumer_offsets", "--partition", "0", "--offset", "22")
+    assert cut.exit == 0
+    chosen = octavo("groups", str(root), "--group", "classic-static", "--group", "next.gen-group", "--json")
+    classic, newer = rows(chosen)
+    assert (classic["state"], classic["protocol"], classic["generation"]) == ("Stable", "range", 1)
+    (member,) = classic["members"]
+    assert member["memberId"] == classic["leader"]
+    assert (member["instanceId"], member["clientId"]) == ("inst-1", "classic-static-client")
+    assert member["assignment"] == [f"keyed.4p-{number}" for number in range(4)]
+    assert (newer["state"], newer["generation"]) == ("Stable", 2)
+    # The newer protocol stores ids: the names come from the topics on the disk.
+    assert newer["members"][0]["assignment"] == [*(f"keyed.4p-{number}" for number in range(4)), "idem-potent-0"]
+
+
+def test_old_brokers_have_groups_too() -> None:
+    (row,) = rows(octavo("groups", str(unpack("v282")), "--json"))
+    assert (row["group"], row["offsets"][0]["committedOffset"]) == ("old-group", 183)
+
+
+def test_a_table_for_people(tmp_path: Path) -> None:
+    lines = octavo("groups", str(unpack("v431-killed"))).stdout.splitlines()
+    assert lines[0].split() == [
+        "group", "type", "state", "topic", "partition", "offset", "logEnd", "lag", "committed", "client", "host",
+        "metadata",
+    ]  # fmt: skip
+    assert lines[1].split()[:8] == ["crash-group", "classic", "Empty", "crash.plain", "0", "213", "271", "58"]
+    on_terminal = octavo_on_terminal(80, "groups", str(unpack("v431-clean"))).splitlines()
+    assert max(map(len, on_terminal)) <= 80
+    assert "lag" in on_terminal[0]
+
+
+def test_offsets_of_an_open_transaction_do_not_count_but_those_after_it_do(tmp_path: Path) -> None:
+    with library.LogDir(tmp_path, configs={"offsets.topic.num.partitions": 1}) as logs:
+        logs.create_topic("t")
+        with logs.producer(transactional_id="tx") as producer:
+            producer.begin_transaction()
+            producer.send_offsets_to_transaction({TopicPartition("t", 0): 7}, "in-transaction")
+            consumer = logs.consumer("t", group="plain")
+            consumer.poll()
+            consumer.commit({TopicPartition("t", 0): 3})
+            producer.flush()
+            assert [group.group for group in DescribedGroups(tmp_path).groups] == ["plain"]
+            producer.commit_transaction()
+        assert [group.group for group in DescribedGroups(tmp_path).groups] == ["in-transaction", "plain"]
+
+
+def test_a_partition_that_is_elsewhere_has_no_lag(tmp_path: Path) -> None:
+    for folder in unpack("v431-killed").glob("__consumer_offsets-*"):
+        shutil.copytree(folder, tmp_path / folder.name)
+    (row,) = rows(octavo("groups", str(tmp_path), "--json"))
+    assert (row["offsets"][0]["logEndOffset"], row["offsets"][0]["lag"]) == (None, None)
+
+
+def test_nothing_is_locked_or_changed(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-killed"), root)
+    with locked(root):
+        before = state(root)
+        assert octavo("groups", str(root)).exit == 0
+        assert octavo("describe", str(root)).exit == 0
+        assert state(root) == before
+
+
+def test_an_unknown_group_and_a_directory_without_groups() -> None:
+    place = unpack("v431-killed")
+    run = octavo("groups", str(place), "--group", "crash-grup")
+    assert (run.exit, run.stderr) == (
+        1,
+        f"octavo: {place}: there is no group 'crash-grup' (did you mean crash-group?)\n",
+    )
+    bare = octavo("groups", str(unpack("seed-004-log-format")))
+    assert bare.exit == 1
+    assert "there is no topic __consumer_offsets" in bare.stderr
