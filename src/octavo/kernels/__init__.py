@@ -10,7 +10,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 TWIN_NOTICE = (
-    "octavo: the compiled kernels are missing (no C compiler at installation); plain Python does their work, slowly"
+    "octavo: running on plain Python, slowly: no C compiler was found at installation. "
+    "To get the compiled kernels, install gcc, then `pip install --force-reinstall --no-cache-dir octavo`"
 )
 
 _compiled = os.environ.get("OCTAVO_KERNELS") != "reference"
