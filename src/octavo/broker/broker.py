@@ -52,6 +52,9 @@ class Broker:
         self._own: LogDir | None = None
         if not isinstance(logs, LogDir):
             logs = self._own = LogDir(logs, configs=configs, create=True, upkeep=upkeep)
+        else:
+            logs.make_missing()
+            logs.close_first(self)
         self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
         self._loop = asyncio.new_event_loop()
@@ -92,6 +95,10 @@ class Broker:
     def disown(self) -> None:
         """In a forked child: there is no loop to close here, and the connections are the parent's."""
         self._is_closed = True
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else f"listening on {self.bootstrap_servers}"
+        return f"<Broker of {', '.join(str(root.path) for root in self.logs.roots)}: {state}>"
 
     def __enter__(self) -> Self:
         return self

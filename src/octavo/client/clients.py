@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Collection
+from typing import Protocol
 
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.producer import Producer
@@ -18,6 +19,12 @@ from octavo.format.compression import Codec
 from octavo.storage.log_manager import LogManager
 
 
+class Closeable(Protocol):
+    """Something that uses a LogDir and has to be closed before it."""
+
+    def close(self) -> None: ...
+
+
 class Clients:
     """Thread-safe. The transaction coordinator is made when first needed: making it reads `__transaction_state`."""
 
@@ -27,6 +34,7 @@ class Clients:
         self._coordinator: TransactionCoordinator | None = None
         self._producers: list[Producer] = []
         self._consumers: weakref.WeakSet[Consumer] = weakref.WeakSet()
+        self._users: weakref.WeakSet[Closeable] = weakref.WeakSet()
         self.producer_ids = ProducerIds(log_manager)
         self.groups = Groups()
         codec = Codec(log_manager.broker_config.offsets_topic_compression_codec)
@@ -54,6 +62,12 @@ class Clients:
         with self._lock:
             return list(self._consumers)
 
+    @property
+    def users(self) -> list[Closeable]:
+        """What else is to be closed first, such as a broker."""
+        with self._lock:
+            return list(self._users)
+
     def write_held(self, topics: Collection[str] | None = None) -> bool:
         """Append what the producers hold back, of some topics or of all; whether there was any."""
         held = [producer.write_held(topics) for producer in self.producers]
@@ -69,6 +83,10 @@ class Clients:
     def add_producer(self, producer: Producer) -> None:
         with self._lock:
             self._producers = [*(other for other in self._producers if not other.is_closed), producer]
+
+    def add_user(self, user: Closeable) -> None:
+        with self._lock:
+            self._users.add(user)
 
     def add_consumer(self, consumer: Consumer) -> None:
         with self._lock:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from octavo.client.clients import Clients
+from octavo.client.clients import Clients, Closeable
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.config import ProducerConfig
@@ -18,6 +19,9 @@ from octavo.errors import IllegalStateError
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.held_records import on_read
+
+if TYPE_CHECKING:
+    from octavo import Broker
 
 
 class LogDir(LogManager):
@@ -65,16 +69,31 @@ class LogDir(LogManager):
             consumer.subscribe(topics)
         return consumer
 
+    def serve(self, listen: str | None = None, **options: Any) -> Broker:
+        """Serve the directories to Kafka's clients over the network, until the broker or this LogDir is closed.
+
+        Listens on a free port of this machine, unless `listen` names an address; the other options are those of
+        `octavo.Broker`. Producers, consumers and scans of this program go on beside it.
+
+            with octavo.LogDir("logs") as logs, logs.serve() as broker:
+                print(broker.bootstrap_servers)
+
+        `async with logs.serve() as broker:` works too.
+        """
+        from octavo import Broker  # the layer above: only a program that serves loads it
+
+        return Broker(self, **options) if listen is None else Broker(self, listen=listen, **options)
+
     @property
     def producer_ids(self) -> ProducerIds:
         """Gives out the ids of producers."""
         return self._clients.producer_ids
 
     def close(self) -> None:
-        """Close producers and consumers, then stop cleanly. If a close is interrupted it can be called again."""
-        clients: list[Producer | Consumer] = []
+        """Close brokers, producers and consumers, then stop cleanly. After an interrupt it can be called again."""
+        clients: list[Closeable] = []
         if not self._open.is_closed:
-            clients += [*self._clients.producers, *self._clients.consumers]
+            clients += [*self._clients.users, *self._clients.producers, *self._clients.consumers]
         failure: Exception | None = None
         for client in clients:
             try:
@@ -92,6 +111,10 @@ class LogDir(LogManager):
         """
         clients: Clients | None = self.__dict__.get("_shared")
         return clients is not None and not self._is_disowned and clients.write_held()
+
+    def close_first(self, user: Closeable) -> None:
+        """Have something that uses this LogDir, such as a broker, closed before it."""
+        self._clients.add_user(user)
 
     def disown(self) -> None:
         """In a forked child: refuse every use, of producers and consumers too."""

@@ -261,6 +261,11 @@ class LogManager:
             with self._unless_deleted(topic_partition, log):
                 log.flush()
 
+    def make_missing(self) -> None:
+        """Create the directories that were missing at the open, without waiting for the first topic."""
+        with self._open.usable(), self._open.lock:
+            self._open.make_missing()
+
     def checkpoint(self) -> None:
         """Write the offset checkpoints of all directories; a directory whose disk fails goes offline."""
         with self._open.usable():
