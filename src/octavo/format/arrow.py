@@ -1,4 +1,4 @@
-"""Record columns ↔ Arrow record batches, without copying: the one home of pyarrow."""
+"""Converts record columns to Arrow record batches and back without copying; the base for all use of pyarrow."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def _plan(wanted: int) -> tuple[pa.Schema, list[Callable[[RecordColumns], pa.Arr
 def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
     """A record batch with some of the columns offset, timestamp, key, value, headers, as columns to encode.
 
-    Without an offset column, rows count from 0; without timestamps, they have none (-1). Strings become UTF-8.
+    Without an offset column, rows are numbered from 0; without a timestamp column, timestamps are -1. Strings become
+    UTF-8.
     """
     rows = batch.num_rows
     given = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -62,7 +63,7 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
 
 
 def fixed_array(kind: pa.DataType, values: NDArray[Any], rows: int) -> pa.Array:
-    """The first rows of numbers, over the same memory."""
+    """The first rows of a column of numbers, over the same memory."""
     return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(values)])
 
 
@@ -89,7 +90,7 @@ def _headers(columns: RecordColumns) -> pa.Array:
 
 
 def _text(keys: pa.Array) -> pa.Array:
-    """Header keys as strings; bytes that are not UTF-8 become what a Java client shows for them."""
+    """Header keys as strings; bytes that are not UTF-8 become what a Java client would show."""
     try:
         keys.validate(full=True)
     except pa.ArrowInvalid:
@@ -99,7 +100,7 @@ def _text(keys: pa.Array) -> pa.Array:
 
 
 def cast_column(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column as another type; EncodingError if it cannot be converted."""
+    """A column cast to another type; EncodingError if it cannot be converted."""
     try:
         return array.cast(kind)
     except pa.ArrowException as error:
@@ -107,7 +108,7 @@ def cast_column(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def milliseconds(times: pa.Array) -> pa.Array:
-    """Timestamps as numbers; a column of integers is used as it is."""
+    """Timestamps as milliseconds; a column of integers is used unchanged."""
     if not pa.types.is_integer(times.type):
         times = cast_column("timestamp", times, pa.timestamp("ms"))
     return cast_column("timestamp", times, pa.int64())

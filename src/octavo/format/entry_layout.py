@@ -1,4 +1,4 @@
-"""Fixed-size entries of big-endian integers: declared once, for reading many at once and writing single ones."""
+"""Fixed-size entries of big-endian integers: one declaration serves to read many at once and to write single ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.kernels.layout import big_endian
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# Kafka's names of field types: their form in a numpy dtype and in a struct.
+# Kafka's names of field types, with their format in a numpy dtype and in a struct.
 _TYPES = {"int16": (">i2", "h"), "int32": (">i4", "i"), "int64": (">i8", "q")}
 
 Integers = Sequence[int] | NDArray[np.integer[Any]]
@@ -32,11 +32,11 @@ class EntryLayout:
         self.forms = {name: _TYPES[kind][1] for name, kind in fields.items()}
         self._struct = big_endian(self.forms)
         self.size = self._struct.size
-        # The first byte and the width of each field in an entry.
+        # The position and the width of each field in an entry.
         self.places = {name: (place[1], place[0].itemsize) for name, place in (self.dtype.fields or {}).items()}
 
     def view(self, data: Buffer) -> NDArray[np.void]:
-        """All whole entries as a read-only array over the same memory; an incomplete one at the end is left out."""
+        """All whole entries as a read-only array over the same memory; an incomplete one at the end is ignored."""
         content = memoryview(data)
         entries: NDArray[np.void] = np.frombuffer(content, dtype=self.dtype, count=content.nbytes // self.size)
         entries.setflags(write=False)
@@ -62,7 +62,7 @@ class EntryLayout:
 
 
 def integer_column(name: str, values: Integers, lowest: int, highest: int) -> NDArray[np.int64]:
-    """The values as int64; refused if any of them is not a number from `lowest` to `highest`."""
+    """The values as int64; raises if any of them is not a number from `lowest` to `highest`."""
     array = np.asarray(values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)

@@ -17,7 +17,7 @@ _RESERVED = 100
 
 
 def to_text(uuid: bytes) -> str:
-    """The uuid as files and tools show it."""
+    """The uuid in the form that files and tools show."""
     if len(uuid) != UUID_BYTES:
         raise EncodingError(f"a uuid has {UUID_BYTES} bytes, found {len(uuid)}")
     return base64.urlsafe_b64encode(uuid)[:22].decode("ascii")
@@ -32,5 +32,5 @@ def from_text(text: str, position: int | None = None) -> bytes:
 
 
 def is_reserved(uuid: bytes) -> bool:
-    """Whether Kafka reserves the uuid, one of the first hundred, for a special meaning."""
+    """Whether Kafka reserves the uuid for a special meaning, as it does the first hundred."""
     return int.from_bytes(uuid, "big") < _RESERVED

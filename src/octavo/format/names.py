@@ -1,4 +1,4 @@
-"""The file and folder names of a log directory; only this module builds and parses them."""
+"""The file and folder names in a log directory; only this module builds and parses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.errors import CorruptionError, EncodingError, InvalidTopicError
 from octavo.format.java.text import parse_integer, shortened
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
-# In a log dir's root.
+# In the root of a log directory.
 META_PROPERTIES = "meta.properties"
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
@@ -20,7 +20,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
-# Octavo's own; brokers ignore files that they don't know.
+# Octavo's own files; brokers ignore files they don't know.
 TOPIC_STORE = "octavo-topics.json"  # ids and configs of topics
 PRODUCER_ID_STORE = "octavo-producer-ids.json"  # where the next block of producer ids begins
 COMMIT_STORE = "octavo-commits.json"  # commits to several partitions
@@ -37,11 +37,11 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 QUORUM_STATE = "quorum-state"
 
-TEMPORARY_SUFFIX = ".tmp"  # of a small file that is being written, before it is renamed into place
+TEMPORARY_SUFFIX = ".tmp"  # of a small file being written, before it is renamed into place
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to them
+ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to these topics
 
 MAX_TOPIC_LENGTH = 249
 MAX_FOLDER_NAME_LENGTH = 255
@@ -62,20 +62,20 @@ class FileKind(StrEnum):
 
 
 class Transient(StrEnum):
-    """The suffix after the whole name of a file that is being added or removed."""
+    """The suffix after the full name of a file that is being added or removed."""
 
     NONE = ""
     DELETED = ".deleted"  # scheduled for deletion
     CLEANED = ".cleaned"  # output of compaction or of a split, still being written
-    SWAP = ".swap"  # complete, to replace the segments that it was made from
+    SWAP = ".swap"  # complete, to replace the segments it was made from
 
 
 class FolderState(StrEnum):
-    """The state that a folder's suffix stands for."""
+    """The state that a folder's suffix indicates."""
 
     CURRENT = ""
     DELETE = "-delete"
-    FUTURE = "-future"  # a copy that is being made from another log dir
+    FUTURE = "-future"  # a copy being made from another log directory
     STRAY = "-stray"  # unknown to the cluster's metadata
 
 
@@ -97,7 +97,7 @@ class SegmentFile(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """The parts of a name, None if it is not a segment file's."""
+        """The parts of a name; None if it is not a segment file's."""
         match = _SEGMENT_FILE.fullmatch(name)
         if match is None or int(match[1]) > INT64_MAX:
             return None
@@ -117,11 +117,11 @@ class KRaftSnapshot(NamedTuple):
     end_offset: int
     epoch: int
     deleted: bool = False
-    partial: bool = False  # still being written: such a name carries a random part
+    partial: bool = False  # still being written: such a name contains a random part
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """The parts of a name, None if it is not such a snapshot's."""
+        """The parts of a name; None if it is not such a snapshot's."""
         match = _KRAFT_SNAPSHOT.fullmatch(name)
         if match is None or int(match[1]) > INT64_MAX or int(match[2]) > INT32_MAX:
             return None
@@ -129,18 +129,15 @@ class KRaftSnapshot(NamedTuple):
 
 
 class StagedFile(NamedTuple):
-    """Finished batches that wait for their commit, e.g. `octavo-<writer>-<attempt>-0.staged`.
-
-    The name does not begin with a digit: Kafka's loader deletes any file whose number falls into the range of a swap.
-    """
+    """Finished batches waiting for their commit, e.g. `octavo-<writer>-<attempt>-0.staged`."""
 
     writer: str  # 16 hex digits: the writer that commits them
     attempt: str  # 32 hex digits: the attempt at a task that wrote them
-    number: int  # of the attempt's files
+    number: int  # counts the attempt's files
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """The parts of a name, None if it is not a staged file's."""
+        """The parts of a name; None if it is not a staged file's."""
         match = _STAGED_FILE.fullmatch(name)
         return None if match is None else cls(match[1], match[2], int(match[3]))
 
@@ -161,16 +158,16 @@ class TopicPartition(NamedTuple):
 
 
 class PartitionFolder(NamedTuple):
-    """A partition's folder. All states but CURRENT carry a random id, 32 hex digits."""
+    """A partition's folder. In all states but CURRENT its name includes a random id of 32 hex digits."""
 
-    topic: str  # cut at its end in a DELETE or STRAY folder whose name would be too long
+    topic: str  # truncated in a DELETE or STRAY folder whose name would be too long
     partition: int
     state: FolderState = FolderState.CURRENT
     unique_id: str = ""
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """The parts of a folder's name. Kafka refuses to start on a log dir with a folder of any other name."""
+        """The parts of a folder's name. Kafka refuses to start on a log directory with a folder of any other name."""
         state = next((state for state in FolderState if state and name.endswith(state)), FolderState.CURRENT)
         stem, unique_id = name, ""
         if state:
@@ -196,7 +193,7 @@ class PartitionFolder(NamedTuple):
         if not _UNIQUE_ID.fullmatch(self.unique_id):
             raise EncodingError(f"a {self.state} folder needs an id of 32 hex digits, found {self.unique_id!r}")
         ending = f"-{self.partition}.{self.unique_id}{self.state}"
-        # Kafka does not cut the name of a future folder, which will be renamed to the plain name.
+        # Kafka does not truncate the name of a future folder, which will be renamed to the plain name.
         topic = self.topic if self.state is FolderState.FUTURE else self.topic[: MAX_FOLDER_NAME_LENGTH - len(ending)]
         return f"{topic}{ending}"
 
@@ -220,7 +217,7 @@ def _folder_error(name: str) -> CorruptionError:
 
 
 def base_offset_of(name: str) -> int:
-    """The number before the first dot, as Kafka's tools read it from any file name."""
+    """The number before the first dot, which is how Kafka's tools read it from any file name."""
     prefix, dot, _ = name.partition(".")
     if not dot:
         raise CorruptionError(f"file name {shortened(name)}, expected <offset>.<suffix>")
@@ -228,14 +225,15 @@ def base_offset_of(name: str) -> int:
 
 
 def snapshot_id_of(name: str) -> tuple[int, int]:
-    """End offset and epoch by their places in the name, as Kafka's tools read them from any `.checkpoint` file name."""
+    """End offset and epoch by their positions in the name, which is how Kafka's tools read any `.checkpoint` file
+    name."""
     if len(name) < 31:
         raise CorruptionError(f"file name {shortened(name)}, expected <end offset>-<epoch>.checkpoint")
     return parse_integer(name[:20], 64), parse_integer(name[21:31], 32)
 
 
 def is_ignored_folder(name: str) -> bool:
-    """Whether Kafka's log manager ignores a folder of a log dir; a name that is not a partition's is an error."""
+    """Whether Kafka's log manager ignores a folder in a log directory; any other name must be a partition's."""
     if name == REMOTE_LOG_INDEX_CACHE:
         return True
     return PartitionFolder.parse(name).topic == CLUSTER_METADATA_TOPIC
@@ -262,11 +260,12 @@ def check_topic(topic: str) -> None:
 
 
 def check_writable(topic: str, client_id: str = "") -> None:
-    """Refuse a topic that clients may not write to, as brokers do: its records belong to Kafka's coordinators."""
+    """Refuse a topic that clients may not write to, as brokers do, because its records belong to Kafka's
+    coordinators."""
     if topic == CLUSTER_METADATA_TOPIC or (topic in INTERNAL_TOPICS and client_id != ADMIN_CLIENT_ID):
         raise InvalidTopicError(f"topic {topic} is internal, expected one that clients may write to")
 
 
 def collide(topic: str, other: str) -> bool:
-    """Whether the metrics of two topics would have the same name: they differ only in '.' and '_'."""
+    """Whether the metrics of two topics would have the same name: the topics differ only in '.' and '_'."""
     return topic.replace(".", "_") == other.replace(".", "_")

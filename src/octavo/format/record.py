@@ -9,7 +9,7 @@ from octavo.kernels import layout
 
 
 class SpecialTimestamp(IntEnum):
-    """What ListOffsets is asked for instead of a time."""
+    """The special values that ListOffsets accepts instead of a timestamp."""
 
     LATEST = -1
     EARLIEST = -2
@@ -20,7 +20,7 @@ class SpecialTimestamp(IntEnum):
 
 
 class TimestampType(Enum):
-    """Which clock a timestamp comes from; values are Kafka's ids, texts are what its tools print."""
+    """Which clock a timestamp comes from. Values are Kafka's ids, texts are what its tools print."""
 
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
@@ -28,7 +28,7 @@ class TimestampType(Enum):
 
     @classmethod
     def of(cls, magic: int, attributes: int) -> TimestampType:
-        """The type that these attributes of a batch or message name."""
+        """The type that these attributes of a batch or message indicate."""
         if magic == 0:
             return cls.NO_TIMESTAMP_TYPE
         return cls.LOG_APPEND_TIME if attributes & layout.LOG_APPEND_TIME else cls.CREATE_TIME
@@ -45,14 +45,14 @@ _SHOWN = {
 
 
 class Header(NamedTuple):
-    """A record's header. A key that is not UTF-8 keeps its bytes as surrogate escapes."""
+    """A record header. A key that is not UTF-8 keeps its bytes as surrogate escapes."""
 
     key: str
     value: bytes | None
 
 
 class Record(NamedTuple):
-    """Offset and timestamp are absolute; None is null, which is not the same as empty."""
+    """Offset and timestamp are absolute. None means null, which is not the same as empty."""
 
     offset: int
     timestamp: int

@@ -1,6 +1,6 @@
 """Arithmetic of producers' sequence numbers, which wrap around from 2147483647 to 0.
 
-In 32 bits, like Kafka: for numbers that only a damaged header has (a negative delta) the results are Kafka's, too.
+It uses 32 bits, like Kafka, so even the numbers of a damaged header (a negative delta) give Kafka's results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def record_sequence(base_sequence: int, offset_delta: int) -> int:
 
 def record_sequences(base_sequence: int, offset_deltas: NDArray[np.int64]) -> NDArray[np.int32]:
     """`record_sequence` for many records."""
-    import numpy as np  # callers of this function have it loaded; others need not
+    import numpy as np  # imported here: callers of this function have it loaded, others do not need it
 
     if base_sequence < 0:
         return np.full(len(offset_deltas), NO_SEQUENCE, np.int32)

@@ -1,7 +1,7 @@
 """Variable-length integers as Kafka writes them: unsigned for message encodings, zigzag for records.
 
-For code that reads a number here and there; the fast loops are in `octavo.kernels`. A number may be longer than
-necessary; bits beyond its 32 (64) in the last byte are dropped, as in Kafka.
+For code that reads an occasional number; the fast loops are in `octavo.kernels`. An encoding may be longer than
+necessary; excess bits in its last byte are dropped, as in Kafka.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _ONE_BYTE = [bytes([n]) for n in range(128)]
 
 
 def encode_uvarint(n: int) -> bytes:
-    """An unsigned 32-bit number: 7 bits per byte, lowest first, the top bit set on all bytes but the last."""
+    """Encode an unsigned 32-bit number: 7 bits per byte, lowest first, with the top bit set on all bytes but the
+    last."""
     if 0 <= n < 128:
         return _ONE_BYTE[n]
     _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")
@@ -32,7 +33,7 @@ def decode_uvarint(data: Bytes, position: int) -> tuple[int, int]:
 
 
 def encode_varint(n: int) -> bytes:
-    """A signed 32-bit number in zigzag form."""
+    """Encode a signed 32-bit number in zigzag form."""
     _demand(-(1 << 31) <= n < 1 << 31, n, "a signed 32-bit number")
     return write_uvarint((n << 1) ^ (n >> 31))
 
@@ -45,7 +46,7 @@ def decode_varint(data: Bytes, position: int) -> tuple[int, int]:
 
 
 def encode_varlong(n: int) -> bytes:
-    """A signed 64-bit number in zigzag form."""
+    """Encode a signed 64-bit number in zigzag form."""
     _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
     return write_uvarint((n << 1) ^ (n >> 63))
 
@@ -58,19 +59,19 @@ def decode_varlong(data: Bytes, position: int) -> tuple[int, int]:
 
 
 def size_of_uvarint(n: int) -> int:
-    """How many bytes `encode_uvarint` takes for `n`."""
+    """The number of bytes that `encode_uvarint` needs for `n`."""
     _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")
     return _size(n)
 
 
 def size_of_varint(n: int) -> int:
-    """How many bytes `encode_varint` takes for `n`."""
+    """The number of bytes that `encode_varint` needs for `n`."""
     _demand(-(1 << 31) <= n < 1 << 31, n, "a signed 32-bit number")
     return _size((n << 1) ^ (n >> 31))
 
 
 def size_of_varlong(n: int) -> int:
-    """How many bytes `encode_varlong` takes for `n`."""
+    """The number of bytes that `encode_varlong` needs for `n`."""
     _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
     return _size((n << 1) ^ (n >> 63))
 

@@ -1,4 +1,4 @@
-"""The anatomy of log bytes: each part with its position, name, value and meaning, nested down to a record's varints."""
+"""The anatomy of log bytes: each part with its position, name, value and meaning, down to the varints of a record."""
 
 from octavo.format.anatomy.batch import describe_batch, describe_incomplete
 from octavo.format.anatomy.node import Node, Value

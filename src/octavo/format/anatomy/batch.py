@@ -1,4 +1,4 @@
-"""The anatomy of a v2 batch; v0 and v1 messages are passed on to `message`."""
+"""The anatomy of a v2 batch; v0 and v1 messages are left to `message`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.kernels.integers import signed64
 def describe_batch(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
     """The anatomy of one whole log entry: a batch, or a v0/v1 message. Damaged parts are shown with their problem.
 
-    `limit` is how far it may unpack, `most` how many of its records are shown in detail.
+    `limit` is the largest size it may decompress to, `most` the number of records shown in detail.
     """
     magic = int.from_bytes(data[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
     if magic < 2:
@@ -34,7 +34,7 @@ def describe_batch(data: memoryview, position: int, *, limit: int | None = None,
 
 
 def describe_incomplete(data: memoryview, position: int) -> Node:
-    """An incomplete entry: its fields, as far as they exist."""
+    """An incomplete entry: as many fields as there are."""
     is_message = len(data) > layout.MAGIC_POSITION and data[layout.MAGIC_POSITION] < 2
     fields = layout.MESSAGE_V0_FIELDS if is_message else layout.BATCH_FIELDS
     nodes = field_nodes(fields, data, position, MESSAGE_MEANINGS if is_message else BATCH_MEANINGS)
@@ -49,7 +49,7 @@ def _header_nodes(data: memoryview, position: int) -> list[Node]:
 
 
 def _with_details(node: Node, data: memoryview) -> Node:
-    """Refine the meaning of fields by looking at the whole batch."""
+    """Add what only the whole batch shows to the meaning of its fields."""
     if node.name == "magic" and node.value != 2:
         return replace(node, problem="expected 0, 1 or 2; read as v2 here, as Kafka's file reader does")
     if node.name == "attributes":

@@ -15,14 +15,14 @@ from octavo.format.names import FileKind
 from octavo.format.sequence import decrement
 from octavo.format.small_files import producer_snapshot
 
-# From field names to values, and the segment's base offset, to the meaning of an entry.
+# Takes the field values by name and the segment's base offset, and returns the meaning of an entry.
 Meaning = Callable[[dict[str, int], int], str]
 
 _WORD_START = re.compile("_([a-z])")
 
 
 def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iterator[Node]:
-    """The nodes of a whole file; the zeros at the end of a pre-sized index are one node, so is an incomplete entry."""
+    """The nodes of a whole file; the zeros at the end of a pre-sized index, or an incomplete entry, become one node."""
     layout, meaning = _KINDS[kind]
     at = 0
     if kind is FileKind.PRODUCER_SNAPSHOT:
@@ -54,7 +54,7 @@ def _entry(layout: EntryLayout, data: memoryview, position: int, name: str, mean
     nodes = field_nodes(layout.forms, data, position, {})
     values = {node.name: node.value for node in nodes if isinstance(node.value, int)}
     children = tuple(replace(node, name=_WORD_START.sub(lambda word: word[1].upper(), node.name)) for node in nodes)
-    # A producer snapshot and a transaction index are not searched by offset.
+    # Producer snapshots and transaction indexes are not searched by offset.
     offset = base_offset + values["relative_offset"] if "relative_offset" in values else None
     return Node(name, position, bytes(data), None, meaning(values, base_offset), "", children, offset)
 

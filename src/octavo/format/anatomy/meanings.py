@@ -20,7 +20,7 @@ Fields = Mapping[str, int]
 
 
 def time_text(timestamp: int) -> str:
-    """A timestamp in readable form; empty if it is outside of the calendar."""
+    """A timestamp in readable form; empty if it is outside the calendar."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp)
     except OverflowError:
@@ -33,7 +33,7 @@ def timestamp_meaning(timestamp: int) -> str:
 
 
 def crc_node(node: Node, algorithm: str, computed: int, covered: int) -> Node:
-    """The node of a stored checksum, compared with the computed one of `covered` bytes."""
+    """The node of a stored checksum, compared with the one computed over `covered` bytes."""
     if computed == node.value:
         return replace(node, meaning=f"{algorithm} of the {covered} bytes after it")
     stored = int.from_bytes(node.raw)

@@ -15,7 +15,7 @@ from octavo.kernels import layout
 
 
 def describe_message(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
-    """A log entry with a message; a wrapper has the messages inside as children."""
+    """A log entry with a message; the children of a wrapper are the messages inside."""
     message = Message(data)
     node = _message_node(message, position, "message")
     if not message.codec_id or node.problem:
@@ -63,7 +63,7 @@ def _sized(message: Message, name: str, position: int) -> list[Node]:
 
 
 def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None) -> Node:
-    """The value of a wrapper with the messages that it holds; their positions are those in the unpacked stream."""
+    """The value of a wrapper and the messages it holds; their positions are relative to the decompressed stream."""
     try:
         content = memoryview(bytes(unpack(wrapper, limit=limit)))
     except CorruptionError as error:
@@ -89,7 +89,7 @@ def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None
 
 
 def _with_offset(inner: Node, offset: int) -> Node:
-    """An inner message with its absolute offset; the stored offset of a v1 message counts from the first."""
+    """An inner message with its absolute offset; the stored offset of a v1 message is relative to the first one."""
     stored, *rest = inner.children
     meaning = "of the message" if stored.value == offset else "relative to the first message"
     children = (replace(stored, meaning=meaning), *rest)

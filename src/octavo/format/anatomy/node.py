@@ -1,4 +1,4 @@
-"""A part of bytes and its meaning."""
+"""A range of bytes and its meaning."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 Value = int | str | bytes | None
 
 Meanings = Mapping[str, Callable[[Mapping[str, int]], str]]
-"""From a field's name to its meaning, given the values of all fields."""
+"""Maps a field's name to a function that explains it, given the values of all fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of bytes. `position` counts in the file, or in the stream if it was unpacked.
+    """A range of bytes. `position` counts from the start of the file, or of the decompressed stream.
 
-    `problem` says what is wrong with it; `offset` is the record's or message's.
+    `problem` says what is wrong with it; `offset` is that of the record or message.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Node:
         return len(self.raw)
 
     def problems(self) -> Iterator[Node]:
-        """The nodes with a problem, from the outside in."""
+        """The nodes with a problem, outer ones first."""
         if self.problem:
             yield self
         for child in self.children:
@@ -41,7 +41,7 @@ class Node:
 
 
 def unpack_fields(fields: Mapping[str, str], data: memoryview) -> dict[str, int]:
-    """The values of the fields that the data has completely."""
+    """The values of the fields that the data contains completely."""
     values, at = {}, 0
     for name, form in fields.items():
         size = struct.calcsize(f">{form}")
@@ -53,7 +53,7 @@ def unpack_fields(fields: Mapping[str, str], data: memoryview) -> dict[str, int]
 
 
 def field_nodes(fields: Mapping[str, str], data: memoryview, position: int, meanings: Meanings) -> list[Node]:
-    """A node for each field that the data has completely."""
+    """A node for each field that the data contains completely."""
     values, at, nodes = unpack_fields(fields, data), 0, []
     for name, value in values.items():
         size = struct.calcsize(f">{fields[name]}")

@@ -30,8 +30,8 @@ def describe_records(
 ) -> tuple[tuple[Node, ...], str]:
     """The records of a batch with these header fields, and what is wrong with them as a whole.
 
-    They are followed as far as they can be read; the last one shown may be damaged. After the first `most`, one node
-    stands for all others.
+    Records are shown as far as they can be read; the last one may be damaged. After the first `most` records, a single
+    node stands for all the others.
     """
     nodes: list[Node] = []
     count, at = fields["recordsCount"], 0
@@ -47,13 +47,13 @@ def describe_records(
         if node.problem:
             return tuple(nodes), ""
         at += node.length
-    # Kafka does not read beyond the header of a batch that counts no records.
+    # Kafka does not read past the header of a batch with a record count of 0.
     trailing = len(data) - at if count else 0
     return tuple(nodes), f"{trailing} bytes are left after the last record, expected none" if trailing else ""
 
 
 def left_out(raw: bytes, position: int, what: str) -> Node:
-    """A node for what is not shown."""
+    """A node for a part that is not shown."""
     return Node("…", position, raw, None, f"{what}, which are not shown")
 
 

@@ -36,14 +36,14 @@ _NUMBER = re.compile(rb"[0-9]{1,19}")
 
 
 class _Form(NamedTuple):
-    """How a file is decoded as a whole, and the meaning of each of its lines."""
+    """How a file is decoded as a whole, and the meaning of each line."""
 
     decode: Callable[[bytes], object]
     line: Callable[[int, Node], Node]
 
 
 def describe_text(name: str, data: bytes) -> Iterator[Node]:
-    """The lines of a file of this name, one of `TEXT_FILES`; a problem is noted at the line where it was found."""
+    """The lines of a file with this name, one of `TEXT_FILES`; a problem is attached to the line where it was found."""
     form = TEXT_FILES[name]
     lines = data.splitlines(keepends=True)
     positions = [0, *accumulate(map(len, lines))]
@@ -65,7 +65,8 @@ def _problem(form: _Form, data: bytes, positions: list[int]) -> tuple[str, int]:
 
 
 def _checkpoint(names: tuple[str, ...], meaning: str, *, by_offset: bool = False) -> Callable[[int, Node], Node]:
-    """The lines of a checkpoint: its version, the number of entries, and the entries with fields of these names."""
+    """The lines of a checkpoint: its version, the number of entries, and the entries, with these names for their
+    fields."""
 
     def describe(number: int, node: Node) -> Node:
         if number < 2:
@@ -92,7 +93,7 @@ def _checkpoint(names: tuple[str, ...], meaning: str, *, by_offset: bool = False
 
 
 def _properties(meanings: Mapping[str, str]) -> Callable[[int, Node], Node]:
-    """Lines of a name and a value."""
+    """Lines with a name and a value."""
 
     def describe(_: int, node: Node) -> Node:
         found = _PROPERTY.match(node.raw.rstrip(b"\r\n"))

@@ -1,4 +1,4 @@
-"""v2 record batches: records to bytes and back."""
+"""Converts records to v2 batches and back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Origin:
     is_control: bool = False
 
     def check(self) -> None:
-        """Refuse what Kafka's builder refuses."""
+        """Raise where Kafka's builder would refuse."""
         if self.is_transactional and self.producer_id == layout.NO_PRODUCER_ID:
             raise EncodingError("a transactional batch without a producer id")
         if self.producer_id != layout.NO_PRODUCER_ID:
@@ -55,7 +55,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTraits:
-    """The properties of a batch besides its records. `log_append_time` replaces the time of every record."""
+    """The properties of a batch besides its records. `log_append_time` replaces every record's timestamp."""
 
     codec: Codec = Codec.NONE
     level: int | None = None
@@ -81,7 +81,7 @@ def build_batch(
 ) -> bytes:
     """A batch as Kafka's builder makes it: base offset, timestamps and last offset come from the records.
 
-    `log_append_time` replaces the time of every record (their own stay as deltas that nobody reads).
+    `log_append_time` replaces every record's timestamp (their own timestamps remain as deltas that nobody reads).
     """
     traits = BatchTraits(
         codec=codec,
@@ -93,7 +93,7 @@ def build_batch(
 
 
 def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
-    """`build_batch` for records in columns; all of them go into the batch."""
+    """`build_batch` for records in columns, all of which go into the batch."""
     origin, horizon_ms, append_time = traits.origin, traits.delete_horizon_ms, traits.log_append_time
     origin.check()
     check_columns(columns)
@@ -114,9 +114,9 @@ def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
 
 
 def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:
-    """The bytes of a batch with exactly this header; size, count and CRC are computed.
+    """Encode a batch with exactly this header; size, count and CRC are computed.
 
-    Deltas count from the header's base offset and base timestamp, so a decoded batch is encoded to the same bytes.
+    Deltas are relative to the header's base offset and base timestamp, so a decoded batch is encoded to the same bytes.
     """
     return _encode(replace(header, count=len(records)), from_records(records), level)
 
@@ -142,8 +142,8 @@ def _encode(header: BatchHeader, columns: RecordColumns, level: int | None) -> b
 
 
 def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
-    """A batch of records that are already encoded (and compressed)."""
-    header.to_table()  # refuses what does not fit
+    """A batch from records that are already encoded (and compressed)."""
+    header.to_table()  # raises if a value does not fit
     packed = memoryview(packed).cast("B")
     out = bytearray(layout.BATCH_OVERHEAD) + packed
     start = header.base_offset, len(out) - layout.LOG_OVERHEAD, header.partition_leader_epoch, 2, 0, header.attributes
@@ -156,7 +156,7 @@ def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
 
 
 def empty_batch(header: BatchHeader) -> bytes:
-    """A batch that compaction emptied but must keep: offsets, producer and sequence, no records."""
+    """A batch that compaction emptied but must keep, for its offsets, producer and sequence."""
     kept = header.attributes & _FLAGS
     return frame_batch(replace(header, attributes=kept, base_timestamp=layout.NO_TIMESTAMP, count=0), b"")
 
@@ -164,9 +164,9 @@ def empty_batch(header: BatchHeader) -> bytes:
 def decode_batch(
     data: Buffer, position: int = 0, *, stored_timestamps: bool = False, limit: int | None = None
 ) -> tuple[BatchHeader, list[Record]]:
-    """The batch (or v0/v1 message) at `position`, its CRC checked.
+    """Decode the batch (or v0/v1 message) at `position`, after checking its CRC.
 
-    `stored_timestamps`: as stored, even if LogAppendTime overrides them (to encode the batch again).
+    `stored_timestamps`: return the stored timestamps even if LogAppendTime overrides them (to encode the batch again).
     """
     view = memoryview(data).cast("B")
     header = read_header(view, position)
@@ -189,16 +189,16 @@ def read_header(data: Buffer, position: int = 0) -> BatchHeader:
 
 
 def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
-    """A v2 batch with another timestamp type and largest timestamp: what a broker does for LogAppendTime.
+    """A v2 batch with another timestamp type and largest timestamp, as a broker changes it for LogAppendTime.
 
-    Only the header changes, with its CRC. Attribute bits that Kafka does not know are lost, as in Kafka.
+    Only the header and its CRC change. Attribute bits unknown to Kafka are lost, as in Kafka.
     """
     view = memoryview(batch).cast("B")
     header = read_header(view)
     if header.magic != 2:
         raise EncodingError(f"a batch of magic {header.magic}, expected magic 2")
     _check_crc(view, header)
-    replace(header, max_timestamp=max_timestamp).to_table()  # refuses what does not fit
+    replace(header, max_timestamp=max_timestamp).to_table()  # raises if a value does not fit
     stamped = bytearray(view[: header.size])
     next_offset = header.next_offset - header.count  # keeps the base offset
     appended = timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -208,7 +208,7 @@ def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int
 
 
 def check_records(records: Sequence[Record]) -> None:
-    """Refuse records that Kafka's builder refuses to put into one batch, of any magic."""
+    """Refuse records that Kafka's builder would not put into one batch, whatever the magic."""
     check_columns(from_records(records))
 
 

@@ -1,4 +1,4 @@
-"""A row of the batch table as a Python value: ten times as fast as reading its fields through numpy."""
+"""A row of the batch table as a Python value, ten times as fast as reading its fields through numpy."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BatchRow(NamedTuple):
 
     @property
     def claims_append_time(self) -> bool:
-        """Whether the batch gives its timestamps the type LogAppendTime."""
+        """Whether the batch says that its timestamps are LogAppendTime."""
         return self.magic >= 1 and self.attributes & layout.LOG_APPEND_TIME != 0
 
     def __str__(self) -> str:

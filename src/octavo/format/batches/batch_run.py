@@ -1,7 +1,7 @@
-"""Rows of columns to v2 batches one after another, cut by batch.size as a producer fills them.
+"""Turns rows of columns into consecutive v2 batches, cut by batch.size as a producer would fill them.
 
-`encode_runs` cuts and encodes in one pass, for batches whose headers are all alike. Where a header depends on the cut
-(sequences count records) `cut_batches` comes first, then `encode`.
+`encode_runs` cuts and encodes in one pass, for batches whose headers are all alike. If a header depends on the cut
+(sequences count records), call `cut_batches` first, then `encode`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 
-# What a record takes beside its key, value and headers: its own length, attributes, two deltas, two lengths, a count.
+# The size of a record apart from its key, value and headers: its length, attributes, two deltas, two lengths, a count.
 _RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 _HEADER_OVERHEAD = 5 + 5
 _LATEST = 2**63 - 1
 _BATCHES_AT_ONCE = 512
-_SLACK = 64  # the encoder wants room for the longest length before a record
+_SLACK = 64  # the encoder needs room for the longest length before a record
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of a run of batches without decoding it."""
+    """What is known about a run of batches without decoding it."""
 
     size: int = 0  # bytes
     records: int = 0
@@ -44,7 +44,7 @@ class RunFacts:
     has_null_keys: bool = False
 
     def __add__(self, other: RunFacts) -> RunFacts:
-        """The facts of this run followed by another one of the same codec."""
+        """The facts about this run followed by another one with the same codec."""
         return RunFacts(
             self.size + other.size,
             self.records + other.records,
@@ -65,7 +65,7 @@ class BatchSettings(NamedTuple):
 
 
 class RowRange(NamedTuple):
-    """Rows of columns, from `first` up to, not including, `end`."""
+    """Rows of columns, from `first` up to, but not including, `end`."""
 
     columns: RecordColumns
     first: int
@@ -75,9 +75,10 @@ class RowRange(NamedTuple):
 def cut_batches(
     rows: RowRange, batch_size: int, ratio: float, set_bytes: int
 ) -> Iterator[tuple[RowRange, NDArray[np.void]]]:
-    """Sets of batches of at most `set_bytes` together, as a table of headers; a larger batch comes alone.
+    """Cut rows into sets of batches of at most `set_bytes` in total, as tables of headers; a larger batch is a set of
+    its own.
 
-    `ratio` is how well the codec is expected to do; 0 without a codec.
+    `ratio` is the expected compression ratio; 0 without a codec.
     """
     columns, row, end = rows
     table = np.zeros(_BATCHES_AT_ONCE, BATCH)
@@ -96,13 +97,13 @@ def cut_batches(
 
 
 class BatchEncoder:
-    """Encodes batches into a buffer that it reuses: what a call returns is good until the next one. Not thread-safe."""
+    """Encodes batches into a buffer that it reuses: a result is valid until the next call. Not thread-safe."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def encode(self, rows: RowRange, table: NDArray[np.void], settings: BatchSettings, origin: Origin) -> memoryview:
-        """The bytes of batches that `cut_batches` made."""
+        """Encode batches that `cut_batches` made."""
         _fill_headers(table, settings.codec, origin)
         deltas = np.cumsum(table["count"], dtype=np.int64) - table["count"]
         table["base_offset"] = deltas + rows.first
@@ -118,15 +119,15 @@ class BatchEncoder:
     def encode_runs(
         self, columns: RecordColumns, order: NDArray[np.int32] | None, ends: NDArray[np.int64], settings: BatchSettings
     ) -> list[tuple[memoryview, RunFacts]]:
-        """Runs of batches of about batch.size bytes before compression; a larger record has a batch of its own.
+        """Encode runs of batches of about batch.size bytes before compression; a larger record gets its own batch.
 
-        Run i has the rows order[ends[i - 1]:ends[i]], no row is there twice; without an order rows stay in theirs.
+        Run i consists of the rows order[ends[i - 1]:ends[i]], each at most once; without an order, rows stay in place.
         Offsets count from 0 in each batch: an append to a log assigns the real ones.
         """
         if order is None:
             order = np.arange(columns.rows, dtype=np.int32)
         size = _payload(columns) + len(order) * _RECORD_OVERHEAD
-        # No batch and the next one of its run could be one.
+        # Each batch and the next one in its run are together too large for one batch, which limits their number.
         batches = min(2 * size // max(settings.batch_size - BATCH_OVERHEAD, 1) + 2 * len(ends), len(order))
         self._reserve(size + batches * BATCH_OVERHEAD)
         table, stops, buffer = np.zeros(batches, BATCH), ends.astype(np.int64), self._buffer
@@ -134,7 +135,7 @@ class BatchEncoder:
         is_plain = settings.codec is Codec.NONE
         code, count, end = kernels.encode_runs(columns, order, stops, table, buffer, settings.batch_size, is_plain)
         _check(code)
-        # The earliest of all runs: they go to one topic, whose limits hold for each record.
+        # The earliest of all runs, since they go to one topic, whose limits apply to each record.
         earliest = int(columns.timestamp[: columns.rows].min(initial=_LATEST))
         table, has_null_keys = table[:count], columns.key is None or columns.key.nulls > 0
         runs, first, start = [], 0, 0
@@ -152,7 +153,7 @@ class BatchEncoder:
         return runs
 
     def _compressed(self, table: NDArray[np.void], settings: BatchSettings) -> list[bytes]:
-        """The batches of the buffer, whose records are not compressed yet."""
+        """Compress the batches in the buffer."""
         buffer, batches = memoryview(self._buffer), []
         for row in table:
             start = int(row["position"])
@@ -163,11 +164,11 @@ class BatchEncoder:
 
     def _reserve(self, size: int) -> None:
         if len(self._buffer) < size:
-            self._buffer = bytearray(size)  # fresh memory costs three times as much as what is in the cache
+            self._buffer = bytearray(size)  # fresh memory costs three times as much as memory in the cache
 
 
 def _payload(columns: RecordColumns) -> int:
-    """The bytes of all rows' keys, values and headers."""
+    """The size of all keys, values and headers, in bytes."""
     rows, size = columns.rows, 0
     for column in (columns.key, columns.value):
         if column is not None:
@@ -181,7 +182,7 @@ def _payload(columns: RecordColumns) -> int:
 
 
 def _fill_headers(table: NDArray[np.void], codec: Codec, origin: Origin) -> None:
-    """Write what the headers of all batches have in common."""
+    """Fill in the fields that all headers have in common."""
     table["attributes"] = codec | origin.attributes
     table["partition_leader_epoch"] = layout.NO_LEADER_EPOCH
     table["producer_id"], table["producer_epoch"] = origin.producer_id, origin.producer_epoch

@@ -33,13 +33,13 @@ class BatchSummary(NamedTuple):
 
 
 def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
-    """The last offset of each batch; after compaction there may be no record at it."""
+    """The last offset of each batch; after compaction there may be no record there."""
     last: NDArray[np.int64] = table["base_offset"] + table["last_offset_delta"]
     return last
 
 
 def last_offset(batch: np.void) -> int:
-    """`last_offsets` of one row."""
+    """`last_offsets` for one row."""
     return int(batch["base_offset"]) + int(batch["last_offset_delta"])
 
 

@@ -1,7 +1,7 @@
-"""The walk through a log file, chunk by chunk: one `Chunk` goes from the kernel to whoever reads its batches.
+"""Walks through a log file chunk by chunk: the kernel fills a `Chunk`, which readers of its batches use directly.
 
-It is built over plain buffers. A command that only prints the rows of a small file does without numpy, and so starts
-in half the time.
+It uses plain buffers, so that a command that only prints the rows of a small file does not need numpy, and starts in
+half the time.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from octavo.errors import CorruptionError
     from octavo.format.batches.batch_summary import BatchSummary
 
-# A reused buffer decodes 3-21 % faster than a mapped file, and cannot fault when a broker truncates the file. Half
-# this size is slower for plain batches (more calls), twice this size for compressed ones (out of the CPU's cache).
+# A reused buffer decodes 3-21 % faster than a mapped file, and cannot fault when a broker truncates the file. Half this
+# size is slower for uncompressed batches (more calls), twice this size for compressed ones (out of the CPU's cache).
 CHUNK_BYTES = 2 << 20
 FIRST_TABLE_ROWS = 1024
 _POSITION, _FLAWS = 0, 14  # in a row of the batch table
@@ -36,15 +36,15 @@ class ReadInto(Protocol):
 
 
 class Chunk:
-    """Whole batches of a file. The memory under `data` and `rows` is used again for the next chunk."""
+    """Whole batches of a file. The memory of `data` and `rows` is reused for the next chunk."""
 
-    # Not a dataclass: those take longer to import than a small dump has.
+    # Not a dataclass: importing dataclasses takes longer than a small dump.
     def __init__(
         self,
         data: memoryview,
-        rows: memoryview,  # of `BATCH_ROW`; positions count from the start of `data`
+        rows: memoryview,  # of `BATCH_ROW`; positions are relative to the start of `data`
         file_position: int,  # of the first byte of `data`
-        stop: Stop | None,  # why the walk ended; None: the file goes on
+        stop: Stop | None,  # why the walk ended; None: there is more to read
         stop_position: int,  # in the file: the end of the last whole batch
         path: str = "",
     ) -> None:
@@ -64,18 +64,18 @@ class Chunk:
 
     @cached_property
     def summary(self) -> BatchSummary:
-        """What holds for all batches of the table."""
+        """A summary of all batches in the table."""
         from octavo.format.batches.batch_summary import summarize
 
         return summarize(self.table)
 
     def cut(self, count: int, stop_position: int) -> Chunk:
-        """Only the first batches; the walk goes on elsewhere."""
+        """A chunk with only the first batches; the walk continues elsewhere."""
         rows = self.rows[: count * BATCH_ROW.size]
         return Chunk(self.data, rows, self.file_position, None, stop_position, self.path)
 
     def located(self, error: CorruptionError) -> CorruptionError:
-        """An error whose position counts from the start of `data`, with the path and the position in the file."""
+        """An error whose position is relative to `data`, converted to the path and the position in the file."""
         return error.at(position=self.file_position + (error.position or 0), path=self.path)
 
 
@@ -90,9 +90,9 @@ def walk_chunks(
 ) -> Iterator[Chunk]:
     """The batches of a file, in chunks through one reused buffer that grows only for a batch larger than itself.
 
-    The first byte that is read is at the position `start` of the file. The last chunk has a `stop`; it may have no
-    batches. `total_bytes`: how many bytes there are to read. Without it, a damaged length is only known to reach
-    beyond the end when all bytes are in the buffer.
+    The first byte read is at position `start` of the file. The last chunk has a `stop`; it may have no batches.
+    `total_bytes` is the number of bytes to read. Without it, a damaged length is only known to reach beyond the end
+    when all bytes are in the buffer.
     """
     buffer = memoryview(bytearray(max(chunk_bytes, BATCH_OVERHEAD)))
     table = memoryview(bytearray(BATCH_ROW.size * max(FIRST_TABLE_ROWS, chunk_bytes // 128)))
@@ -130,14 +130,15 @@ def _claimed_bytes(entry: memoryview) -> int:
 
 
 def _doubled(buffer: memoryview) -> memoryview:
-    # Do not trust the batch's length: a damaged one must not take 2 GiB for a small file.
+    # Do not trust the batch's length: a damaged one must not allocate 2 GiB for a small file.
     larger = memoryview(bytearray(2 * len(buffer)))
     larger[: len(buffer)] = buffer
     return larger
 
 
 def _first_unread(table: memoryview, rows: int, filled: int) -> tuple[int, int] | None:
-    """Row and position of the first batch that is too short for its header, if the header's 61 bytes are not all there.
+    """Row and position of the first batch that is too short for its header, if not all 61 bytes of the header were
+    read.
 
     The content of such a header must not depend on where a chunk ends.
     """

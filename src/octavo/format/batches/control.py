@@ -1,8 +1,8 @@
 """Control records: what a batch with the control bit holds instead of data.
 
-This module has the keys, the markers that end transactions, and the building of control batches. The messages of
-KRaft's control records are tables in `octavo.format.messages.control`, which is imported when first needed: every
-reader of transactions needs this module, and few need those. A control batch without a record is a marker that
+This module has the keys, the markers that end transactions, and functions to build control batches. The messages of
+KRaft's control records are in `octavo.format.messages.control`, which is imported when first needed: every reader of
+transactions needs this module, but few need those messages. A control batch without a record is a marker that
 compaction has emptied (`octavo.format.batches.batch.empty_batch`).
 """
 
@@ -33,7 +33,7 @@ WRITTEN_VERSION = 0
 
 
 class ControlType(IntEnum):
-    """The type in a control record's key. Records of any number without a name are UNKNOWN and ignored."""
+    """The type in a control record's key. Types without a name are UNKNOWN, and their records are ignored."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -71,7 +71,7 @@ class EndTransactionMarker:
 
 
 def control_type_id(key: Bytes | None) -> int:
-    """The type's number in the key; `ControlType` names it. A version above 0 is read as 0."""
+    """The number of the type in the key; `ControlType` names it. A version above 0 is read like 0."""
     return _after_version(KEY, key, "key")
 
 
@@ -104,7 +104,7 @@ def build_marker_batch(
     producer_epoch: int,
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
 ) -> bytes:
-    """The batch that ends a transaction in a partition: one record, which has its own offset."""
+    """The batch that ends a transaction in a partition: a single record with its own offset."""
     record = Record(offset, timestamp, encode_control_key(marker.type), marker.encode_value())
     origin = Origin(producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True)
     return build_batch([record], partition_leader_epoch=partition_leader_epoch, origin=origin)

@@ -1,7 +1,7 @@
 """Converts batches between v0, v1 and v2, as brokers do.
 
-There are three occasions: a fetch by a consumer that does not know the stored magic (`down_convert`, brokers up to
-3.9), a produce request of an older magic than the log's (`up_convert`), and a cleaner that meets an old batch
+Brokers do so in three cases: a fetch by a consumer that does not know the stored magic (`down_convert`, brokers up to
+3.9), a produce request with an older magic than the log's (`up_convert`), and a cleaner that finds an old batch
 (`rewrite_as_v2`, brokers from 4.0 on). The append path decides whether records may be appended at all.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appending:
-    """What a broker decides about records that it appends."""
+    """What a broker decides about the records it appends."""
 
     first_offset: int | None = None  # None: the records keep their offsets
     codec: Codec | None = None  # None: the producer's (compression.type = producer)
@@ -45,9 +45,9 @@ class Appending:
 def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: int | None = None) -> bytes:
     """The batches for a consumer that knows no magic above `to_magic` and asked for `first_offset`.
 
-    What older formats cannot hold is lost: below v2 headers, the producer's fields, leader epochs and whole control
-    batches, below v1 timestamps, too. Codec and timestamp type stay, and batches of `to_magic` or less stay byte for
-    byte. Uncompressed records before `first_offset` are left out, since old consumers expect that message first. An
+    What older formats cannot hold is lost: below v2, headers, producer fields, leader epochs and whole control batches;
+    below v1, timestamps too. Codec and timestamp type stay, and batches of `to_magic` or lower stay byte for byte.
+    Uncompressed records before `first_offset` are left out, since old consumers expect that message first. An
     incomplete last batch is dropped.
     """
     _check_magic(to_magic)
@@ -60,9 +60,9 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
 
 
 def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, *, limit: int | None = None) -> bytes:
-    """The v0 or v1 message set of a produce request, as the leader appends it in magic `to_magic`.
+    """The v0 or v1 message set of a produce request, converted to magic `to_magic` as the leader appends it.
 
-    In v2 the whole set becomes one batch. v0's records get the timestamp -1 with CreateTime.
+    In v2 the whole set becomes one batch. v0 records get the timestamp -1 with CreateTime.
     """
     _check_magic(to_magic)
     appending = appending or Appending()
@@ -78,10 +78,10 @@ def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, 
 
 
 def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
-    """The same log in v2 only: each v0 or v1 message, or wrapper, becomes its own batch with the same offsets.
+    """The same log in v2 only: each v0 or v1 message or wrapper becomes its own batch with the same offsets.
 
-    Kafka 4's cleaner does the same with what it keeps. v0's records get the timestamp -1 with CreateTime, whatever the
-    topic says: when they were appended is not known. v2 batches stay byte for byte.
+    Kafka 4's cleaner does the same with the messages it keeps. v0 records get the timestamp -1 with CreateTime,
+    whatever the topic says, since it is unknown when they were appended. v2 batches stay byte for byte.
     """
     decoder = Decoder(limit=limit)
     return b"".join(
@@ -92,7 +92,7 @@ def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
 
 class _Batch(NamedTuple):
     data: memoryview
-    rows: NDArray[np.void]  # a table of one
+    rows: NDArray[np.void]  # a table with one row
     header: BatchHeader
 
     @property
@@ -115,7 +115,7 @@ def _batches(data: Buffer) -> Iterator[_Batch]:
 
 
 def _records(batches: Sequence[_Batch], decoder: Decoder) -> list[Record]:
-    """The records of these batches. Their checksums must be right: a new one would hide the damage."""
+    """The records of these batches. Their checksums must be right, since new ones would hide the damage."""
     for batch in batches:
         if batch.header.flaws & Flaw.CRC_MISMATCH:
             raise crc_mismatch(batch.data, batch.header)
@@ -142,7 +142,7 @@ def _down(batch: _Batch, to_magic: int, first_offset: int, decoder: Decoder) -> 
 
 
 def _build_like(header: BatchHeader, records: Sequence[Record], magic: int) -> bytes:
-    """The records of a stored batch in another magic, with its codec and timestamp type."""
+    """The records of a stored batch converted to another magic, with its codec and timestamp type."""
     appended = header.timestamp_type is TimestampType.LOG_APPEND_TIME
     like = Appending(log_append_time=header.max_timestamp if appended else None)
     return _build(records, magic, _codec(header), like)

@@ -1,4 +1,4 @@
-"""Decodes batches of every magic and codec to columns, through buffers that are reused."""
+"""Decodes batches of every magic and codec to columns, in reused buffers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from octavo.kernels.layout import Code, Column, Kind
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# One filling of the columns ends with the batch that brings it to this many bytes: memory stays flat, and columns in
-# the cache are filled twice as fast as larger ones (measured with lz4 on a core with 1.25 MB of L2).
+# A filling of the columns ends with the batch that brings it to this many bytes: memory use stays flat, and columns in
+# the CPU's cache are filled twice as fast as larger ones (measured with lz4 on a core with 1.25 MB of L2).
 TARGET_BYTES = 2 << 20
-# Compressed batches are decoded in sets of about this many, or this many unpacked bytes, while the CPU caches them.
+# Compressed batches are decoded in sets of about this many decompressed bytes or batches, while the CPU caches them.
 UNPACK_BYTES = 256 << 10
 UNPACK_BATCHES = 64
 _MOST_UNPACKED = MAX_COLUMN_BYTES - TARGET_BYTES - UNPACK_BYTES
@@ -34,10 +34,10 @@ _PACKED_FIELDS = itemgetter(*map(list(layout.BATCH_COLUMNS).index, ("position", 
 
 
 class Decoder:
-    """Turns batches into columns, which it owns and fills again with each call. Not thread-safe: one per thread.
+    """Turns batches into columns, which it owns and refills with each call. Not thread-safe: use one per thread.
 
-    `limit` bounds what one batch may unpack to (`unpack_limit()` by default); so does the size of a column. The CRCs of
-    batches and outer messages are checked by the walk, since a reader may want to see a damaged batch; those of the
+    `limit` bounds the decompressed size of one batch (`unpack_limit()` by default), and so does the size of a column.
+    The walk checks the CRCs of batches and outer messages, since a reader may want to see a damaged batch; the CRCs of
     messages inside a wrapper are checked here.
     """
 
@@ -51,14 +51,14 @@ class Decoder:
 
     @property
     def filled_bytes(self) -> int:
-        """An upper bound of the last filling's bytes of records: its buffers have grown that far."""
+        """An upper bound for the record bytes of the last filling: its buffers have grown that far."""
         return self._filled_bytes
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
-        """The records of all batches of the table, in one or more fillings of the columns.
+        """The records of all batches in the table, in one or more fillings of the columns.
 
-        More than one if they hold more than `TARGET_BYTES`. The records before a damaged batch are yielded before the
-        error is raised.
+        There is more than one if they hold more than `TARGET_BYTES`. The records before a damaged batch are yielded
+        before the error is raised.
         """
         view = memoryview(data).cast("B")
         first, more = 0, True
@@ -75,7 +75,7 @@ class Decoder:
     def decode_one(self, data: Buffer, row: np.void) -> RecordColumns:
         """The records of one batch."""
         self._reset()
-        # A table of one row from the row's bytes: ten times as fast as np.array([row]).
+        # Makes a table of one row from the row's bytes, ten times as fast as np.array([row]).
         self._fill(memoryview(data).cast("B"), np.frombuffer(row.tobytes(), layout.BATCH), 0)
         return self.columns
 
@@ -87,7 +87,7 @@ class Decoder:
         """Append batches from `first` on; returns the first one left for the next filling."""
         while first < len(table) and self._filled_bytes < TARGET_BYTES:
             if self._filled_bytes and table[first]["size"] > TARGET_BYTES:
-                break  # columns that are partly filled might not hold it
+                break  # partly filled columns might not have room for it
             kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self._filled_bytes)
             if kind == Kind.PLAIN:
                 self._make_room(rows, size)
@@ -106,13 +106,14 @@ class Decoder:
         return first
 
     def _make_room(self, rows: int, data_bytes: int) -> None:
-        """Make room for rows whose keys and values have at most that many bytes together."""
+        """Make room for rows whose keys and values take at most this many bytes in total."""
         self._filled_bytes += data_bytes
         self.columns.grow(rows, data_bytes)
 
     def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
-        """Unpack and decode batches, one set at a time; returns the first one that does not fit into the columns."""
-        # Rows are read from plain memory: through numpy one would take as long as everything else here.
+        """Decompress and decode batches, one set at a time; returns the first one that does not fit into the
+        columns."""
+        # Rows are read from plain memory: reading one through numpy would take as long as everything else here.
         fields = map(_PACKED_FIELDS, layout.BATCH_ROW.iter_unpack(table[first:end].tobytes()))
         while first < end and self._filled_bytes < TARGET_BYTES:
             ends, rows, damage = self._unpack_set(view, islice(fields, UNPACK_BATCHES))
@@ -128,7 +129,8 @@ class Decoder:
     def _unpack_set(
         self, view: memoryview, fields: Iterator[tuple[int, ...]]
     ) -> tuple[list[int], int, CorruptionError | None]:
-        """Unpack batches one after another: where they end, how many rows they have, and what ended the set early."""
+        """Decompress batches one after another; returns where they end, how many rows they have, and what ended the set
+        early."""
         ends, rows, at, before = [0], 0, 0, 0
         for position, size, attributes, count in fields:
             if count > 0:  # otherwise Kafka ignores what follows
@@ -144,7 +146,7 @@ class Decoder:
         return ends, rows, None
 
     def _unpack(self, view: memoryview, start: int, end: int, attributes: int, magic: int, at: int) -> int:
-        """Unpack view[start:end] into the scratch from `at` on; returns where it ends there."""
+        """Decompress view[start:end] into the scratch from `at` on; returns where it ends there."""
         try:
             unpack = unpacker(attributes & layout.CODEC_MASK, magic)
             return unpack(view[start:end], self._scratch, at, magic=magic, limit=min(self.limit, _MOST_UNPACKED))
@@ -160,13 +162,13 @@ class Decoder:
         starts: memoryview | None = None,
         ends: memoryview | None = None,
     ) -> None:
-        """Decode batches whose records follow their headers, or lie unpacked between `starts` and `ends`."""
+        """Decode batches whose records follow their headers, or lie decompressed between `starts` and `ends`."""
         index, code, columns = 0, int(Code.FULL), self.columns
         while code == Code.FULL:
             code, index, position, found = kernels.decode_records(
                 view, table, index, columns, self._wanted, starts, ends
             )
-            if code == Code.FULL:  # there is room for rows and bytes, so headers need more: 2 bytes make one
+            if code == Code.FULL:  # there is room for rows and bytes, so headers need more: each takes at least 2 bytes
                 area = int(table[index]["size"] if starts is None or ends is None else ends[index] - starts[index])
                 columns.grow(0, 0, area // 2, area)
         if code != Code.DONE and starts is None:
@@ -180,7 +182,7 @@ class Decoder:
         code, _, position, found = kernels.decode_messages(view, start, start + size, self.columns, self._wanted, False)
         if code == Code.DONE:
             return len(run)
-        # The kernel decodes all messages or none: first decode the sound ones before the damaged one.
+        # The kernel decodes all messages or none, so first decode the sound ones before the damaged one.
         damaged = int(np.searchsorted(run["position"], position, "right")) - 1
         if damaged == 0:
             raise problem_of(code, position, found)

@@ -1,4 +1,4 @@
-"""The header of a batch as a value: the fields of a v2 batch, or those that a v0/v1 message has."""
+"""The header of a batch as a value: the fields of a v2 batch, or the ones that a v0/v1 message has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SOUND = Flaw(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchHeader:
-    """The fields of a batch. For a v0/v1 message `base_offset` is its own (a wrapper's last) offset."""
+    """The fields of a batch. For a v0/v1 message `base_offset` is its own offset, and for a wrapper its last one."""
 
     base_offset: int = 0
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH
@@ -42,7 +42,7 @@ class BatchHeader:
 
     @classmethod
     def from_row(cls, row: np.void) -> BatchHeader:
-        """A row of the table that a walk fills."""
+        """Make a header from a row of the table that a walk fills."""
         fields = {name: int(row[name]) for name in cls.__slots__ if name != "flaws"}
         return cls(**fields, flaws=Flaw(int(row["flaws"])))
 
@@ -63,7 +63,7 @@ class BatchHeader:
 
     @property
     def next_offset(self) -> int:
-        """Where a reader goes on: after compaction the last record may come before the batch's last offset."""
+        """Where a reader continues; after compaction the last record may come before the batch's last offset."""
         return self.last_offset + 1
 
     @property
@@ -88,7 +88,7 @@ class BatchHeader:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the batch's tombstones and markers may be dropped; stored in place of the base timestamp."""
+        """When the batch's tombstones and markers may be removed; stored in place of the base timestamp."""
         has_horizon = self.magic >= 2 and self.attributes & layout.DELETE_HORIZON
         return self.base_timestamp if has_horizon else None
 

@@ -1,4 +1,4 @@
-"""The markers of a walk's control batches as a table, to follow many transactions at once."""
+"""The markers in a walk's control batches as a table, to follow many transactions at once."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _KEY, _VALUE = (
     np.dtype([(name, f">i{struct.calcsize('>' + form)}") for name, form in fields.items()])
     for fields in (KEY_FIELDS, MARKER_VALUE_FIELDS)
 )
-# Plain integers: while numpy inspects a member of an enum, it drops a KeyboardInterrupt.
+# Plain integers: while numpy inspects an enum member, it drops a KeyboardInterrupt.
 _ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
 
 
 class MarkerTable(NamedTuple):
-    """A row of `MARKER` for each control batch of a producer among the first `rows` of a walk's table.
+    """A row of `MARKER` for each of a producer's control batches among the first `rows` of a walk's table.
 
-    Fewer than all rows if the batch after them is damaged.
+    Not all rows are covered if the batch after them is damaged.
     """
 
     markers: NDArray[np.void]
@@ -47,7 +47,8 @@ class MarkerTable(NamedTuple):
 
 
 def decode_markers(data: Buffer, table: NDArray[np.void]) -> MarkerTable:
-    """The markers at the start of a walk's control batches. A batch that compaction has emptied has type -1."""
+    """The markers of a walk's control batches, up to the first damaged one. A batch emptied by compaction has type
+    -1."""
     places = np.flatnonzero(table["attributes"] & CONTROL)
     places = places[table["producer_id"][places] > NO_PRODUCER_ID] if len(places) else places
     if not len(places):
@@ -63,7 +64,7 @@ def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], Co
     markers["producer_id"], markers["offset"], markers["type"] = table["producer_id"], table["base_offset"], NONE
     is_sound = np.ones(len(table), bool)
     readable, damage = len(table), None
-    # The records of batches follow one another in the columns; Kafka looks at the first one of each.
+    # The records of all batches follow one another in the columns; Kafka looks at the first one of each.
     rows = np.flatnonzero(table["count"])
     bounds = np.concatenate([[0], np.cumsum(np.maximum(table["count"][rows], 0), dtype=np.int64)])
     seen = done = 0
@@ -86,7 +87,7 @@ def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], Co
 
 
 def _heads(column: BinaryColumn | None, rows: NDArray[np.int64], fields: np.dtype[np.void]) -> NDArray[np.void]:
-    """The first fields of values; a version of -1 stands for null or too short."""
+    """The first fields of each value; version -1 means that the value is null or too short."""
     assert column is not None
     heads = np.zeros(len(rows), fields)
     starts, ends = column.offsets[rows], column.offsets[rows + 1]
@@ -97,7 +98,7 @@ def _heads(column: BinaryColumn | None, rows: NDArray[np.int64], fields: np.dtyp
 
 
 def _problem_of(data: Buffer, batch: np.void) -> CorruptionError:
-    """Why a batch whose records can be read does not begin with a marker."""
+    """Why a batch with readable records does not begin with a marker."""
     record = to_records(Decoder(_COLUMNS).decode_one(data, batch))[0]
     position = int(batch["position"])
     try:

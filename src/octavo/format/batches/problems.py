@@ -1,4 +1,4 @@
-"""Turns what a kernel found wrong into the documented error."""
+"""Turns a problem found by a kernel into the documented error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SENTENCES = {
 
 
 def problem_of(code: int, position: int, found: int, unpacked_from: int | None = None) -> CorruptionError:
-    """The error for a kernel's code. `unpacked_from` is the batch whose unpacked records the position refers to."""
+    """The error for a kernel's code. `unpacked_from` is the batch to whose decompressed records the position refers."""
     sentence = _SENTENCES[Code(code)].format(found=found)
     kind = CorruptRecordError if code in _CORRUPT else InvalidRecordError
     if unpacked_from is None:
@@ -53,7 +53,7 @@ def problem_of(code: int, position: int, found: int, unpacked_from: int | None =
 
 
 def unreadable(magic: int, size: int, flaws: int, position: int) -> CorruptRecordError:
-    """The error for a batch whose records cannot be reached: Kafka's CorruptRecordException."""
+    """The error for a batch whose records are out of reach: Kafka's CorruptRecordException."""
     if flaws & Flaw.UNKNOWN_MAGIC:
         return CorruptRecordError(f"magic {magic}, expected 0, 1 or 2", position=position)
     sentence = f"a batch of {size} bytes, expected at least the {BATCH_OVERHEAD} of its header"
@@ -61,7 +61,7 @@ def unreadable(magic: int, size: int, flaws: int, position: int) -> CorruptRecor
 
 
 def crc_mismatch(data: memoryview, header: BatchHeader) -> CorruptRecordError:
-    """The error for a batch or message in `data` whose CRC a walk found to be wrong."""
+    """The error for a batch or message in `data` with a wrong CRC."""
     entry = data[header.position : header.position + header.size]
     if header.magic < 2:
         computed = zlib.crc32(entry[MESSAGE_MAGIC_POSITION:])

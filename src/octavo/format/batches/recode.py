@@ -1,4 +1,4 @@
-"""Rewrites batches in v2, or with another codec, with the same records at the same offsets."""
+"""Rewrites batches as v2, or with another codec, with the same records at the same offsets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, LOG_APPEND_TIME, K
 if TYPE_CHECKING:
     from octavo.kernels.columns import RecordColumns
 
-# Uncompressed v0 and v1 messages stand alone: this many bytes of them become one batch, as in producers.
+# Uncompressed v0 and v1 messages are separate: this many bytes of them become one batch, as in producers.
 BATCH_BYTES = 16384
 _RUN_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
 class Recoder:
-    """Keeps its memory between calls; not thread-safe. `codec` None: each batch keeps its own."""
+    """Reuses its memory between calls; not thread-safe. `codec` None: each batch keeps its own codec."""
 
     codec: Codec | None = None
     level: int | None = None
@@ -36,7 +36,7 @@ class Recoder:
     _scratch: Scratch = field(default_factory=Scratch)
 
     def changes(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
-        """Which batches would change. Batches without records and markers are never compressed."""
+        """Which batches would change. Markers and batches without records are never compressed."""
         old: NDArray[np.bool_] = table["magic"] < 2
         if self.codec is None:
             return old
@@ -47,7 +47,7 @@ class Recoder:
         return changes
 
     def recode(self, data: memoryview, table: NDArray[np.void]) -> Iterator[bytes | memoryview]:
-        """The new batches for a table of sound ones, in order; those that do not change are views of `data`."""
+        """The new batches for a table of sound ones, in order; unchanged ones are views of `data`."""
         changes, first = self.changes(table), 0
         while first < len(table):
             kind, end, _, _ = kernels.next_run(table, first, _RUN_BYTES)
@@ -99,7 +99,7 @@ class Recoder:
 
 
 def _edges(messages: NDArray[np.void]) -> list[int]:
-    """Where batches of uncompressed messages begin and end: cut by size, and where the append time changes."""
+    """Where batches of uncompressed messages begin and end: they are cut by size, and where the append time changes."""
     ends = np.cumsum(messages["size"], dtype=np.int64)
     kinds = (messages["magic"] == 1) & (messages["attributes"] & LOG_APPEND_TIME != 0)
     times = np.where(kinds, messages["max_timestamp"], -1)

@@ -1,7 +1,7 @@
 """The parts of v2 records one by one, with their positions.
 
-A kernel decodes a batch whole or not at all; this gives the records before the damaged one of an uncompressed batch,
-and the anatomy of a record. It loops over fields in plain Python: no hot path uses it.
+A kernel decodes a whole batch or nothing. This module provides the records before the damaged one in an uncompressed
+batch, and the anatomy of a record. It loops over fields in plain Python, so no hot path uses it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RecordPart(NamedTuple):
 
 
 class Deltas(NamedTuple):
-    """The base values of a batch's records; `log_append_time` replaces the time of all of them."""
+    """The base values of a batch's records; `log_append_time` replaces all their timestamps."""
 
     base_offset: int
     base_timestamp: int
@@ -69,7 +69,7 @@ def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]
 
 
 def read_records(data: memoryview, start: int, end: int, count: int, deltas: Deltas) -> Iterator[Record]:
-    """The records of data[start:end] as far as they can be read, then the error that Kafka would find, if any."""
+    """The records of data[start:end] as far as they can be read, then the error that Kafka would raise, if any."""
     if count < 0:
         raise problem_of(Code.NEGATIVE_COUNT, start, count)
     for left in range(count - 1, -1, -1):
@@ -81,7 +81,7 @@ def read_records(data: memoryview, start: int, end: int, count: int, deltas: Del
 
 
 def _sized(body: memoryview, at: int, name: str, beyond: Code) -> Iterator[RecordPart]:
-    """A length and as many bytes; any negative length is null."""
+    """A length followed by that many bytes; any negative length means null."""
     length, start = decode_varint(body, at)
     yield RecordPart(f"{name}Length", at, start, length)
     if length > len(body) - start:

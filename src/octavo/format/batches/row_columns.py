@@ -1,4 +1,4 @@
-"""Records as Python values ↔ columns, for small work: a loop per record, which no hot path uses."""
+"""Converts records between Python values and columns, for small work: it loops over records, so no hot path uses it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.kernels.columns import MAX_COLUMN_BYTES, BinaryColumn, RecordColumns
 
 
 def to_records(columns: RecordColumns, first: int = 0, end: int | None = None) -> list[Record]:
-    """The filled rows, or those from `first` to `end`; their bytes are copied out of the columns."""
+    """The filled rows, or those from `first` to `end`, with their bytes copied out of the columns."""
     end = columns.rows if end is None else end
     keys, values = _values(columns.key, first, end), _values(columns.value, first, end)
     offsets, timestamps = columns.offset[first:end].tolist(), columns.timestamp[first:end].tolist()

@@ -1,12 +1,11 @@
-"""The rule of a sound batch, for all code that follows a log, whatever it does with other batches.
+"""The rule for sound batches, used by all code that follows a log, whatever it does with unsound ones.
 
-Recovery cuts a log there, reindexing ends there, readers skip it or raise, the cleaner gives up its run. There are
-two questions, since Kafka asks two:
-
-- Can the log be followed past the batch? Not if it is `broken`. A followable batch has a whole header and a right
-  CRC. Kafka's recovery checks nothing else: it keeps a batch of an unknown magic, or of -1 records.
-- Can its records be read, too? Not if it is `unreadable`. A consumer fails at an unknown magic and at a count below
-  0, and no broker accepts such a batch from a producer, nor one that ends before it begins.
+Recovery cuts a log there, reindexing ends there, readers skip such a batch or raise, and the cleaner gives up. There
+are two questions, because Kafka asks two:
+- Can the log be followed past the batch? Not if it is `broken`. A batch can be followed if its header is whole and its
+  CRC is right. Kafka's recovery checks nothing else: it keeps a batch with an unknown magic, or with a count of -1.
+- Can its records be read as well? Not if it is `unreadable`. A consumer fails at an unknown magic and at a negative
+  count, and no broker accepts such a batch from a producer, nor one that ends before it begins.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ _V2 = 2
 
 
 def broken(table: NDArray[np.void]) -> NDArray[np.bool_]:
-    """The batches past which the log cannot be followed: their length, offsets and CRC are not trustworthy."""
+    """The batches past which the log cannot be followed: their length, offsets and CRC cannot be trusted."""
     mask: NDArray[np.bool_] = table["flaws"] & BROKEN != 0
     return mask
 
 
 def unreadable(table: NDArray[np.void]) -> NDArray[np.bool_]:
-    """The batches whose records cannot be read, judged by their headers."""
+    """The batches whose records cannot be read, judging by their headers."""
     mask: NDArray[np.bool_] = table["flaws"] & _UNREADABLE != 0
     mask |= (table["magic"] >= _V2) & ((table["count"] < 0) | (table["last_offset_delta"] < 0))
     return mask
 
 
 def are_readable(found: BatchSummary) -> bool:
-    """Whether the summary rules out that any batch is `unreadable`; for most tables it does."""
+    """Whether the summary rules out that any batch is `unreadable`, as it does for most tables."""
     return found.produced and not found.flaws & _UNREADABLE
 
 
@@ -61,18 +60,18 @@ def flaw_of(batch: np.void) -> CorruptRecordError:
 
 
 class SoundPart(NamedTuple):
-    """The batches of a chunk before the first broken one, and what is wrong there; None if the chunk is sound."""
+    """The batches of a chunk before the first broken one, and what is wrong there (None if the chunk is sound)."""
 
     table: NDArray[np.void]
-    found: BatchSummary  # its `end` is their size, since a chunk begins with a batch
+    found: BatchSummary  # its `end` is the size of the part, since a chunk begins with a batch
     problem: str | None
 
 
 def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
     """The part of a chunk that belongs to the segment with this base offset.
 
-    The CRC does not cover the offset: a batch whose offsets cannot be this segment's is broken, too. (Kafka does not
-    start on such a log. Batches with offsets that go back within the segment stay: `decisions/0010-crashes.md`.)
+    The CRC does not cover the offset: a batch whose offsets cannot belong to this segment is broken, too. (Kafka does
+    not start on such a log. Batches whose offsets decrease within the segment stay: `decisions/0010-crashes.md`.)
     """
     table, found = chunk.table, chunk.summary
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN
@@ -85,7 +84,8 @@ def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
 
 
 def up_to_marker(table: NDArray[np.void], rows: int, damage: CorruptionError) -> tuple[NDArray[np.void], str]:
-    """The batches up to and including an unreadable transaction marker, after `rows` sound ones, and what is wrong.
+    """The batches up to and including an unreadable transaction marker, which follows `rows` sound ones, and what is
+    wrong.
 
     Kafka notices such a marker only after it has counted its batch as sound.
     """
@@ -101,10 +101,10 @@ def _flaw(batch: np.void, base_offset: int) -> str:
 
 
 def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
-    """Which batches lie before the segment, or too far after its base offset for an index entry.
+    """Which batches lie before the segment, or too far from its base offset for an index entry.
 
     A batch may begin before the segment if it does not end there: compaction and splits leave such batches. One that is
-    too far after it may be right, in a segment that is to be split, as long as offsets only go up.
+    too far away may be valid, in a segment that still has to be split, as long as offsets only increase.
     """
     last = last_offsets(table)
     found: NDArray[np.bool_] = last < base_offset

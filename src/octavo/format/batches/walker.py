@@ -29,7 +29,7 @@ class Walk(NamedTuple):
     """The batches of `data`, and why the walk stopped at `next_position`."""
 
     data: memoryview
-    table: NDArray[np.void]  # rows of `BATCH`; positions count from the start of `data`
+    table: NDArray[np.void]  # rows of `BATCH`; positions are relative to the start of `data`
     next_position: int
     stop: Stop
 

@@ -1,4 +1,4 @@
-"""Finds the end of a run of zeros in a file: unused preallocated space, or what a crash or a failing disk left."""
+"""Finds the end of a run of zeros in a file: unused preallocated space, or the trace of a crash or a failing disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 _LEAST_BYTES = 4 << 10  # most often there are few or none
 _MOST_BYTES = 1 << 20
 
-# Fills a buffer from a position on and returns the number of bytes: fewer than fit only at the end.
+# Fills a buffer from a position on and returns the number of bytes, which is smaller than the buffer only at the end.
 ReadAt = Callable[[memoryview, int], int]
 
 
@@ -16,15 +16,15 @@ def _nowhere(position: int) -> int:
 
 
 def zeros_end(read_at: ReadAt, position: int, end: int, skip_hole: Callable[[int], int] = _nowhere) -> int:
-    """The position of the first byte from here on that is not zero; `end` if there is none.
+    """The position of the first non-zero byte from here on; `end` if there is none.
 
-    `skip_hole` returns a position up to which everything is known to be zeros: that part is not read.
+    `skip_hole` returns a position up to which everything is known to be zeros; that part is not read.
     """
     block, zeros = memoryview(bytearray(_LEAST_BYTES)), bytes(_LEAST_BYTES)
     while (position := skip_hole(position)) < end:
         filled = read_at(block[: end - position], position)
         if not filled:
-            return position  # the file was cut meanwhile
+            return position  # the file was truncated in the meantime
         if block[:filled] != zeros[:filled]:
             content = bytes(block[:filled])
             return position + len(content) - len(content.lstrip(b"\0"))

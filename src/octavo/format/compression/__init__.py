@@ -1,4 +1,4 @@
-"""Kafka's four codecs, framed as Kafka frames them: streams ↔ bytes. A codec's library loads with its first use."""
+"""Kafka's four codecs, with Kafka's framing. A codec's library is loaded when first used."""
 
 from octavo.format.compression.codec import CODECS, Codec, CodecRow
 from octavo.format.compression.dispatch import (

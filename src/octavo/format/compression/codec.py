@@ -1,4 +1,4 @@
-"""The codecs as one table: id in the attributes, name in configs, levels, where they may be used."""
+"""The table of codecs: id in the attributes, name in configs, levels, and where they may be used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CodecRow(NamedTuple):
             return self.default_level
         if self.level_config is None:
             raise EncodingError(f"{self.name} has no compression levels, found level {level}")
-        # gzip's default, -1, lies outside its range.
+        # gzip's default, -1, is outside its range.
         if level != self.default_level and not self.min_level <= level <= self.max_level:
             raise EncodingError(
                 f"{self.level_config} is {level}, expected {self.min_level} to {self.max_level} "
@@ -57,7 +57,7 @@ CODECS: dict[Codec, CodecRow] = {
 
 
 def codec_named(name: str) -> Codec:
-    """The codec of this name in configs."""
+    """The codec with this name in configs."""
     for row in CODECS.values():
         if row.name == name:
             return row.codec

@@ -1,4 +1,4 @@
-"""Compresses and decompresses streams: picks a codec by id, checks what holds for all of them."""
+"""Compresses and decompresses streams: picks a codec by id and makes the checks common to all codecs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from octavo.format.compression.scratch import Scratch
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# How far one stream may unpack. Kafka has no such limit; an honest batch of the usual 1 MiB (message.max.bytes) stays
-# far below it, and a hostile one (262 KB of zstd can be 1 GiB of zeros) takes no more memory than this.
+# The largest size to which one stream may decompress. Kafka has no such limit. An honest batch of the usual 1 MiB
+# (message.max.bytes) stays far below it, and a hostile one (262 KB of zstd can be 1 GiB of zeros) takes no more memory
+# than this.
 DEFAULT_LIMIT = 256 << 20
 LIMIT_VARIABLE = "OCTAVO_MAX_UNPACKED_BYTES"
 
 
 def unpack_limit() -> int:
-    """How far one stream may unpack by default: as the environment variable says, if it is set."""
+    """The default limit for the decompressed size of one stream, from the environment variable if it is set."""
     given = os.environ.get(LIMIT_VARIABLE)
     if given is None:
         return DEFAULT_LIMIT
@@ -30,9 +31,9 @@ def unpack_limit() -> int:
 
 
 class Unpack(Protocol):
-    """Unpacks one stream into the scratch from position `at`; returns where it ends there.
+    """Decompresses one stream into the scratch from position `at`; returns where it ends there.
 
-    Positions in its errors count from the stream's first byte.
+    Positions in its errors are relative to the stream's first byte.
     """
 
     def __call__(self, data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int: ...
@@ -42,15 +43,15 @@ class CodecModule(Protocol):
     """The interface of a codec's module."""
 
     def compress(self, data: memoryview, *, level: int, magic: int) -> bytes:
-        """The stream that Kafka would write for this data, up to the library's own choices."""
+        """The stream that Kafka would write for this data, apart from the library's own choices."""
 
     @property
     def decompress_into(self) -> Unpack:
-        """Reads what Kafka reads."""
+        """A function that reads everything that Kafka reads."""
 
 
 def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int = 2) -> bytes:
-    """The data as a stream of this codec, framed as Kafka frames it in a batch of this magic."""
+    """Compress the data with this codec, framed as Kafka frames it in a batch of this magic."""
     try:
         row = CODECS[Codec(codec)]
     except ValueError:
@@ -66,7 +67,7 @@ def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int =
 def decompress(
     codec: int, data: Buffer, *, magic: int = 2, limit: int | None = None, scratch: Scratch | None = None
 ) -> memoryview:
-    """The content of a stream: a view of the scratch's start, valid until the scratch is used again."""
+    """The decompressed content of a stream: a view of the scratch's start, valid until the scratch is used again."""
     scratch = Scratch() if scratch is None else scratch
     return scratch.view(0, decompress_into(codec, data, scratch, 0, magic=magic, limit=limit))
 
@@ -74,10 +75,10 @@ def decompress(
 def decompress_into(
     codec: int, data: Buffer, scratch: Scratch, at: int, *, magic: int = 2, limit: int | None = None
 ) -> int:
-    """Unpack a stream into the scratch from position `at` on; returns where it ends.
+    """Decompress a stream into the scratch from position `at` on; returns where it ends.
 
     Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
-    the position in `data`; what the scratch holds before `at` stays.
+    the position in `data`; the scratch keeps its content before `at`.
     """
     limit = unpack_limit() if limit is None else limit
     try:
@@ -87,7 +88,7 @@ def decompress_into(
 
 
 def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitError:
-    """A codec's error, with the limit that was reached and how to raise it."""
+    """A codec's error, extended by the limit that was reached and how to raise it."""
     allow = "to allow more give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
     sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {allow}"
     return DecompressionLimitError(sentence, position=error.position, path=error.path)
@@ -95,7 +96,7 @@ def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitErro
 
 @cache
 def unpacker(codec: int, magic: int) -> Unpack:
-    """The fast path of `decompress_into`, for callers with many streams, as views of bytes."""
+    """The fast path of `decompress_into`, for callers with many streams, given as views of bytes."""
     if codec == Codec.NONE:
         return _copy_into
     if codec == Codec.ZSTD and magic < CODECS[Codec.ZSTD].min_magic:

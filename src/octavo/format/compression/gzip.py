@@ -22,24 +22,24 @@ FHCRC, FEXTRA, FNAME, FCOMMENT = 2, 4, 8, 16
 FIXED = Struct("<2sBBIBB")  # magic, method, flags, modification time, extra flags, operating system
 UINT16 = Struct("<H")
 TRAILER = Struct("<II")  # CRC-32 of the content, its size modulo 2^32
-HEADER = FIXED.pack(MAGIC, DEFLATE, 0, 0, 0, 0xFF)  # like Java 16 and later; earlier ones wrote system 0
+HEADER = FIXED.pack(MAGIC, DEFLATE, 0, 0, 0, 0xFF)  # like Java 16 and later; earlier versions wrote operating system 0
 # Java looks for another member only if a trailer, a header and the next trailer leave a byte for content.
 MIN_MEMBER_BYTES = FIXED.size + TRAILER.size + 1
 
 RAW_DEFLATE = -15
-MAX_RATIO = 1032  # deflate's best
+MAX_RATIO = 1032  # the best that deflate can do
 FIRST_FEED_BYTES = 1024
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """One member, always by zlib: Kafka's levels are zlib's, and so are Java's bytes."""
+    """Compress to one member, always with zlib: Kafka's levels are zlib's, and so are Java's bytes."""
     deflater = zlib.compressobj(level, zlib.DEFLATED, RAW_DEFLATE)
     trailer = TRAILER.pack(inflate.crc32(data), len(data) & 0xFFFFFFFF)
     return b"".join((HEADER, deflater.compress(data), deflater.flush(), trailer))
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack all members; see CodecModule. As in Java, bytes after a member that are not a header are ignored."""
+    """Decompress all members; see CodecModule. As in Java, bytes after a member that are not a header are ignored."""
     stop = at + limit
     position, at = _read_member(data, _read_header(data, 0), len(data), scratch, at, stop)
     while len(data) - position >= MIN_MEMBER_BYTES:
@@ -92,8 +92,8 @@ def _behind_zero(data: memoryview, position: int) -> int:
 def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: int, stop: int) -> tuple[int, int]:
     """Inflate and check one member; returns the positions after it in the input and in the scratch.
 
-    The inflater copies input that it does not need, so a member that others may follow is fed in growing pieces. The
-    output is requested in one piece if the last trailer tells its size.
+    The inflater copies input it does not need, so a member that others may follow is fed in growing pieces. The output
+    is requested in one piece if the last trailer gives its size.
     """
     inflater = inflate.decompressobj(RAW_DEFLATE)
     begin, crc, position = at, 0, start
@@ -128,7 +128,8 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
 
 
 def _check_empty(stream: memoryview, position: int) -> None:
-    """Let zlib confirm that a stream is empty: isal takes some broken ones for empty, and zeros for their trailer."""
+    """Let zlib confirm that a stream is empty: isal takes some broken streams for empty, and zeros for their
+    trailer."""
     judge = zlib.decompressobj(RAW_DEFLATE)
     try:
         is_empty = judge.decompress(stream, 1) == b"" and judge.eof
@@ -139,7 +140,7 @@ def _check_empty(stream: memoryview, position: int) -> None:
 
 
 def _first_guess(data: memoryview) -> int:
-    """The size in the last trailer, trusted only up to what deflate can do."""
+    """The size in the last trailer, trusted only as far as deflate's best ratio allows."""
     _, size = TRAILER.unpack_from(data, len(data) - TRAILER.size)
     return int(min(size, MAX_RATIO * len(data)))
 

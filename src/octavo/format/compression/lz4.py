@@ -1,7 +1,7 @@
 """lz4 frames, read and written exactly like Kafka's Lz4BlockInputStream and Lz4BlockOutputStream.
 
-No library's frame decoder will do: in a v0 message the header checksum is wrong on purpose (KAFKA-3160), content
-checksums are skipped, and bytes after the end mark are ignored.
+No library's frame decoder behaves like Kafka: in a v0 message the header checksum is wrong on purpose (KAFKA-3160),
+content checksums are skipped, and bytes after the end mark are ignored.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ END_MARK = UINT32.pack(0)
 BLOCK_BYTES = 64 * 1024
 WRITTEN = DESCRIPTOR.pack(MAGIC, FLG_VERSION | FLG_INDEPENDENT_BLOCKS, 0x40)
 HEADER = WRITTEN + bytes([kernels.xxh32(WRITTEN[4:]) >> 8 & 0xFF])
-# Producers of v0 messages hashed the magic bytes too, and readers of v0 have skipped the byte ever since.
+# Producers of v0 messages hashed the magic bytes too, and readers of v0 have skipped the checksum byte ever since.
 HEADER_V0 = WRITTEN + bytes([kernels.xxh32(WRITTEN) >> 8 & 0xFF])
 
-FAST_LEVEL = 9  # Kafka's default level means lz4's fast compressor; any other level the thorough one
+FAST_LEVEL = 9  # Kafka's default level selects lz4's fast compressor; any other level selects the thorough one
 MIN_THOROUGH_LEVEL = 3  # below this the library uses the fast compressor
 
 
@@ -59,9 +59,10 @@ def _fast_blocks(data: memoryview) -> list[bytes | memoryview]:
 
 
 def _thorough_blocks(data: memoryview, level: int) -> list[bytes | memoryview]:
-    """Take the blocks out of whole frames: cramjam offers these levels only there, with a checksum after each block.
+    """Take the blocks out of whole frames: only there does cramjam offer these levels, with a checksum after each
+    block.
 
-    It holds the GIL meanwhile, so it gets one block at a time: other threads run in between.
+    It holds the GIL meanwhile, so it gets one block at a time, to let other threads run in between.
     """
     compressor = lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     for start in range(0, len(data), BLOCK_BYTES):
@@ -77,7 +78,7 @@ def _thorough_blocks(data: memoryview, level: int) -> list[bytes | memoryview]:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack one frame; see CodecModule."""
+    """Decompress one frame; see CodecModule."""
     end = len(data)
     stop = at + limit
     if data[: len(HEADER)] == HEADER:  # Kafka's own frames, the usual case: nothing to interpret
@@ -99,7 +100,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
             raise InvalidRecordError(f"an lz4 block of {length} bytes where {end - start} are left", position=start)
         block = data[start:position]
         if field & STORED:
-            # A stored block exceeds the limit by at most its own input.
+            # A stored block exceeds the limit by no more than its own input.
             scratch.reserve(at + length, at)[at : at + length] = block
             at += length
         else:
@@ -108,13 +109,13 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
             raise DecompressionLimitError(f"lz4 blocks of more than the allowed {limit} bytes", position=start)
         if block_checksums:
             position = _check_block(data, block, position)
-    if content_checksum and end - start < UINT32.size:  # it must exist, but is never verified
+    if content_checksum and end - start < UINT32.size:  # it must be there, but is never verified
         raise InvalidRecordError("an lz4 frame without its content checksum", position=start)
     return at
 
 
 def _read_descriptor(data: memoryview, magic: int) -> tuple[int, int, int, int]:
-    """Where the blocks begin, their largest size, whether they have checksums, whether the content has one."""
+    """Where the blocks begin, their largest size, and whether the blocks and the content have checksums."""
     if len(data) < DESCRIPTOR.size:
         raise InvalidRecordError(f"an lz4 frame of {len(data)} bytes, expected at least 7", position=0)
     found, flags, bd = DESCRIPTOR.unpack_from(data)

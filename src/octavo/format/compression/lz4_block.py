@@ -1,8 +1,8 @@
-"""Unpacks one lz4 block with cramjam, without its second guess about broken blocks.
+"""Decompresses one lz4 block with cramjam, but without its second guess about broken blocks.
 
-If a block does not unpack, cramjam takes its first four bytes for a size and tries the rest. The output is then not the
-block's content, and the call's result does not tell. The first bytes of almost every block rule that out; a block where
-they do not is unpacked again by the library's frame decoder, which makes no second guess.
+If a block cannot be decompressed, cramjam takes its first four bytes for a size and tries the rest. The output is then
+not the block's content, and the result does not show it. The first bytes of almost every block rule that out; any other
+block is decompressed again by the library's frame decoder, which makes no second guess.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from octavo.format.compression.verdict import invalid
 
 _PREFIX = Struct("<IB")  # what the second guess would read: a size, then the first sequence's token
 _UINT32 = Struct("<I")
-# A frame of one block: no checksums, up to 4 MiB.
+# A frame with one block of up to 4 MiB and no checksums.
 _FRAME_HEADER = bytes.fromhex("04224d18607073")
 _END_MARK = bytes(4)
 
@@ -23,7 +23,7 @@ _decompress_block = lz4.decompress_block_into
 
 
 def decompress_block(block: memoryview, out: memoryview, position: int) -> int:
-    """Unpack a block into `out`, which has room for the largest block; returns the bytes written."""
+    """Decompress a block into `out`, which has room for the largest block; returns the number of bytes written."""
     try:
         size: int = _decompress_block(block, out, len(out))
         if len(block) >= _PREFIX.size:
@@ -40,7 +40,7 @@ def _begins_a_block(block: memoryview, token: int) -> bool:
     literals = token >> 4
     offset_at = _PREFIX.size + literals
     if literals == 15 or len(block) < offset_at + 2:
-        return True  # a long or a last run of literals: not worth checking
+        return True  # a long or final run of literals: not worth checking
     offset = block[offset_at] | block[offset_at + 1] << 8
     return offset <= literals
 

@@ -1,4 +1,4 @@
-"""The buffer that streams are unpacked into, reused from batch to batch."""
+"""The buffer into which streams are decompressed, reused from batch to batch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from octavo.errors import DecompressionLimitError
 class Scratch:
     """A buffer that grows and never shrinks.
 
-    Writing to fresh memory costs three to four times as much as to memory in use, so a reader keeps one scratch for all
-    its batches. Not thread-safe: one per thread. A view shows its bytes until they are overwritten; when the buffer has
-    to grow, older views keep the old memory alive.
+    Writing to fresh memory costs three to four times as much as writing to memory in use, so a reader keeps one scratch
+    for all its batches. Not thread-safe: use one per thread. A view shows its bytes until they are overwritten; when
+    the buffer has to grow, older views keep the old memory alive.
     """
 
     __slots__ = ("buffer",)
@@ -28,13 +28,13 @@ class Scratch:
         return buffer
 
     def view(self, start: int, end: int) -> memoryview:
-        """What was unpacked into these positions."""
+        """What was decompressed into these positions."""
         return self.buffer[start:end]
 
 
 def fresh_buffer(capacity: int) -> memoryview:
-    """Uninitialised memory: a page of it costs nothing before it is written to."""
-    import numpy as np  # takes longer to load than a small file takes to read
+    """Uninitialised memory: a page costs nothing until it is written to."""
+    import numpy as np  # imported here: it takes longer to load than a small file takes to read
 
     try:
         return np.empty(capacity, np.uint8).data

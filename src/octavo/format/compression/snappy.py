@@ -1,4 +1,4 @@
-"""snappy in xerial's framing: a header, then chunks of int32 length and one raw snappy block each."""
+"""snappy in xerial's framing: a header, then chunks, each an int32 length and one raw snappy block."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAGIC = b"\x82SNAPPY\x00"
 VERSIONS = Struct(">ii")  # version, minimum compatible version
 LENGTH = Struct(">i")
 HEADER = MAGIC + VERSIONS.pack(1, 1)
-BLOCK_BYTES = 32 * 1024  # what Kafka's writer puts into a chunk; a reader takes any size
+BLOCK_BYTES = 32 * 1024  # the chunk size of Kafka's writer; a reader accepts any size
 MAX_CHUNK_BYTES = 512 * 1024 * 1024
-# A copy element of 3 bytes yields 64: no block unpacks further.
+# A copy element of 3 bytes yields 64 bytes, so no block can expand further.
 MAX_RATIO = 22
-# A concatenated stream begins in the place of a chunk's length.
+# In place of a chunk's length, a concatenated stream may begin.
 (CONCATENATED,) = LENGTH.unpack_from(MAGIC)
 
 _decompress_block, _decompressed_size = snappy.decompress_raw_into, snappy.decompress_raw_len
@@ -36,7 +36,7 @@ def compress(data: memoryview, *, level: int, magic: int) -> bytes:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack like snappy-java's SnappyInputStream; see CodecModule."""
+    """Decompress like snappy-java's SnappyInputStream; see CodecModule."""
     end = len(data)
     stop = at + limit
     if end == 0:
@@ -65,7 +65,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
 def _read_next_header(data: memoryview, position: int) -> int:
     """The position after a concatenated stream's header.
 
-    After a half-right magic snappy-java ends or goes on, depending on its caller's buffer; here it is an error.
+    After a half-right magic snappy-java stops or continues, depending on its caller's buffer; here that is an error.
     """
     header = data[position : position + len(HEADER)]
     if len(header) < len(HEADER) or header[: len(MAGIC)] != MAGIC:
@@ -77,7 +77,7 @@ def _read_next_header(data: memoryview, position: int) -> int:
 
 
 def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop: int) -> int:
-    # The library reads a size of up to three bytes as well, and Kafka never writes longer ones.
+    # The library can read sizes of up to three bytes itself, and Kafka never writes longer ones.
     size = _decompressed_size(block) if len(block) > 2 and block[2] < 0x80 else _block_size(block, start)
     if size > MAX_RATIO * len(block):
         raise InvalidRecordError(f"a snappy block of {len(block)} bytes that claims to hold {size}", position=start)
@@ -95,7 +95,7 @@ def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop
 
 
 def _block_size(block: memoryview, position: int) -> int:
-    """A block begins with its unpacked size: unsigned base 128, 32 bits, at most 5 bytes."""
+    """A block's decompressed size, at its start: an unsigned varint of 32 bits, at most 5 bytes."""
     size = shift = 0
     for byte in block[:5]:
         size |= (byte & 0x7F) << shift

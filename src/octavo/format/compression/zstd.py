@@ -1,4 +1,5 @@
-"""zstd frames: bounded by their block headers, unpacked by zstandard, written without a content size like Kafka's."""
+"""zstd frames: bounded by their block headers, decompressed by zstandard, written without a content size like
+Kafka's."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from octavo.format.compression.zstd_frame import BLOCK_MAX_BYTES, output_size, w
 
 
 class _Context(threading.local):
-    """The thread's decompressor: making one takes longer than unpacking a small batch."""
+    """The thread's decompressor: creating one takes longer than decompressing a small batch."""
 
     def __init__(self) -> None:
         self.decompressor = ZstdDecompressor()
@@ -23,10 +24,10 @@ _context = _Context()
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """One frame without content size, checksum or dictionary.
+    """Compress to one frame without content size, checksum or dictionary.
 
-    Only cramjam's `Compressor` can omit the content size, but it copies the data and holds the GIL. So the size is
-    written, and the header rewritten.
+    Only cramjam's `Compressor` can omit the content size, but it copies the data and holds the GIL. So the frame is
+    written with the size, and its header is then rewritten.
     """
     out = fresh_buffer(_compress_bound(len(data)))
     size = zstd.compress_into(data, out, level=level)
@@ -39,14 +40,14 @@ def _compress_bound(size: int) -> int:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Unpack any number of frames, including skippable ones; see CodecModule."""
+    """Decompress any number of frames, including skippable ones; see CodecModule."""
     bound, declared = output_size(data)
     room = min(bound, limit)
     out = scratch.reserve(at + room, at)[at : at + room]
     try:
         with _context.decompressor.stream_reader(data, read_across_frames=True) as reader:
             size = reader.readinto(out) if room else 0
-            # A full buffer may not be everything: there may be more bytes than allowed, or a checksum to check.
+            # A full buffer may not be the end: there may be more bytes than allowed, or a checksum to verify.
             is_more = size == room and reader.read(1) != b""
     except ZstdError as error:
         raise InvalidRecordError(f"broken zstd stream: {error}", position=0) from None

@@ -1,4 +1,4 @@
-"""The outside of zstd frames (RFC 8878): headers and block sizes, without unpacking the blocks."""
+"""Reads the headers and block sizes of zstd frames (RFC 8878), without decompressing the blocks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ CONTENT_SIZE_BYTES = (0, 2, 4, 8)
 
 
 class OutputSize(NamedTuple):
-    """What the outside of frames says about their content."""
+    """What the headers of frames say about their content."""
 
-    bound: int  # they hold at most this many bytes
+    bound: int  # the content is at most this many bytes
     declared: int  # the sum of the declared content sizes
 
 
 def output_size(data: memoryview) -> OutputSize:
-    """How far these frames can unpack. Each frame must be complete, and nothing may follow the last.
+    """How large the content of these frames can be. Each frame must be complete, and nothing may follow the last.
 
-    zstd-jni accepts an incomplete second frame if it was read in one piece with the first: that is an accident of its
-    buffer, and here an error like every truncation.
+    zstd-jni accepts an incomplete second frame if it was read in one piece with the first. That is an accident of its
+    buffering; here it is an error, like every truncation.
     """
     bound = declared = position = 0
     while position < len(data):
@@ -53,13 +53,13 @@ def output_size(data: memoryview) -> OutputSize:
 
 
 def without_content_size(frame: memoryview) -> bytes:
-    """The same frame with a header that has only its window. The frame must not have a checksum."""
+    """The same frame with a header that has only its window size. The frame must not have a checksum."""
     end, window_bytes, _, _ = _read_header(frame, 0)
     return b"".join((UINT32.pack(MAGIC), b"\0", bytes([_window_descriptor(window_bytes)]), frame[end:]))
 
 
 def _read_header(data: memoryview, position: int) -> tuple[int, int, int, int]:
-    """Where a frame's header ends, its window in bytes, its content size (0: none), whether it has a checksum."""
+    """Where a frame's header ends, its window in bytes, its content size (0: none), and whether it has a checksum."""
     at = position + UINT32.size
     try:
         descriptor = data[at]
@@ -80,15 +80,15 @@ def _read_header(data: memoryview, position: int) -> tuple[int, int, int, int]:
     if end > len(data):
         raise InvalidRecordError("a zstd frame that ends in its header", position=position)
     content_size = int.from_bytes(data[at:end], "little") + (256 if size_bytes == 2 else 0)
-    if single_segment:  # the content is the window
+    if single_segment:  # the window is the content
         window = content_size
     return end, window, content_size, descriptor & 0x04
 
 
 def _frame_size(data: memoryview, start: int) -> tuple[int, OutputSize]:
-    """Where the frame ends, and what it can hold. A content size that its blocks cannot hold is refused.
+    """Where the frame ends, and how much it can hold. A content size that its blocks cannot hold is refused.
 
-    (libzstd compares a content size only with what it unpacks in one pass, into room for all of it.)
+    (libzstd checks the content size only when it decompresses in one pass, into room for all of it.)
     """
     position, window_bytes, declared, has_checksum = _read_header(data, start)
     block_max = min(window_bytes, BLOCK_MAX_BYTES)
@@ -119,7 +119,7 @@ def _frame_size(data: memoryview, start: int) -> tuple[int, OutputSize]:
 
 
 def _window_descriptor(window_bytes: int) -> int:
-    """The smallest window that a header can express and that is not smaller than this one."""
+    """The smallest window that a header can express and that is at least this large."""
     log = max(MIN_WINDOW_LOG, window_bytes.bit_length() - 1)
     eighths = -(-max(0, window_bytes - (1 << log)) // (1 << (log - 3)))
     return (log - MIN_WINDOW_LOG << 3) + eighths  # eight eighths carry into the next power of two

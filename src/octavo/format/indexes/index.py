@@ -1,4 +1,5 @@
-"""What the offset index and the time index share: slots, their search, the zero tail of a pre-sized file."""
+"""What the offset index and the time index have in common: slots, search, and the zeros at the end of a pre-sized
+file."""
 
 from __future__ import annotations
 
@@ -24,10 +25,10 @@ _SLOTS_AT_ONCE = 4096
 
 
 class SparseIndex(ABC, Generic[Entry]):
-    """The slots of one index file, as a view of the buffer that it was decoded from.
+    """The slots of an index file, as a view of the buffer it was decoded from.
 
-    As in Kafka, every whole slot counts as an entry, even the zeros of a pre-sized file that was never trimmed:
-    `used()` drops them. Search expects sorted slots; over damaged ones it still ends, at some slot.
+    As in Kafka, every whole slot counts as an entry, even the zeros of a pre-sized file that was never trimmed;
+    `used()` drops those. A search expects sorted slots; over damaged ones it still terminates, at some slot.
     """
 
     LAYOUT: ClassVar[EntryLayout]
@@ -37,11 +38,11 @@ class SparseIndex(ABC, Generic[Entry]):
         self.slots = slots
         self._content = slots.view(np.uint8).data  # the same bytes, faster for a kernel
         self.base_offset = base_offset
-        self.cut_bytes = cut_bytes  # of an incomplete entry at the end of the file
+        self.cut_bytes = cut_bytes  # bytes of an incomplete entry at the end of the file
 
     @classmethod
     def decode(cls, data: Buffer, base_offset: int) -> Self:
-        """The index in a file's content; the segment's base offset is in the file's name."""
+        """Decode a file's content; the segment's base offset is in the file's name."""
         return cls(cls.LAYOUT.view(data), base_offset, memoryview(data).nbytes % cls.LAYOUT.size)
 
     @classmethod
@@ -64,7 +65,7 @@ class SparseIndex(ABC, Generic[Entry]):
 
     @abstractmethod
     def _entry(self, fields: tuple[int, int]) -> Entry:
-        """The entry of a slot's fields."""
+        """Make an entry from a slot's fields."""
 
     def offsets(self) -> NDArray[np.int64]:
         """The absolute offsets of all slots."""
@@ -72,10 +73,10 @@ class SparseIndex(ABC, Generic[Entry]):
 
     @abstractmethod
     def keys(self) -> NDArray[np.int64]:
-        """The numbers that the slots are searched by."""
+        """The values by which slots are searched."""
 
     def is_ascending(self) -> bool:
-        """Whether keys ascend and offsets never descend: otherwise the index cannot be searched."""
+        """Whether keys ascend and offsets never descend; otherwise the index cannot be searched."""
         keys, offsets = self.keys(), self.slots["relative_offset"]
         in_order = np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1])
         return bool(in_order and (not len(offsets) or offsets[0] >= 0))
@@ -95,7 +96,7 @@ class SparseIndex(ABC, Generic[Entry]):
         return type(self)(self.slots[: len(self) - self.zero_tail()], self.base_offset)
 
     def slots_below(self, offset: int) -> int:
-        """How many entries stay when the index is truncated to this offset: those below it."""
+        """How many entries remain when the index is truncated to this offset: those below it."""
         return bisect_left(self.slots["relative_offset"], offset - self.base_offset, key=int)
 
     def sanity_check(self) -> None:
@@ -124,13 +125,13 @@ class SparseIndex(ABC, Generic[Entry]):
 
 
 def relative_offset(offset: int, base_offset: int) -> int:
-    """An offset in the form of an index entry."""
+    """An offset as stored in an index entry."""
     if not 0 <= offset - base_offset <= INT32_MAX:
         raise EncodingError(f"offset {offset} is not in the range of an index with base offset {base_offset}")
     return offset - base_offset
 
 
 def relative_offsets(offsets: Integers, base_offset: int) -> NDArray[np.int64]:
-    """Many offsets in the form of index entries."""
+    """Many offsets as stored in index entries."""
     highest = min(base_offset + INT32_MAX, INT64_MAX)
     return integer_column("offset", offsets, base_offset, highest) - base_offset

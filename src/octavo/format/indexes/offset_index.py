@@ -1,4 +1,4 @@
-"""The offset index `.index`: the position in the log file for an offset."""
+"""The offset index `.index`: maps an offset to a position in the log file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENTRY = EntryLayout(relative_offset="int32", position="int32")
 
 
 class OffsetPosition(NamedTuple):
-    """A batch that holds the offset, or comes before it, starts at the position."""
+    """A batch starts at the position, and holds the offset or comes before it."""
 
     offset: int
     position: int
@@ -25,8 +25,9 @@ class OffsetPosition(NamedTuple):
 class OffsetIndex(SparseIndex[OffsetPosition]):
     """Entries by ascending offset.
 
-    Kafka 4.3 notes the last offset of the batch at the position; 3.9.0, 4.0.0 and older the last offset of a whole
-    append that begins there; 1.0 and older the first. A reader may only rely on this: a batch at or before the offset.
+    Kafka 4.3 stores the last offset of the batch at the position; 3.9.0, 4.0.0 and older store the last offset of the
+    whole append that begins there; 1.0 and older the first. A reader may rely only on this: the batch lies at or before
+    the offset.
     """
 
     LAYOUT = ENTRY
@@ -43,16 +44,17 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         return self.positions()  # scattered offsets may repeat, positions never do
 
     def last(self) -> OffsetPosition:
-        """The last entry; the segment's start for an empty index."""
+        """The last entry; the segment's start if the index is empty."""
         return self[-1] if len(self) else OffsetPosition(self.base_offset, 0)
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the largest offset up to this one: where to begin reading. The start if there is none."""
+        """The entry with the largest offset that is not above this one, where reading begins; the start if there is
+        none."""
         slot = self._last_slot_up_to("relative_offset", offset - self.base_offset)
         return self[slot] if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
     def upper_bound(self, position: int) -> OffsetPosition | None:
-        """The first entry at or after a position: its offset is beyond what was read up to there."""
+        """The first entry at or after a position; its offset lies beyond everything before the position."""
         slot = bisect_left(self.slots["position"], position, key=int)
         return self[slot] if slot < len(self) else None
 

@@ -23,7 +23,7 @@ class TimestampOffset(NamedTuple):
 
 
 class TimeIndex(SparseIndex[TimestampOffset]):
-    """Entries by ascending timestamp; offsets ascend or stay equal."""
+    """Entries by ascending timestamp; offsets never descend."""
 
     LAYOUT = ENTRY
     __slots__ = ()
@@ -39,22 +39,24 @@ class TimeIndex(SparseIndex[TimestampOffset]):
         return self.timestamps()
 
     def zero_tail(self) -> int:
-        """How many slots at the end are unused. The first may hold timestamp 0 at the base offset, which is all zeros:
-        a file of one slot was trimmed to that entry, since a pre-sized one has more.
+        """How many slots at the end are unused. The first slot may hold timestamp 0 at the base offset, which is all
+        zeros: a file with a single slot was trimmed to that entry, since a pre-sized one has more.
         """
         return 0 if len(self) == 1 else super().zero_tail()
 
     def last(self) -> TimestampOffset:
-        """The last entry; no timestamp at the base offset for an empty index."""
+        """The last entry; timestamp -1 at the base offset if the index is empty."""
         return self[-1] if len(self) else TimestampOffset(NO_TIMESTAMP, self.base_offset)
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The entry with the largest timestamp up to this one; no timestamp at the base offset if there is none."""
+        """The entry with the largest timestamp that is not above this one; timestamp -1 at the base offset if there is
+        none."""
         slot = self._last_slot_up_to("timestamp", timestamp)
         return self[slot] if slot >= 0 else TimestampOffset(NO_TIMESTAMP, self.base_offset)
 
     def sanity_check(self) -> None:
-        """Kafka's check: besides the last offset and the length, it compares the last timestamp with the first."""
+        """Kafka's check: in addition to the last offset and the length, it compares the last timestamp with the
+        first."""
         if len(self) and self[-1].timestamp < self[0].timestamp:
             raise CorruptionError(
                 f"last time index entry has timestamp {self[-1].timestamp}, "
@@ -65,7 +67,7 @@ class TimeIndex(SparseIndex[TimestampOffset]):
 
 
 def takes(last: TimestampOffset, entry: TimestampOffset) -> bool:
-    """Whether an index that ends with `last` takes the entry: only a larger timestamp is news."""
+    """Whether an index that ends with `last` needs the entry: only if its timestamp is larger."""
     return entry.timestamp > last.timestamp
 
 

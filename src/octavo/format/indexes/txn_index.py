@@ -23,12 +23,12 @@ ENTRY = EntryLayout(
 
 
 class AbortedTxn(NamedTuple):
-    """A transaction that was aborted: `last_offset` is that of its ABORT marker."""
+    """An aborted transaction; `last_offset` is that of its ABORT marker."""
 
     producer_id: int
     first_offset: int
     last_offset: int
-    last_stable_offset: int  # when the marker was appended
+    last_stable_offset: int  # as of when the marker was appended
 
 
 class TxnIndex(NamedTuple):
@@ -39,7 +39,7 @@ class TxnIndex(NamedTuple):
 
 
 class TxnSearch(NamedTuple):
-    """Aborted transactions; `complete`: no later segment can hold another one of the range."""
+    """Aborted transactions; `complete` means that no later segment can hold another one in the range."""
 
     aborted: list[AbortedTxn]
     complete: bool
@@ -49,7 +49,8 @@ def decode(data: Buffer) -> TxnIndex:
     """The entries in file order, which is the order of their last offsets."""
     aborted = []
     for slot, (version, *fields) in enumerate(ENTRY.view(data).tolist()):
-        # Kafka checks only the first byte of the two, as a signed number: versions 1 to 255 pass, so do negative ones.
+        # Kafka checks only the first of the two bytes, as a signed number: versions 1 to 255 pass, and so do negative
+        # ones.
         if version >> 8 > VERSION:
             raise CorruptionError(
                 f"transaction index entry of version {version >> 8}, expected {VERSION}", position=slot * ENTRY.size
@@ -75,7 +76,7 @@ def sanity_check(aborted: Sequence[AbortedTxn], base_offset: int) -> None:
 
 
 def search(aborted: Iterable[AbortedTxn], fetch_offset: int, upper_bound_offset: int) -> TxnSearch:
-    """The transactions that overlap the offsets from `fetch_offset` up to, not including, the upper bound."""
+    """The transactions that overlap the offsets from `fetch_offset` up to, but not including, the upper bound."""
     found = []
     for txn in aborted:
         if txn.last_offset >= fetch_offset and txn.first_offset < upper_bound_offset:

@@ -1,1 +1,1 @@
-"""Text as Java reads and writes it."""
+"""Reads and writes text the way Java does."""

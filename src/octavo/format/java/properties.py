@@ -16,9 +16,9 @@ _ESCAPED = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f", **{sign: f"\\{si
 
 
 def decode(data: bytes) -> dict[str, str]:
-    """The properties in file order; a repeated key keeps its first place and gets its last value.
+    """The properties in file order; a repeated key keeps its first position and its last value.
 
-    Kafka writes UTF-8 but reads Latin-1, and so does this: an identifier beyond ASCII comes back as other characters.
+    Like Kafka, this writes UTF-8 but reads Latin-1: an identifier with non-ASCII characters comes back different.
     """
     properties = {}
     for position, line in _logical_lines(data.decode("latin-1")):
@@ -42,7 +42,7 @@ def encode(properties: Mapping[str, str], comments: Sequence[str] = ()) -> bytes
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with a property, each with the position where it begins; continued lines are joined."""
+    """The lines with a property, each with its position; continued lines are joined."""
     start = 0
     parts: list[str] = []
     for match in _LINE.finditer(text):
@@ -52,7 +52,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
                 continue
             start = match.start()
         if (len(line) - len(line.rstrip("\\"))) % 2:
-            if parts or len(line) > 1:  # after a lone backslash Java begins a new line
+            if parts or len(line) > 1:  # after a lone backslash Java starts a new line
                 parts.append(line[:-1])
             continue
         yield start, "".join([*parts, line])

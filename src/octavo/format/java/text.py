@@ -1,4 +1,4 @@
-"""Reads the text in Kafka's small files like Java: lines with any platform's break, fields, whole numbers."""
+"""Reads the text in Kafka's small files like Java: lines with any platform's line break, fields, whole numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
 
 
 class Line(NamedTuple):
-    """A line without its break, and the position where it begins."""
+    """A line without its line break, and the position where it begins."""
 
     position: int
     text: str
 
 
 def lines(data: bytes) -> list[Line]:
-    """The lines of UTF-8 text; a break at the very end does not begin another line."""
+    """The lines of UTF-8 text; a line break at the very end does not begin another line."""
     found = []
     start = 0
     for line_break in _LINE_BREAK.finditer(data):
@@ -40,7 +40,8 @@ def _line(data: bytes, start: int, end: int) -> Line:
 
 
 def split(text: str, separator: re.Pattern[str] = _BLANKS) -> list[str]:
-    """The fields between separators (blanks). One at the start gives an empty field, one at the end does not."""
+    """The fields between separators (blanks by default). A separator at the start gives an empty field, one at the end
+    does not."""
     fields = separator.split(text)
     while fields and not fields[-1]:
         fields.pop()
@@ -53,7 +54,7 @@ def parse_integer(text: str, bits: int, position: int | None = None) -> int:
     if match is None:
         raise CorruptionError(f"expected a whole number, found {shortened(text)}", position=position)
     sign, digits = match.groups()
-    # More digits than any such number has: Python refuses to convert thousands of them.
+    # No such number has this many digits, and Python refuses to convert thousands of them.
     value = int(sign + digits) if len(digits) < 30 else 1 << bits
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise CorruptionError(f"expected a number of {bits} bits, found {shortened(text)}", position=position)
@@ -61,5 +62,5 @@ def parse_integer(text: str, bits: int, position: int | None = None) -> int:
 
 
 def shortened(text: str) -> str:
-    """The text as error messages quote it: shortened, but recognisable."""
+    """The text as quoted in error messages: shortened, but recognisable."""
     return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,7 +1,7 @@
 """Reads v0 and v1 messages one by one, like Kafka's file reader: a field is read when it is needed.
 
-A message with a damaged field still has the fields before it. It loops over messages in plain Python; the kernel that
-decodes whole message sets is stricter and faster.
+A message with a damaged field still has the fields before it. This module loops over messages in plain Python; the
+kernel that decodes whole message sets is stricter and faster.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class FieldBeyondMessageError(InvalidRecordError):
 
 
 class Message:
-    """A message in its log entry (after offset and size). A view of the buffer that it was read from.
+    """A message in its log entry (after offset and size), as a view of the buffer it was read from.
 
-    `wrapper` is the message around it, whose LogAppendTime overrides an inner message's own timestamp.
+    `wrapper` is the enclosing message, whose LogAppendTime overrides an inner message's own timestamp.
     """
 
     __slots__ = ("entry", "offset", "wrapper")
@@ -52,7 +52,7 @@ class Message:
 
     @property
     def crc(self) -> int:
-        """As stored."""
+        """The CRC as stored."""
         return self._integer(layout.MESSAGE_CRC_POSITION, 4) & 0xFFFF_FFFF
 
     @property
@@ -67,7 +67,7 @@ class Message:
     def timestamp(self) -> int:
         if self.magic == 0:
             return layout.NO_TIMESTAMP
-        # Only a v1 message takes the wrapper's time: a bug in a cleaner left messages of another magic inside.
+        # Only a v1 message takes the wrapper's time: a bug in a cleaner left messages of another magic inside wrappers.
         wrapper = self.wrapper if self.magic == 1 else None
         if wrapper is not None and wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME:
             return wrapper.timestamp
@@ -75,12 +75,12 @@ class Message:
 
     @property
     def key_size(self) -> int:
-        """The stored size: negative for null."""
+        """The stored size; negative means null."""
         return self._integer(self.key_position, 4)
 
     @property
     def value_size(self) -> int:
-        """The stored size: negative for null; it may exceed the bytes that are there."""
+        """The stored size; negative means null. It may exceed the bytes that are there."""
         return self._integer(self.value_position, 4)
 
     @property
@@ -117,7 +117,7 @@ class Message:
 
 
 def read_messages(entry: memoryview, *, limit: int | None = None) -> Iterator[Message]:
-    """The message of a log entry, or those that it wraps, with their absolute offsets."""
+    """The message of a log entry, or the messages it wraps, with their absolute offsets."""
     wrapper = Message(entry)
     if not wrapper.codec_id:
         yield wrapper
@@ -159,8 +159,8 @@ def inner_entries(data: memoryview) -> Iterator[memoryview]:
 
 
 def _base_offset(wrapper: Message, last: memoryview) -> int:
-    """The base of the inner offsets: those of a v0 wrapper are absolute."""
-    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker: the inner ones count as they are.
+    """The base of the inner offsets, which are absolute in a v0 wrapper."""
+    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker; the inner ones are then absolute.
     if wrapper.magic == 0 or wrapper.offset == 0:
         return 0
     inner: int = layout.ENTRY_PREFIX.unpack_from(last)[0]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
-    """One log entry with a v0 or v1 message. Neither has headers, and v0 has no timestamp."""
+    """One log entry with a v0 or v1 message. Neither format has headers, and v0 has no timestamp."""
     if magic not in (0, 1):
         raise EncodingError(f"magic {magic} is no message's, expected 0 or 1")
     if record.headers:
@@ -52,8 +52,8 @@ def encode_message_set(
 ) -> bytes:
     """The records as brokers of that magic stored them: one message each, or one compressed wrapper around all.
 
-    With LogAppendTime each outer message carries `log_append_time`. Inner messages keep their own timestamps, unless
-    `stamp_inner`: then they carry time and type too, as when a broker compresses the set itself.
+    With LogAppendTime each outer message carries `log_append_time`. Inner messages keep their own timestamps unless
+    `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set itself.
     """
     appended = magic == 1 and timestamp_type is TimestampType.LOG_APPEND_TIME
     type_bit = layout.LOG_APPEND_TIME if appended else 0
@@ -67,7 +67,8 @@ def encode_message_set(
         raise UnsupportedCompressionTypeError(f"zstd is for v2 batches only, found magic {magic}")
     if not records:
         raise EncodingError("a compressed message set without a record, expected at least one")
-    # v0 inner offsets are absolute; v1's count from the first, so that a broker need not recompress to assign offsets.
+    # v0 inner offsets are absolute; v1 offsets are relative to the first, so that a broker need not recompress to
+    # assign offsets.
     first = records[0].offset if magic == 1 else 0
     relative = (record._replace(offset=record.offset - first) for record in records)
     inner = b"".join(encode_message(record, magic, inner_bit) for record in relative)
@@ -77,7 +78,7 @@ def encode_message_set(
 
 
 def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
-    """The position in `view` of the wrapper message's value: its compressed message set."""
+    """The position in `view` of the wrapper message's value, the compressed message set."""
     header = layout.MESSAGE_V0 if view[start + layout.MAGIC_POSITION] == 0 else layout.MESSAGE_V1
     key_length, at = _length(view, start + header.size, end)
     if key_length > end - at:
@@ -93,7 +94,7 @@ def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
 
 
 def with_timestamp(entry: Buffer, timestamp_type: TimestampType, timestamp: int) -> bytes:
-    """A v1 message with another timestamp and type, its CRC recomputed: what a broker does for LogAppendTime."""
+    """A v1 message with another timestamp and type and a new CRC, as a broker changes it for LogAppendTime."""
     changed = bytearray(entry)
     if len(changed) < layout.MESSAGE_V1.size:
         raise CorruptRecordError(f"an entry of {len(changed)} bytes, too short for a v1 message", position=0)

@@ -1,1 +1,1 @@
-"""Kafka's generated messages: one schema-driven codec, and the tables of the internal topics."""
+"""Kafka's generated messages: one codec driven by schemas, and the record types of the internal topics."""

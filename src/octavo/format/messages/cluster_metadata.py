@@ -1,6 +1,6 @@
 """The records of `__cluster_metadata` and its snapshots: brokers, topics, partitions, configs, features, quotas, ACLs.
 
-Ids 6, 13 and 16 were given up before any release.
+Ids 6, 13 and 16 were abandoned before any release.
 """
 
 from __future__ import annotations
@@ -162,5 +162,5 @@ METADATA_TYPES = metadata_types(
 
 
 def decode_metadata_record(value: Bytes) -> MetadataRecord:
-    """A value of `__cluster_metadata`; keys are null there."""
+    """Decode a value of `__cluster_metadata`; the keys there are null."""
     return decode_metadata(METADATA_TYPES, value)

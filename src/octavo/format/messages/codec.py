@@ -1,6 +1,6 @@
 """Kafka's generated messages as plain dicts: `decode` and `encode` for any schema, in any of its versions.
 
-A row holds every field of the schema under Kafka's name; those that the version doesn't have hold their defaults.
+A row holds every field of the schema under Kafka's name; fields that the version doesn't have hold their defaults.
 Coders are compiled on first use and kept for the life of the process: schemas are module constants.
 """
 
@@ -20,7 +20,7 @@ Part = Bytes | Slice
 
 
 def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
-    """The message that `data` holds from its first byte to its last."""
+    """Decode the message that fills `data` from the first byte to the last."""
     row, end = decode_prefix(message, version, data)
     if end != len(data):
         raise CorruptionError(f"{len(data) - end} bytes follow {message.name} version {version}", position=end)
@@ -28,7 +28,7 @@ def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
 
 
 def decode_prefix(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
-    """The message that begins at `position`, and the position after it."""
+    """Decode the message that begins at `position`; also returns the position after it."""
     try:
         read = _reader(message, version)
     except _UnknownVersionError as error:
@@ -39,8 +39,8 @@ def decode_prefix(message: MessageSchema, version: int, data: Bytes, position: i
 def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
     """Like `decode_prefix`, but as lenient as Kafka's own reader, for a tool that shows damaged bytes as Kafka does.
 
-    Text that isn't UTF-8 has U+FFFD in it, every negative length is null, tags come in any order and their sizes are
-    not checked: such a row cannot be written back.
+    Text that isn't UTF-8 contains U+FFFD, every negative length means null, tags may come in any order and their sizes
+    are not checked. Such a row cannot be written back.
     """
     try:
         read = _reader(message, version, lenient=True)
@@ -50,7 +50,7 @@ def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: 
 
 
 def encode(message: MessageSchema, version: int, row: Row) -> bytes:
-    """The bytes of a message; `decode` returns the row, with the defaults of what it left out."""
+    """Encode a message. `decode` returns the same row, with defaults for the fields it left out."""
     try:
         write = _writer(message, version)
     except _UnknownVersionError as error:
@@ -61,7 +61,8 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
 
 
 def encode_parts(message: MessageSchema, version: int, row: Row) -> list[Part]:
-    """As `encode`, for records that are slices of files: these stay as they are, what lies between is joined."""
+    """Like `encode`, for records that are slices of files: these stay as they are, and everything in between is
+    joined."""
     chunks: Chunks = []
     _writer(message, version)(row, chunks)
     parts: list[Part] = []
@@ -75,7 +76,8 @@ def encode_parts(message: MessageSchema, version: int, row: Row) -> list[Part]:
 
 
 class _UnknownVersionError(Exception):
-    """Raised, since a cache doesn't keep errors: damaged data must not fill it with versions that don't exist."""
+    """Raised rather than returned, since a cache doesn't keep errors: damaged data must not fill it with versions that
+    don't exist."""
 
 
 @cache

@@ -1,8 +1,8 @@
 """The records of `__consumer_offsets`: committed offsets and groups of every kind.
 
-Types 9 (a preview's) and 18 have no schema: Kafka 4.3.1 doesn't know them either. The nullable tagged fields here
+Types 9 (from a preview) and 18 have no schema: Kafka 4.3.1 doesn't know them either. The nullable tagged fields here
 default to empty, not to null: Kafka's definitions say `null` without quotes, which its generator takes for no default.
-So null is written out, and a member without classicMemberMetadata costs a tag.
+So null is written explicitly, and a member without classicMemberMetadata needs a tag.
 """
 
 from __future__ import annotations
@@ -206,5 +206,5 @@ GROUP_METADATA = CONSUMER_OFFSETS_TYPES[2]
 
 
 def decode_consumer_offsets_record(key: Bytes, value: Bytes | None) -> CoordinatorRecord:
-    """A record of `__consumer_offsets`."""
+    """Decode a record of `__consumer_offsets`."""
     return decode_record(CONSUMER_OFFSETS_TYPES, key, value)

@@ -1,6 +1,6 @@
-"""What consumers of the classic protocol put into a group's member metadata: subscription and assignment.
+"""What members of the classic consumer protocol put into a group's metadata: subscription and assignment.
 
-Kafka reads a version that it doesn't know as the newest one that it does: later versions only append fields.
+Kafka reads an unknown version as the newest one it knows, since later versions only append fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from octavo.format.messages.schema import MessageSchema, Row
 from octavo.format.varint import Bytes
 
 PROTOCOL_TYPE = "consumer"
-"""The protocolType of groups whose members speak this protocol."""
+"""The protocolType of groups whose members use this protocol."""
 
 SUBSCRIPTION = message("ConsumerProtocolSubscription", "0-3", "none", """
     topics           []string
@@ -33,22 +33,22 @@ ASSIGNMENT = message("ConsumerProtocolAssignment", "0-3", "none", """
 
 
 def decode_subscription(data: Bytes) -> Versioned:
-    """A member's subscription, and the version that it was read as."""
+    """Decode a member's subscription; also returns the version used to read it."""
     return _decode(SUBSCRIPTION, data)
 
 
 def decode_assignment(data: Bytes) -> Versioned:
-    """A member's assignment, and the version that it was read as."""
+    """Decode a member's assignment; also returns the version used to read it."""
     return _decode(ASSIGNMENT, data)
 
 
 def encode_subscription(version: int, row: Row) -> bytes:
-    """The bytes of a subscription."""
+    """Encode a subscription."""
     return encode_versioned(SUBSCRIPTION, version, row)
 
 
 def encode_assignment(version: int, row: Row) -> bytes:
-    """The bytes of an assignment."""
+    """Encode an assignment."""
     return encode_versioned(ASSIGNMENT, version, row)
 
 

@@ -1,6 +1,6 @@
-"""The values of KRaft's control records: bare messages at version 0, whose first field repeats a version.
+"""The values of KRaft's control records: messages at version 0 without a frame, whose first field repeats a version.
 
-The keys of control records and the markers of transactions are in `octavo.format.batches.control`.
+The keys of control records and the transaction markers are in `octavo.format.batches.control`.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ KRAFT_CONTROL_MESSAGES: dict[int, MessageSchema] = {
 
 
 def decode_kraft_control(type_id: int, value: Bytes) -> Row:
-    """The value of a KRaft control record; bytes after the message are ignored, as in Kafka."""
+    """Decode the value of a KRaft control record; bytes after the message are ignored, as in Kafka."""
     if type_id not in KRAFT_CONTROL_MESSAGES:
         raise CorruptionError(f"control record type {type_id} is not one of KRaft's", position=0)
     return decode_prefix(KRAFT_CONTROL_MESSAGES[type_id], WRITTEN_VERSION, value)[0]
 
 
 def encode_kraft_control(type_id: int, row: Row) -> bytes:
-    """The bytes of a KRaft control record's value."""
+    """Encode a KRaft control record's value."""
     return encode(KRAFT_CONTROL_MESSAGES[type_id], WRITTEN_VERSION, row)

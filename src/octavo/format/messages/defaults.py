@@ -1,4 +1,4 @@
-"""Whether a value is its field's default: such a tagged field isn't written, and such a field may be absent."""
+"""Tests whether a value is its field's default: a tagged field is then not written, and any field may be absent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Messages as JSON, as Kafka's generated converters make it and its tools print it.
+"""Converts messages to JSON as Kafka's generated converters do and its tools print it.
 
-Fields come in the schema's order; those absent in the version are left out, and so are tagged ones with their default.
-A uuid is its text, bytes are base64, records are shown only by their size (`recordsSizeInBytes`), unknown tags are not
-shown.
+Fields come in the schema's order; fields absent from the version are left out, and so are tagged ones with their
+default. A uuid is its text, bytes are base64, records are shown only by their size (`recordsSizeInBytes`), unknown tags
+are not shown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n
 
 
 def json_value(message: MessageSchema, version: int, row: Row) -> dict[str, Any]:
-    """A decoded message as a tree of JSON's own types."""
+    """A decoded message as a tree of JSON types."""
     if version not in message.versions:
         raise EncodingError(f"{message.name} has no version {version}: {message.versions} are known")
     value: dict[str, Any] = _message_converter(message, version)(row)
@@ -35,7 +35,7 @@ def json_value(message: MessageSchema, version: int, row: Row) -> dict[str, Any]
 
 
 def json_text(value: Any) -> str:
-    """A tree of JSON's types as Kafka prints it: no blanks, numbers as in Java, text beyond ASCII unescaped."""
+    """A tree of JSON types as Kafka prints it: no blanks, numbers as in Java, non-ASCII text unescaped."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_quoted(name)}:{json_text(part)}" for name, part in value.items()) + "}"
     if isinstance(value, list):
@@ -50,7 +50,8 @@ def json_text(value: Any) -> str:
 
 
 def java_double(value: float) -> str:
-    """A double as Java (19 or later) prints it: shortest digits, an exponent below 0.001 and from ten million."""
+    """A double as Java (19 or later) prints it: shortest digits, with an exponent below 0.001 and from ten million
+    up."""
     if not math.isfinite(value):
         return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[repr(value)]
     # Java's shortest form has two digits: the smallest double is 4.9E-324, not 5E-324.
@@ -58,7 +59,7 @@ def java_double(value: float) -> str:
     sign, digits, exponent = Decimal(short if float(short) == value else repr(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
-    point = len(text) + exponent  # how many digits stand before the point
+    point = len(text) + exponent  # the number of digits before the point
     if -3 < point <= 7:
         text = text.rjust(len(text) + 1 - point, "0") if point < 1 else text.ljust(point, "0")
         point = max(point, 1)

@@ -1,11 +1,11 @@
-"""Schemas as text, one line per field: name, type, versions (`0+` by default), options.
+"""Parses schemas written as text, one line per field: name, type, versions (`0+` by default), options.
 
     members           []MemberMetadata
         memberId          string
         groupInstanceId   string    3+   nullable default=null ignorable
         rebalanceTimeout  int32     1+   default=-1 ignorable
 
-Indented lines are the fields of the struct above them; a struct named again without any is the same one. Options:
+Indented lines are the fields of the struct above them; a struct named again without fields is the same one. Options:
 `nullable` and `tag=n` (in all versions of the field), `nullable=3+`, `tagged=3+`, `flexible=none`, `default=…`,
 `ignorable`. `schema` says what they mean.
 """
@@ -35,12 +35,12 @@ Lines = list[tuple[int, list[str]]]
 
 
 def message(name: str, versions: str, flexible: str, fields: str = "") -> MessageSchema:
-    """Declare a message: its valid versions, those in the flexible encoding, its fields."""
+    """Declare a message: its valid versions, which of them use the flexible encoding, and its fields."""
     return MessageSchema(name, Versions.parse(versions), Versions.parse(flexible), parse_fields(fields))
 
 
 def parse_fields(text: str) -> tuple[Field, ...]:
-    """The fields that a text declares."""
+    """Parse the fields that a text declares."""
     lines = [(len(line) - len(line.lstrip()), line.split()) for line in dedent(text).splitlines() if line.strip()]
     return _fields(lines, {})
 

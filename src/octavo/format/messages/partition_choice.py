@@ -1,4 +1,4 @@
-"""Which partition of an internal topic holds an id: the rule that finds coordinators."""
+"""Which partition of an internal topic holds an id: the rule by which coordinators are found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def coordinator_partition(coordinator_id: str, partitions: int = DEFAULT_PARTITI
 
 
 def share_partition_id(group_id: str, topic_id: bytes, partition: int) -> str:
-    """The id under which the share coordinator keeps a partition's state."""
+    """The id under which the share coordinator stores a partition's state."""
     return f"{group_id}:{to_text(topic_id)}:{partition}"
 
 

@@ -1,8 +1,4 @@
-"""Readers of a message's smallest parts: lengths, strings, bytes, arrays of fixed-size numbers.
-
-Each function builds a reader for one place in one version: `reader(data, position) -> (value, next position)`. `path`
-names the place in error messages. A length is checked against the remaining bytes before anything is allocated.
-"""
+"""Reads the smallest parts of a message: lengths, strings, bytes, arrays of fixed-size numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +25,7 @@ SHORT_ARRAY = 16  # arrays below this length have a prepared layout
 class UnreadableMessageError(CorruptionError):
     """A message that ends too soon, or holds an invalid value.
 
-    `kafka_reason` is what Kafka's own reader says, for tools that print that; it has no words for a buffer's end.
+    `kafka_reason` is what Kafka's own reader says, for tools that print it; at the end of a buffer it says nothing.
     """
 
     def __init__(self, problem: str, *, position: int, kafka_reason: str = "null") -> None:
@@ -52,7 +48,7 @@ def too_many_elements(path: str, count: int, needed: int, position: int, data: B
 
 
 def uvarint(data: Bytes, position: int, path: str) -> tuple[int, int]:
-    """The unsigned varint at `position`, with the place's name in its error."""
+    """The unsigned varint at `position`; its error names the field."""
     try:
         return decode_uvarint(data, position)
     except CorruptionError as error:
@@ -68,7 +64,7 @@ def _long_varint_reason(found: Bytes) -> str:
 
 
 def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool, lenient: bool = False) -> LengthReader:
-    """A reader of the length of a string, bytes or array: -1 is null. `short`: two bytes unless it is flexible."""
+    """A reader of the length of a string, bytes or array; -1 means null. `short`: two bytes unless it is flexible."""
     if flexible:
         return _compact_length_reader(path, nullable)
     return _fixed_length_reader(path, short, nullable, lenient)
@@ -133,7 +129,7 @@ def fixed_reader(kind: Primitive, path: str) -> Reader:
 
 
 def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: bool, lenient: bool = False) -> Reader:
-    """A reader of a string, bytes, or records (a view into the data, so that a produced batch isn't copied)."""
+    """A reader of a string, bytes, or records (a view into the data, to avoid copying a produced batch)."""
     length_of = length_reader(path, flexible=flexible, short=kind is STRING, nullable=nullable, lenient=lenient)
     text = _lenient_text if lenient else _text
     cut: Callable[[Bytes, int, int], Any] = {STRING: text, BYTES: _copy, RECORDS: _view}[kind]

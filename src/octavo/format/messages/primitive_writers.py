@@ -1,8 +1,4 @@
-"""Writers of a message's smallest parts: lengths, numbers, strings, bytes, arrays of numbers.
-
-Each function builds a writer for one place in one version: `writer(value, chunks)` appends the value's bytes, or raises
-EncodingError with the place's name.
-"""
+"""Writes the smallest parts of a message: lengths, numbers, strings, bytes, arrays of numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +13,13 @@ from octavo.format.varint import Bytes, encode_uvarint
 
 
 class OpenFile(Protocol):
-    """A file that the operating system can send from."""
+    """A file from which the operating system can send."""
 
     def fileno(self) -> int: ...
 
 
 class Slice(Protocol):
-    """Records that are sent from a file, without being brought into this process."""
+    """Records that are sent from a file, without being read into this process."""
 
     @property
     def file(self) -> OpenFile: ...
@@ -38,7 +34,7 @@ class Slice(Protocol):
 
 
 Chunks = list[Any]
-"""Bytes, and slices in the place of records."""
+"""Bytes, and slices of files in place of records."""
 Writer = Callable[[Any, Chunks], None]
 LengthWriter = Callable[[int], bytes]
 
@@ -47,12 +43,12 @@ _PACK_ERRORS = (struct.error, OverflowError, TypeError)
 
 
 def is_number(kind: Primitive) -> bool:
-    """Whether `struct` itself checks the value: not for a bool (any object) and a uuid (bytes of any length)."""
+    """Whether `struct` itself checks the value; it does not for a bool (any object) or a uuid (bytes of any length)."""
     return kind.layout is not None and kind not in (BOOL, UUID)
 
 
 def length_writer(*, compact: bool, short: bool = False) -> LengthWriter:
-    """A writer of a length or count, -1 for null: if compact a uvarint one higher, otherwise two or four bytes."""
+    """A writer of a length or count, -1 for null: a uvarint one higher if compact, otherwise two or four bytes."""
     return (lambda length: encode_uvarint(length + 1)) if compact else struct.Struct(">h" if short else ">i").pack
 
 
@@ -68,7 +64,7 @@ def primitive_writer(kind: Primitive, path: str, *, compact: bool) -> Writer:
 
 
 def number_writer(kind: Primitive, path: str) -> Writer:
-    """A writer of a number of fixed size."""
+    """A writer of a fixed-size number."""
     pack = struct.Struct(f">{kind.layout}").pack
 
     def write(value: Any, out: Chunks) -> None:
@@ -81,7 +77,7 @@ def number_writer(kind: Primitive, path: str) -> Writer:
 
 
 def numbers_packer(kinds: Sequence[Primitive], paths: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
-    """A writer of adjacent numbers, packed in one call; an error still names the one at fault."""
+    """A writer of adjacent numbers, packed in one call; an error still names the offending one."""
     pack = struct.Struct(">" + "".join(str(kind.layout) for kind in kinds)).pack
 
     def pack_all(values: Sequence[Any]) -> bytes:
@@ -166,7 +162,7 @@ def _bytes_writer(path: str, length_of: LengthWriter, *, takes_slices: bool) -> 
 
 
 def shown(value: Any) -> str:
-    """A value as error messages quote it."""
+    """A value as quoted in error messages."""
     # Python refuses to print very long numbers.
     return (
         f"a number of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 64 else repr(value)

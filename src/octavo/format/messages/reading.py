@@ -1,7 +1,7 @@
 """Builds readers of structs from a schema and a version: compiled once, then run for each message.
 
-Adjacent fields of fixed size are unpacked together. Tags that the schema doesn't know are kept in the row under
-`UNKNOWN_TAGS`, so that a message written by a newer Kafka can be written back whole.
+Adjacent fields of fixed size are unpacked together. Unknown tags are kept in the row under `UNKNOWN_TAGS`, so that a
+message from a newer Kafka can be written back completely.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Step = tuple[str | None, Callable[..., Any]]
 
 
 def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Reader:
-    """A reader of a struct, as a row with all fields of the schema in its order; absent ones have their defaults."""
+    """A reader of a struct, as a row with all fields of the schema in order; absent ones have their defaults."""
     version = encoding.version
     inline = [part for part in fields if version in part.versions and version not in part.tagged]
     steps = [*_inline_steps(inline, encoding, path)]
     if encoding.flexible:
         steps.append((None, _tag_section_reader(fields, encoding, path)))
     template = {part.name: part.default() for part in fields}
-    # Values that the caller could change, and that not every step sets, must not be shared by two rows.
+    # Mutable defaults that not every step sets must not be shared between rows.
     mutable = [
         (part.name, part.default)
         for part in fields
@@ -113,7 +113,7 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
 
 
 def _nullable_struct_reader(read: Reader, path: str, *, compact: bool) -> Reader:
-    """A reader of the mark before a nullable struct: 1 or -1 as int8, or 1 or 0 as uvarint in a tagged field."""
+    """A reader of the marker before a nullable struct: 1 or -1 as int8, or 1 or 0 as uvarint in a tagged field."""
     absent = 0 if compact else 0xFF
 
     def read_nullable(data: Bytes, position: int) -> tuple[Any, int]:
@@ -154,7 +154,7 @@ def _array_reader(element: Primitive | Struct, encoding: Encoding, path: str, le
 
 
 def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> GroupReader:
-    """A reader of the tagged fields at a struct's end. Tags must rise and sizes be exact: Kafka writes no others."""
+    """A reader of the tagged fields at a struct's end. Tags must ascend and sizes be exact: Kafka writes no others."""
     version, lenient = encoding.version, encoding.lenient
     readers: dict[int, tuple[str, Reader]] = {
         part.tag: (part.name, _field_reader(part, encoding, f"{path}.{part.name}"))

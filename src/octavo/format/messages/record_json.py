@@ -1,4 +1,4 @@
-"""Records of internal topics as the JSON text that Kafka's dump tool prints for them."""
+"""The JSON text that Kafka's dump tool prints for records of internal topics."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from octavo.format.messages.schema import Row
 
 
 def key_json(key: CoordinatorKey) -> str:
-    """A coordinator's key, with its type as text."""
+    """A coordinator record's key, with its type as text."""
     return json_text({"type": str(key.type.id), "data": json_value(key.type.key, 0, key.data)})
 
 
 def value_json(record: CoordinatorRecord) -> str | None:
-    """A coordinator's value, with its version as text; None for a tombstone."""
+    """A coordinator record's value, with its version as text; None for a tombstone."""
     if record.value is None:
         return None
     version, row = record.value
@@ -45,14 +45,14 @@ def metadata_json(record: MetadataRecord) -> str:
 
 
 def kraft_control_json(type_id: int, row: Row) -> str:
-    """The value of a KRaft control record, in its own version if that is known."""
+    """The value of a KRaft control record, in its own version if known."""
     schema = KRAFT_CONTROL_MESSAGES[type_id]
     version = row["version"] if row["version"] in schema.versions else WRITTEN_VERSION
     return json_text(json_value(schema, version, row))
 
 
 def _show_consumer_protocol(shown: dict[str, Any], member: Row) -> None:
-    """Replace a member's bytes by their content; unreadable ones stay base64."""
+    """Replace a member's bytes with their decoded content; unreadable ones stay base64."""
     for name, schema in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
         try:
             version = schema.versions.nearest(read_version(schema, member[name]))

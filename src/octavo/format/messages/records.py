@@ -1,7 +1,7 @@
 """How internal topics wrap messages: types and versions in front of keys and values.
 
-A coordinator's key is an int16 record type and a message, its value an int16 version and a message; a null value is a
-tombstone. A metadata record has a frame instead: uvarint frame version, record type, record version. Bytes after a
+A coordinator record's key is an int16 record type and a message, its value an int16 version and a message; a null value
+is a tombstone. A metadata record has a frame instead: uvarint frame version, record type, record version. Bytes after a
 coordinator's message are ignored, as in Kafka; after a metadata record they are corruption.
 """
 
@@ -59,7 +59,7 @@ class Versioned(NamedTuple):
 
 
 class CoordinatorKey(NamedTuple):
-    """A decoded key: what kind of record it is, and its fields."""
+    """A decoded key: the kind of record, and its fields."""
 
     type: RecordType
     data: Row
@@ -81,7 +81,7 @@ class MetadataRecord(NamedTuple):
 
 
 def record_type(type_id: int, name: str, key: str, versions: str, flexible: str, value: str) -> RecordType:
-    """Declare a coordinator's record type; keys have the one version 0 and are never flexible."""
+    """Declare a coordinator's record type; keys only have version 0 and are never flexible."""
     return RecordType(
         type_id,
         _constant_name(name),
@@ -106,13 +106,13 @@ def metadata_types(*types: MetadataType) -> dict[int, MetadataType]:
 
 
 def decode_record(types: Mapping[int, RecordType], key: Bytes, value: Bytes | None) -> CoordinatorRecord:
-    """A record of a coordinator's topic."""
+    """Decode a record of a coordinator's topic."""
     decoded_key = decode_key(types, key)
     return CoordinatorRecord(decoded_key, None if value is None else decode_versioned(decoded_key.type.value, value))
 
 
 def decode_key(types: Mapping[int, RecordType], data: Bytes) -> CoordinatorKey:
-    """A key of a coordinator's topic."""
+    """Decode a key of a coordinator's topic."""
     type_id = _read_prefix(data, "the record type")
     if type_id not in types:
         raise UnknownRecordTypeError(type_id, position=0)
@@ -121,29 +121,29 @@ def decode_key(types: Mapping[int, RecordType], data: Bytes) -> CoordinatorKey:
 
 
 def encode_key(kind: RecordType, row: Row) -> bytes:
-    """The bytes of a key."""
+    """Encode a key."""
     return _PREFIX.pack(kind.id) + encode(kind.key, 0, row)
 
 
 def decode_versioned(schema: MessageSchema, data: Bytes) -> Versioned:
-    """A message after its int16 version: a coordinator's value."""
+    """Decode a message after its int16 version: a coordinator record's value."""
     version = read_version(schema, data)
     return Versioned(version, decode_prefix(schema, version, data, VERSION_BYTES)[0])
 
 
 def read_version(schema: MessageSchema, data: Bytes) -> int:
-    """The int16 version before a message."""
+    """Read the int16 version before a message."""
     return _read_prefix(data, f"the version of {schema.name}")
 
 
 def encode_versioned(schema: MessageSchema, version: int, row: Row) -> bytes:
-    """The bytes of a message after its int16 version."""
+    """Encode a message after its int16 version."""
     encoded = encode(schema, version, row)
     return _PREFIX.pack(version) + encoded
 
 
 def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataRecord:
-    """A value of the metadata log."""
+    """Decode a value of the metadata log."""
     frame_version, position = uvarint(data, 0, "the frame version")
     if frame_version != FRAME_VERSION:
         raise CorruptionError(f"frame version {frame_version} is unknown, {FRAME_VERSION} was expected", position=0)
@@ -159,7 +159,7 @@ def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataR
 
 
 def encode_metadata(kind: MetadataType, version: int, row: Row) -> bytes:
-    """The bytes of a metadata record with its frame."""
+    """Encode a metadata record with its frame."""
     encoded = encode(kind.message, version, row)
     return encode_uvarint(FRAME_VERSION) + encode_uvarint(kind.id) + encode_uvarint(version) + encoded
 
@@ -173,5 +173,5 @@ def _read_prefix(data: Bytes, what: str) -> int:
 
 
 def _constant_name(name: str) -> str:
-    """Kafka's constant for a schema: OffsetCommit is OFFSET_COMMIT."""
+    """Kafka's constant for a schema, e.g. OFFSET_COMMIT for OffsetCommit."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()

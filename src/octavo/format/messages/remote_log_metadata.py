@@ -55,7 +55,7 @@ DELETE_STATES = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_
 
 
 def remote_metadata_text(record: MetadataRecord) -> str:
-    """A record as Kafka's classes print it; what they refuse raises with their reason."""
+    """A record as Kafka's classes print it; raises what they would raise."""
     row = record.data
     if record.type.id == 2:
         partition = _partition(row["topicIdPartition"])
@@ -94,7 +94,7 @@ def _check_offsets(row: Row) -> None:
 
 
 def _epochs(row: Row) -> str:
-    """Epochs with their first offsets, ascending; if an epoch is named twice the last one counts."""
+    """Epochs with their first offsets, ascending; if an epoch occurs twice the last one counts."""
     epochs = {entry["leaderEpoch"]: entry["offset"] for entry in row["segmentLeaderEpochs"]}
     if not epochs:
         raise CorruptionError("segmentLeaderEpochs can not be null or empty")

@@ -1,8 +1,8 @@
 """The vocabulary of message schemas: versions, types, fields, structs, messages.
 
-It mirrors the JSON definitions from which Kafka generates its message classes. A schema is data: reading, writing
-and printing derive from it (`codec`, `json_form`). Fields, tagged ones too, are in the order of Kafka's definition.
-Schemas are written down as text (`notation`).
+It mirrors the JSON definitions from which Kafka generates its message classes. A schema is data: reading, writing and
+printing derive from it (`codec`, `json_form`). Fields, including tagged ones, keep the order of Kafka's definition.
+Schemas are written as text (`notation`).
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from typing import Any, Final, NamedTuple
 from octavo.format.kafka_uuid import ZERO_UUID
 
 Row = dict[str, Any]
-"""A struct's value: field name to plain value (int, float, bool, str, bytes, list, Row, None; uuid = 16 bytes)."""
+"""A struct's value: maps field names to plain values (int, float, bool, str, bytes, list, Row, None; uuid = 16
+bytes)."""
 
 UNKNOWN_TAGS: Final = "_unknownTaggedFields"
-"""The key of a row's tags that its schema doesn't know, as `{tag: bytes}`; absent if there are none."""
+"""The key for tags that a row's schema doesn't know, as `{tag: bytes}`; absent if there are none."""
 
 _NEWEST = 0x7FFF
 
 
 @dataclass(frozen=True)
 class Versions:
-    """A range of versions, both ends included; empty if the lowest is above the highest."""
+    """A range of versions, both ends inclusive; empty if the lowest is above the highest."""
 
     lowest: int
     highest: int
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Kafka's notation: `none`, `3`, `0-4`, `3+`."""
+        """Parse Kafka's notation: `none`, `3`, `0-4`, `3+`."""
         if text == "none":
             return NO_VERSIONS
         if text.endswith("+"):
@@ -47,7 +48,7 @@ class Versions:
         return iter(range(self.lowest, self.highest + 1))
 
     def nearest(self, version: int) -> int:
-        """The known version that Kafka's reader uses for this one if it doesn't check whether it knows it."""
+        """The known version that Kafka's reader uses for this one when it does not check the version."""
         return max(self.lowest, min(version, self.highest))
 
     def __str__(self) -> str:
@@ -98,7 +99,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Struct:
-    """A named group of fields; its fields' versions are those of the message around it."""
+    """A named group of fields; versions of its fields refer to the enclosing message."""
 
     name: str
     fields: tuple[Field, ...]
@@ -108,7 +109,7 @@ Type = Primitive | Array | Struct
 
 
 class _Natural:
-    """Marks a field whose default is that of its type: zero, empty, or a struct of defaults."""
+    """Marks a field that has its type's default: zero, empty, or a struct of defaults."""
 
     def __repr__(self) -> str:
         return "NATURAL"
@@ -127,18 +128,19 @@ class Field:
     nullable: Versions = NO_VERSIONS
     tag: int | None = None
     tagged: Versions = NO_VERSIONS
-    flexible: Versions | None = None  # overrides the message's own: a request header's clientId never becomes compact
-    ignorable: bool = False  # a value that the version cannot hold is silently dropped instead of refused
+    # overrides the message's own versions: a request header's clientId never becomes compact
+    flexible: Versions | None = None
+    ignorable: bool = False  # a value that the version cannot hold is silently dropped, not refused
     declared_default: bool | int | float | str | _Natural | None = NATURAL
 
     def default(self) -> Any:
-        """The value of the field if it is absent; a new one each time if it can be changed."""
+        """The value of an absent field; a new object each time if it is mutable."""
         return natural_default(self.type) if isinstance(self.declared_default, _Natural) else self.declared_default
 
 
 @dataclass(frozen=True, eq=False)
 class MessageSchema:
-    """A schema with its valid versions and those in the flexible encoding; compared by identity."""
+    """A schema with its valid versions and its flexible ones; compared by identity."""
 
     name: str
     versions: Versions
@@ -147,9 +149,10 @@ class MessageSchema:
 
 
 class Encoding(NamedTuple):
-    """The version that a coder is compiled for, and whether it is in the flexible encoding.
+    """The version for which a coder is compiled, and whether that version is flexible.
 
-    `lenient` readers accept what Kafka's readers accept and its writers never write; see `codec.decode_lenient`.
+    `lenient` readers accept everything that Kafka's readers accept, including what its writers never write; see
+    `codec.decode_lenient`.
     """
 
     version: int
@@ -162,7 +165,7 @@ class Encoding(NamedTuple):
 
 
 def natural_default(kind: Type) -> Any:
-    """The default of a field of this type: zero, empty, or a struct of defaults."""
+    """The default for a field of this type: zero, empty, or a struct of defaults."""
     if isinstance(kind, Primitive):
         return kind.default
     return [] if isinstance(kind, Array) else {part.name: part.default() for part in kind.fields}

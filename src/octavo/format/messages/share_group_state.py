@@ -1,4 +1,5 @@
-"""The records of `__share_group_state`: a share partition's delivery state, whole (snapshot) or a change (update)."""
+"""The records of `__share_group_state`: a share partition's delivery state, complete (snapshot) or as a change
+(update)."""
 
 from __future__ import annotations
 
@@ -41,5 +42,5 @@ SHARE_GROUP_STATE_TYPES = record_types(
 
 
 def decode_share_group_state_record(key: Bytes, value: Bytes | None) -> CoordinatorRecord:
-    """A record of `__share_group_state`."""
+    """Decode a record of `__share_group_state`."""
     return decode_record(SHARE_GROUP_STATE_TYPES, key, value)

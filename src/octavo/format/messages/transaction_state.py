@@ -1,4 +1,4 @@
-"""The records of `__transaction_state`: what the transaction coordinator knows of each transactional id."""
+"""The records of `__transaction_state`: what the transaction coordinator knows about each transactional id."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ TRANSACTION_STATE_TYPES = record_types(
 
 
 def decode_transaction_state_record(key: Bytes, value: Bytes | None) -> CoordinatorRecord:
-    """A record of `__transaction_state`."""
+    """Decode a record of `__transaction_state`."""
     return decode_record(TRANSACTION_STATE_TYPES, key, value)

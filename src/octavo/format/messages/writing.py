@@ -29,7 +29,7 @@ from octavo.format.messages.schema import STRING, UNKNOWN_TAGS, Array, Encoding,
 from octavo.format.varint import encode_uvarint
 
 Step = tuple[str | None, Any, Writer]
-"""A field's name, default and writer, or None twice and a writer that takes the row."""
+"""A field's name, default and writer; or None, None and a writer that takes the whole row."""
 
 _PRESENT, _ABSENT, _COMPACT_ABSENT = b"\x01", b"\xff", b"\x00"
 
@@ -135,7 +135,7 @@ def _array_writer(element: Primitive | Struct, encoding: Encoding, path: str, le
 
 
 def _tag_section_writer(fields: tuple[Field, ...], encoding: Encoding, path: str) -> Writer:
-    """A writer of the tagged fields that aren't at their defaults and of the unknown tags, by rising tag."""
+    """A writer of the tagged fields that differ from their defaults and of the unknown tags, by ascending tag."""
     version = encoding.version
     tagged = [
         (part.tag, part.name, default_test(part), _field_writer(part, encoding, f"{path}.{part.name}"))

@@ -1,6 +1,6 @@
-"""The APIs of Kafka 4.3.1 that Octavo's broker answers: key, name, schemas of request and response.
+"""The APIs of Kafka 4.3.1 that Octavo's broker supports: key, name, schemas of request and response.
 
-What is not in this table is not answered, and not listed in ApiVersions.
+Requests for other APIs are not answered, and ApiVersions does not list them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Api(NamedTuple):
     key: int
     request: MessageSchema
     response: MessageSchema
-    highest: int | None = None  # where the schemas have later versions, which Kafka does not list yet
+    highest: int | None = None  # set if the schemas have later versions that Kafka does not list yet
 
     @property
     def name(self) -> str:

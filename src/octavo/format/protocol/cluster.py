@@ -1,4 +1,4 @@
-"""Who is there and what it can do: versions, nodes, topics, log directories."""
+"""Schemas for the cluster: API versions, nodes, topics, log directories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configs of topics and brokers, shown and changed."""
+"""Schemas to describe and change the configs of topics and brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What producers send, what consumers fetch, and where offsets lie."""
+"""Schemas for data: what producers send, what consumers fetch, and how offsets are found."""
 
 from __future__ import annotations
 

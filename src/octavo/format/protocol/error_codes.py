@@ -1,4 +1,4 @@
-"""Kafka's error codes that Octavo's broker answers with, beside those of `octavo.errors`."""
+"""The Kafka error codes that Octavo's broker returns, in addition to those in `octavo.errors`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Headers of requests and responses, and a response as parts that can be sent: buffers, and slices of files.
+"""The headers of requests and responses, and responses as parts ready to send: buffers, and slices of files.
 
-A frame is an int32 length and that many bytes. The header is version 2 (with a tagged section) where the body is
-flexible, else version 1; its client id is never compact. The response to ApiVersions never has a tagged section, since
-it tells a client what the broker can read.
+A frame is an int32 length and that many bytes. The header is version 2 (with a tagged section) if the body is flexible,
+otherwise version 1; its client id is never compact. The response to ApiVersions never has a tagged section, since it
+tells a client what the broker can read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LENGTH_AND_ID = struct.Struct(">ii")
 
 
 class RequestHeader(NamedTuple):
-    """What a request begins with, and where its client id ends."""
+    """The start of a request: its header, and where its client id ends."""
 
     api_key: int
     api_version: int
@@ -47,7 +47,7 @@ def read_header(frame: Bytes) -> RequestHeader:
 def read_body(api: Api, header: RequestHeader, frame: Bytes) -> Row:
     """The request's body; its records are views into the frame.
 
-    Bytes after the body are ignored, as Kafka ignores them: librdkafka sends more than the version has.
+    Bytes after the body are ignored, as in Kafka: librdkafka sends more than the version defines.
     """
     start = header.end
     if header.api_version in api.request.flexible:
@@ -71,6 +71,6 @@ def response_parts(api: Api, version: int, correlation_id: int, row: Row) -> lis
     parts = encode_parts(api.response, version, row)
     tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
     size = 4 + len(tags) + sum(len(part) if isinstance(part, Bytes) else part.size for part in parts)
-    first, *rest = parts  # which begin with bytes, whatever they hold
+    first, *rest = parts  # the first part is always bytes
     assert isinstance(first, bytes)
     return [_LENGTH_AND_ID.pack(size, correlation_id) + tags + first, *rest]

@@ -1,4 +1,4 @@
-"""Producers' ids, and what partitions know of producers."""
+"""Schemas for producer ids, and for what partitions know about producers."""
 
 from __future__ import annotations
 

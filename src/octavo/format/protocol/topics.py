@@ -1,4 +1,4 @@
-"""Topics made, grown and deleted."""
+"""Schemas to create, extend and delete topics."""
 
 from __future__ import annotations
 

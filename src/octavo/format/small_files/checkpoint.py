@@ -1,4 +1,4 @@
-"""Text checkpoints: a version, a count, and that many lines; most have an offset per partition."""
+"""Text checkpoints: a version, a count, and that many lines, most often with one offset per partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry = TypeVar("Entry")
 
 
 def decode(data: bytes, parse: Callable[[Line], Entry]) -> list[Entry]:
-    """The entries, each parsed from its line. An empty file, or one with only its version, has none."""
+    """The entries, each parsed from its line. A file that is empty or has only a version has no entries."""
     content = lines(data)
     if content:
         version = parse_integer(content[0].text, 32, content[0].position)
@@ -47,7 +47,7 @@ def split_line(line: Line, count: int, meaning: str) -> list[str]:
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
-    """An offset for each partition, in file order. If a partition has two lines, the later one counts."""
+    """An offset for each partition, in file order. If a partition occurs twice, the later line counts."""
     return dict(decode(data, _partition_offset))
 
 

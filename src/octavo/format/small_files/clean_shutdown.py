@@ -1,4 +1,5 @@
-"""`.kafka_cleanshutdown`: its existence means that all logs were closed; newer brokers (KIP-966) note their epoch."""
+"""`.kafka_cleanshutdown`: its existence means that all logs were closed; newer brokers (KIP-966) write their epoch to
+it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ VERSION = 0
 
 
 def decode(data: bytes) -> int | None:
-    """The broker epoch; None if the content does not tell, which is not an error: older brokers wrote an empty file."""
+    """The broker epoch; None if the content has none, which is not an error: older brokers wrote an empty file."""
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):

@@ -1,4 +1,5 @@
-"""`octavo-commits.json` in a log dir's root: which commits to many partitions are done, and which one is pending."""
+"""`octavo-commits.json` in a log directory's root: which commits to many partitions are done, and which one is
+pending."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class PendingFile:
-    """A staged file of a commit, in the partition's folder or in the log dir's root."""
+    """A staged file of a commit, in the partition's folder or in the log directory's root."""
 
     name: str
     size: int
@@ -47,7 +48,7 @@ class PendingPart:
 
 @dataclass(frozen=True, slots=True)
 class PendingTopic:
-    """A topic that is to be created."""
+    """A topic to be created."""
 
     topic: str
     topic_id: bytes
@@ -60,7 +61,7 @@ class PendingTopic:
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A commit that was decided and is not done. Whoever opens the directory next completes it, or undoes it."""
+    """A commit that was decided but is not done. The next owner to open the directory completes or undoes it."""
 
     writer: str
     batch_id: int | None  # None: a writer that commits only once
@@ -70,7 +71,7 @@ class PendingCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommitStore:
-    """The file's content. `done` has the last batch id of each writer whose batches are numbered."""
+    """The file's content. `done` holds the last batch id of each writer that numbers its batches."""
 
     done: dict[str, int] = field(default_factory=dict)
     pending: PendingCommit | None = None
@@ -81,7 +82,7 @@ class CommitStore:
         return batch_id is not None and self.done.get(writer, -1) >= batch_id
 
     def start_offsets(self) -> dict[TopicPartition, int]:
-        """The end offsets of the pending commit's partitions before it: readers see nothing beyond."""
+        """The end offsets that the pending commit's partitions had before it: readers see nothing beyond them."""
         parts = self.pending.parts if self.pending else ()
         return {part.topic_partition: part.start_offset for part in parts}
 
@@ -118,7 +119,7 @@ def encode(store: CommitStore) -> bytes:
 
 
 def decode(data: bytes) -> CommitStore:
-    """The content of the file's bytes."""
+    """Decode the file's bytes."""
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -158,7 +159,8 @@ def _part(value: object) -> PendingPart:
 def _file(value: object) -> PendingFile:
     fields = _of(dict, value)
     name = _of(str, fields.get("name"))
-    if StagedFile.parse(name) is None:  # it is removed after the commit, and a path could lead anywhere
+    # the file is removed after the commit, so a name must not be a path that leads elsewhere
+    if StagedFile.parse(name) is None:
         raise CorruptionError(f"expected the name of a staged file, found {shortened(name)}")
     return PendingFile(name, _number(fields.get("size")), _number(fields.get("records")))
 

@@ -1,4 +1,4 @@
-"""The leader epoch checkpoint of a partition: the offset where each leader's epoch began."""
+"""The leader epoch checkpoint of a partition: the offset at which each leader epoch began."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def decode(data: bytes) -> list[EpochEntry]:
 
 
 def encode(entries: Iterable[EpochEntry]) -> bytes:
-    """The file's bytes; without entries it still holds version and count."""
+    """The file's bytes; without entries it still holds the version and the count."""
     lines = []
     for epoch, start_offset in entries:
         if not 0 <= epoch <= INT32_MAX or not 0 <= start_offset <= INT64_MAX:
@@ -35,7 +35,7 @@ def encode(entries: Iterable[EpochEntry]) -> bytes:
 
 
 def epoch_for_offset(entries: Sequence[EpochEntry], offset: int) -> int | None:
-    """The epoch in which the offset was written, None before the first entry. Entries must ascend."""
+    """The epoch in which the offset was written; None before the first entry. Entries must ascend."""
     slot = bisect_right(entries, offset, key=lambda entry: entry.start_offset) - 1
     return entries[slot].epoch if slot >= 0 else None
 

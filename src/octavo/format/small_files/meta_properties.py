@@ -1,6 +1,6 @@
-"""`meta.properties` in a log dir's root: the cluster, broker and directory that it belongs to.
+"""`meta.properties` in a log directory's root: the cluster, broker and directory it belongs to.
 
-The log manager checks the rules for all dirs of a broker (one cluster, one node, unique directory ids).
+The log manager checks the rules for all directories of a broker (one cluster, one node, unique directory ids).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from octavo.format.java import properties as java_properties
 from octavo.format.java.text import parse_integer
 from octavo.kernels.integers import INT32_MAX
 
-BROKER_ID_VERSION = 0  # brokers with ZooKeeper; also if no version is given
+BROKER_ID_VERSION = 0  # brokers with ZooKeeper; also the default if no version is given
 NODE_ID_VERSION = 1  # KRaft
 
 Value = TypeVar("Value")
@@ -25,7 +25,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class MetaProperties(NamedTuple):
-    """Version 1 requires cluster id and node id, version 0 nothing. Keys that the version does not know are ignored."""
+    """Version 1 requires a cluster id and a node id, version 0 nothing. Keys unknown to the version are ignored."""
 
     version: int
     cluster_id: str | None = None
@@ -34,7 +34,7 @@ class MetaProperties(NamedTuple):
 
 
 def decode(data: bytes) -> MetaProperties:
-    """What the file says."""
+    """Decode the file."""
     properties = java_properties.decode(data)
     version = _parsed(properties, "version", lambda text: parse_integer(text.strip(), 32)) or BROKER_ID_VERSION
     if version not in (BROKER_ID_VERSION, NODE_ID_VERSION):
@@ -52,7 +52,7 @@ def decode(data: bytes) -> MetaProperties:
 
 
 def encode(meta: MetaProperties, written: datetime) -> bytes:
-    """The file's bytes, with the time of writing in the second line, in the order of Kafka's hash table."""
+    """The file's bytes, with the time of writing in the second line, and keys in the order of Kafka's hash table."""
     missing = _missing(meta)
     if missing is not None or meta.version not in (BROKER_ID_VERSION, NODE_ID_VERSION):
         raise EncodingError(f"{meta} cannot be written: {missing or 'version 0 or 1'} is needed")

@@ -1,4 +1,4 @@
-"""`partition.metadata` in a partition's folder: the id of its topic."""
+"""`partition.metadata` in a partition's folder: its topic's id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PartitionMetadata(NamedTuple):
 
 
 def decode(data: bytes) -> PartitionMetadata:
-    """Decode two lines of name and value. Kafka reads only the values, and no line after the second."""
+    """Decode two lines with a name and a value each. Kafka reads only the values, and no line after the second."""
     content = lines(data)
     if len(content) < 2:
         raise CorruptionError(f"expected two lines, found {len(content)}", position=len(data))

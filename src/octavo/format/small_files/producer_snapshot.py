@@ -1,4 +1,4 @@
-"""The producer snapshot `.snapshot`: the state of a partition's producers before the offset in the file's name."""
+"""The producer snapshot `.snapshot`: the state of a partition's producers as of the offset in the file's name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENTRY = EntryLayout(
 
 
 class ProducerEntry(NamedTuple):
-    """A producer with its last batch. -1 stands for none, but `offset_delta` is 0 without a batch."""
+    """A producer with its last batch. -1 means none, but without a batch `offset_delta` is 0."""
 
     producer_id: int
     epoch: int
@@ -49,17 +49,17 @@ class ProducerEntry(NamedTuple):
 
     @property
     def has_batch(self) -> bool:
-        """Whether the producer's last batch is known, to compare the next sequence with."""
+        """Whether the producer's last batch is known, so that the next sequence can be compared with it."""
         return self.last_offset >= 0
 
 
 def decode(data: Buffer) -> list[ProducerEntry]:
-    """The producers in file order, which means nothing: it is that of Kafka's hash map."""
+    """The producers in file order, which is the meaningless order of Kafka's hash map."""
     return [ProducerEntry(*fields) for fields in decode_table(data).tolist()]
 
 
 def decode_table(data: Buffer) -> NDArray[np.void]:
-    """The same as a read-only array of `ENTRY`s."""
+    """The producers as a read-only array of `ENTRY`s."""
     content = memoryview(data).cast("B")
     if len(content) < HEADER.size:
         raise CorruptionError(f"producer snapshot of {len(content)} bytes, expected {HEADER.size} or more", position=0)

@@ -12,10 +12,10 @@ from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 
 class QuorumState(NamedTuple):
-    """Version 0 is for a fixed set of voters, version 1 for voters that may change: its file names none."""
+    """Version 0 is for a fixed set of voters; version 1 is for voters that may change, and does not list them."""
 
     version: int
-    leader_id: int  # -1: none, as in voted_id
+    leader_id: int  # -1: none; the same holds for voted_id
     leader_epoch: int
     voted_id: int
     voted_directory_id: bytes = kafka_uuid.ZERO_UUID  # version 1
@@ -25,7 +25,7 @@ class QuorumState(NamedTuple):
 
 
 def decode(data: bytes) -> QuorumState:
-    """The state in the file's first line. Keys that the version does not know are ignored."""
+    """Decode the state in the file's first line. Keys unknown to the version are ignored."""
     content = lines(data)
     if not content:
         raise CorruptionError("expected a line of JSON, found an empty file", position=0)
@@ -50,7 +50,7 @@ def decode(data: bytes) -> QuorumState:
 
 
 def encode(state: QuorumState) -> bytes:
-    """The file's bytes: one line of JSON without a break."""
+    """The file's bytes: one line of JSON without a line break."""
     for number in (state.leader_id, state.leader_epoch, state.voted_id, *(state.current_voters or ())):
         if not -1 <= number <= INT32_MAX:
             raise EncodingError(f"{number} is not in the range -1 to {INT32_MAX} of ids and epochs")
