@@ -1,4 +1,4 @@
-"""Write the generated parts of pages in docs/ from the code: configs, commands, the findings of verify.
+"""Write the generated parts of pages in docs/ from the code: configs, commands, findings, the API.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `python -m tests.docs.generated` (`make docs`)
 writes the parts again; a test fails when a page differs from what is written.
@@ -15,8 +15,10 @@ from typing import cast
 
 import click
 
+import octavo
+import octavo.spark
 from octavo.cli.command_table import COMMANDS
-from octavo.cli.group import octavo
+from octavo.cli.group import octavo as octavo_group
 from octavo.client.consumer.config import CONSUMER_CONFIGS
 from octavo.client.producer.config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
@@ -24,6 +26,7 @@ from octavo.format.protocol.apis import APIS
 from octavo.jobs.verify.finding import MEANINGS
 from octavo.spark.query.options import SOURCE_OPTIONS, Option
 from octavo.spark.sink.options import SINK_OPTIONS
+from tests.docs.api_reference import api_reference
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
@@ -32,6 +35,8 @@ PAGES = [
     DOCS / "configuration.md",
     DOCS / "command-reference.md",
     DOCS / "commands" / "verify.md",
+    DOCS / "reference" / "python.md",
+    DOCS / "reference" / "spark.md",
     DOCS / "spark-sink.md",
     DOCS / "spark-source.md",
 ]
@@ -68,7 +73,7 @@ def click_command(name: str) -> click.Command:
 
 def options(command: click.Command, context: click.Context, prefix: str = "") -> list[tuple[str, str]]:
     """Each option with what it does; those that every command has are said once."""
-    told = [] if command is octavo else ["--debug", "--help"]
+    told = [] if command is octavo_group else ["--debug", "--help"]
     records = [
         param.get_help_record(context)
         for param in command.get_params(context)
@@ -90,7 +95,9 @@ def sections() -> Iterator[str]:
 
 def overview() -> str:
     commands = [(f"[`octavo {name}`](#octavo-{name})", row.summary) for name, row in COMMANDS.items()]
-    everywhere = options(octavo, click.Context(octavo, info_name="octavo", **octavo.context_settings), "octavo ")
+    everywhere = options(
+        octavo_group, click.Context(octavo_group, info_name="octavo", **octavo_group.context_settings), "octavo "
+    )
     return table(("command", "does"), *commands, *everywhere)
 
 
@@ -107,6 +114,8 @@ def parts() -> dict[str, str]:
             ("key", "API", "versions"),
             *((str(key), api.name, str(api.versions)) for key, api in sorted(APIS.items())),
         ),
+        "python api": api_reference(octavo),
+        "spark api": api_reference(octavo.spark),
         "overview": overview(),
         "commands": "\n".join(sections()),
     }
