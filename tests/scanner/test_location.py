@@ -11,7 +11,8 @@ import fsspec
 import pytest
 
 from octavo.errors import ScanError
-from octavo.scanner.places.location import Entry, Location, local_path, locate, read_fully
+from octavo.scanner.places.location import Entry, Location, locate, read_fully
+from octavo.system.urls import local_path
 
 
 @pytest.fixture(params=["path", "file", "memory"])
@@ -99,8 +100,8 @@ def test_what_vanishes_while_a_folder_is_listed_is_left_out(tmp_path: Path) -> N
     [
         ("foo://x", "foo://x: Protocol not known: foo"),
         ("foo:/x", "foo:///x: Protocol not known: foo"),
-        ("file://host/x", "a file on the machine host; only local files"),
-        ("s3://bucket?no_such=1", "s3://bucket.no_such=1: Unexpected query parameter in S3 URI: 'no_such'"),
+        ("file://host/x", "file://host/x: a file on another machine; give a path of this one"),
+        ("s3://bucket?no_such=1", "s3://bucket: Unexpected query parameter in S3 URI: 'no_such'"),
     ],
 )
 def test_a_url_that_nobody_understands_is_an_error(url: str, problem: str) -> None:

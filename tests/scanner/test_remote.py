@@ -2,62 +2,43 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import boto3
 import fsspec
 import pytest
-from moto.server import ThreadedMotoServer
 
 import octavo
 from octavo.scanner.findings import ScanFindings
+from octavo.scanner.log_dirs import distinct
+from octavo.scanner.places.location import locate
 from octavo.scanner.reading.arrow import read_tasks
 from tests.golden import archives
+from tests.s3 import KEY, SECRET, Server, s3_server
 
 ARCHIVE = "v431-killed"
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+SHOWN_BYTES = 200_000  # of a pre-sized index: a shorter tail of zeros is as good
 
 
 @pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    """The URL's query for a server of this test alone; the archive is in its bucket `octavo`."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer("127.0.0.1", port=0)
-    server.start()
-    try:
-        address = "{}:{}".format(*server.get_host_and_port())
-        client = boto3.client(
-            "s3", endpoint_url=f"http://{address}", region_name="us-east-1",
-            aws_access_key_id="key", aws_secret_access_key="secret",
-        )  # fmt: skip
-        client.create_bucket(Bucket="octavo")
-        root = archives.unpack(ARCHIVE)
-        for file in archives.files(ARCHIVE):
-            client.put_object(Bucket="octavo", Key=f"logs/{file.relative_to(root)}", Body=_content(file))
-        yield f"scheme=http&endpoint_override={address}&region=us-east-1"
-    finally:
-        server.stop()
+def s3() -> Iterator[Server]:
+    with s3_server() as server:
+        server.put("logs", archives.unpack(ARCHIVE), SHOWN_BYTES)
+        yield server
 
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "s3":
-        for name, value in CREDENTIALS.items():
-            monkeypatch.setenv(name, value)
-        return f"s3://octavo/logs?{request.getfixturevalue('s3')}"
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        server: Server = request.getfixturevalue("s3")
+        return server.url("logs")
     root, memory = archives.unpack(ARCHIVE), fsspec.filesystem("memory")
     for file in archives.files(ARCHIVE):
-        memory.pipe(f"/scan/{file.relative_to(root)}", _content(file))
+        memory.pipe(f"/scan/{file.relative_to(root)}", file.read_bytes()[:SHOWN_BYTES])
     return "memory://scan"
-
-
-def _content(file: Path) -> bytes:
-    """A file's bytes; of a pre-sized index a shorter tail of zeros is as good."""
-    return file.read_bytes()[:200_000]
 
 
 @pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)
@@ -96,3 +77,53 @@ def test_what_is_not_there_is_one_sentence(place: str) -> None:
     head, mark, query = place.partition("?")
     with pytest.raises(octavo.ScanError, match="nowhere: no such log directory"):
         octavo.scan(f"{head}/nowhere{mark}{query}")
+
+
+@pytest.mark.parametrize("scheme", ["s3a", "s3n", "S3A"])
+def test_hadoops_names_for_s3_mean_s3(s3: Server, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    there = octavo.scan(s3.url("logs", scheme), "crash.plain", columns=["offset"])
+    assert there.to_table().num_rows == 271
+
+
+def test_two_servers_are_two_places(s3: Server) -> None:
+    """The same bucket and path elsewhere is not the same place."""
+    here, there = s3.url("logs"), s3.url("logs").replace("endpoint_override=127", "endpoint_override=126")
+    assert len(distinct([here, there, here])) == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"s3://{KEY}:{SECRET}@octavo/nowhere?QUERY",
+        f"s3://{KEY}:{SECRET.replace('/', '%2F')}@octavo/nowhere?QUERY",
+        f"s3a://{KEY}:{SECRET}@octavo/logs?secret_key=hidden&QUERY",
+        f"nope://{KEY}:{SECRET}@octavo/logs",
+        f"hdfs://{KEY}:{SECRET}@octavo/logs",
+        f"file://{KEY}:{SECRET}@octavo/logs",
+    ],
+)
+def test_credentials_are_in_no_error(s3: Server, url: str) -> None:
+    with pytest.raises(octavo.ScanError) as raised:
+        octavo.scan(url.replace("QUERY", s3.query))
+    error: BaseException | None = raised.value
+    while error is not None:  # a traceback shows the causes, too
+        assert "s3cr3t" not in str(error), str(error)
+        assert KEY not in str(error)
+        assert "hidden" not in str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def test_credentials_are_in_no_form_of_a_scan(s3: Server) -> None:
+    url = f"s3://{KEY}:{SECRET.replace('/', '%2F')}@octavo/logs?{s3.query}"
+    scan = octavo.scan(url, "crash.plain", split_bytes=2000)
+    shown = f"{locate(url)} {locate(url)!r} {scan!r} {scan.plan()!r} {scan.notes!r}"
+    assert "s3cr3t" not in shown
+    assert KEY not in shown
+
+
+def test_what_the_store_refuses_is_named_by_its_url(s3: Server) -> None:
+    with pytest.raises(OSError, match="crash") as raised:
+        locate(f"{s3.url('logs/crash.plain-0').replace('octavo/', f'{KEY}:x@octavo/')}").read()  # a folder
+    assert raised.value.filename == "s3://octavo/logs/crash.plain-0"

@@ -215,7 +215,7 @@ def test_a_batch_without_rows_leaves_no_trace(tmp_path: Path) -> None:
         ("value binary", {"topic": "t", "kafka.compression.type": "brotli"}, "brotli"),
         ("value binary", {"topic": "t", "partitions": "0"}, "partitions must be positive"),
         ("value binary", {"topic": "t", "topicConfig.cleanup.polcy": "compact"}, "cleanup.policy"),
-        ("value binary", {"topic": "t", "path": "s3://bucket/logs"}, "not at a URL"),
+        ("value binary", {"topic": "t", "path": "s3://bucket/logs"}, "cannot write to a URL"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_a_task_runs(
@@ -248,7 +248,7 @@ def test_a_directory_may_be_spelt_as_spark_spells_it(tmp_path: Path, monkeypatch
         writer.commit([writer.write(iter([rows(key=[b"k"], value=[b"v"])]))])
     assert len(records(tmp_path / "logs")) == 2
     assert list((tmp_path / "work").iterdir()) == []
-    with pytest.raises(ConfigError, match="hdfs:/logs: a log directory is written on a file system that all workers"):
+    with pytest.raises(ConfigError, match="hdfs:/logs: cannot write to a URL; give a path that all workers"):
         batch_writer({"path": "hdfs:/logs", "topic": "t"}, schema(SCHEMA), False)
 
 

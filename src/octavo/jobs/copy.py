@@ -43,6 +43,7 @@ class CopyTask:
     snapshot: PartitionSnapshot
     topic_id: bytes | None
     is_compacted: bool  # as far as it is known
+    notes: tuple[Note, ...] = ()
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -69,13 +70,13 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
+        topic, topic_id, notes = snapshot.topic_partition.topic, None, []
         try:
             topic_id = snapshot.files.topic_id()
-        except CorruptionError:
-            topic_id = None
-        topic = snapshot.topic_partition.topic
+        except CorruptionError as error:
+            notes.append(Note(error.path or "", f"not read: {error.problem}; the topic id is not copied from here"))
         is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
-        tasks.append(CopyTask(snapshot, topic_id, is_compacted))
+        tasks.append(CopyTask(snapshot, topic_id, is_compacted, tuple(notes)))
     return tasks
 
 
@@ -104,7 +105,7 @@ def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callab
     `progress` is called with the bytes that were read. Once `is_ending` returns True, the rest is left for later.
     """
     source, findings = task.snapshot, ScanFindings("skip")
-    findings.take(source.notes)
+    findings.take((*task.notes, *source.notes))
     if source.failure is not None:
         findings.unreadable(source.files.location, source.failure)
     start = begin(source, log, is_compacted=task.is_compacted)

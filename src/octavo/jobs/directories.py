@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from octavo.errors import ScanError
 from octavo.format.names import CLEAN_SHUTDOWN
 from octavo.scanner.log_dirs import Place
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
-from octavo.scanner.places.location import LOCAL, Location, locate
+from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.directory.log_root import Only, Selection, lock_directory
+from octavo.storage.directory.log_roots import as_paths
 
 
 @contextmanager
@@ -57,10 +57,8 @@ def bytes_to_recover(logdirs: Sequence[str], only: Only | None) -> int:
 
 
 def _local_directory(place: Place, topics: Sequence[str]) -> Directory:
-    location = locate(place)
-    if location.file_system != LOCAL:
-        raise ScanError(f"{location}: not a path of this machine; files are written in place, so it must be one")
-    return read_directory(location, (lambda partition: partition.topic in topics) if topics else None)
+    (path,) = as_paths(str(place))
+    return read_directory(Location(LOCAL, str(path)), (lambda partition: partition.topic in topics) if topics else None)
 
 
 def _check(selection: TopicSelection, found: Sequence[Directory], shown: str) -> None:

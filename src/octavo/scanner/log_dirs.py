@@ -66,15 +66,15 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
 
 def distinct(places: Iterable[Place]) -> list[Location]:
     """Each place once, by the first of its names."""
-    locations: dict[str, Location] = {}
+    locations: dict[str | Location, Location] = {}
     for location in map(locate, places):
         locations.setdefault(_identity(location), location)
     return list(locations.values())
 
 
-def _identity(location: Location) -> str:
-    """A text that is the same for all names of one place."""
-    return os.path.realpath(location.path) if location.file_system == LOCAL else str(location)
+def _identity(location: Location) -> str | Location:
+    """What is the same for all names of one place."""
+    return os.path.realpath(location.path) if location.file_system == LOCAL else location
 
 
 def merge(directories: Sequence[Directory]) -> LogDirs:

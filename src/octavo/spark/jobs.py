@@ -27,10 +27,11 @@ from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scanner.api import scan
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import Place
-from octavo.scanner.places.location import Location, local_path
+from octavo.scanner.places.location import Location
 from octavo.spark.runner import SparkRunner
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Runner, ThreadRunner
+from octavo.system.urls import local_path, shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -150,6 +151,6 @@ def _local(places: Sequence[Place]) -> list[str]:
     for place in places:
         path = local_path(str(place))
         if path is None:
-            raise ConfigError(f"{place}: files are written, so give a path that all machines see")
+            raise ConfigError(f"{shown_url(str(place))}: cannot write to a URL; give a path that all workers see")
         paths.append(path)
     return paths

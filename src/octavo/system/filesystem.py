@@ -87,7 +87,23 @@ class Lock(Protocol):
         ...
 
 
-class FileSystem(Protocol):
+class FilesToRead(Protocol):
+    """The part of a `FileSystem` that reads whole files: others than this machine's can have it, too."""
+
+    def names(self, folder: Path) -> list[str]:
+        """The names of a folder's regular files, sorted; links are left out."""
+        ...
+
+    def exists(self, path: Path) -> bool: ...
+
+    def is_folder(self, path: Path) -> bool: ...
+
+    def read_bytes(self, path: Path) -> bytes:
+        """A file's whole content; links are followed."""
+        ...
+
+
+class FileSystem(FilesToRead, Protocol):
     """What a log needs of the operating system. Failures are Python's OSError.
 
     Only regular files are opened; anything else raises NotRegularFileError. That includes links, except in
@@ -106,10 +122,6 @@ class FileSystem(Protocol):
         """Cut a file, or extend it with zeros; a missing one is created."""
         ...
 
-    def names(self, folder: Path) -> list[str]:
-        """The names of a folder's regular files, sorted; links are left out."""
-        ...
-
     def others(self, folder: Path) -> list[str]:
         """The names of everything else in a folder, sorted: folders, links, FIFOs, sockets, devices."""
         ...
@@ -122,19 +134,11 @@ class FileSystem(Protocol):
         """Where a link leads; None if the path is not a link."""
         ...
 
-    def exists(self, path: Path) -> bool: ...
-
-    def is_folder(self, path: Path) -> bool: ...
-
     def size(self, path: Path) -> int: ...
 
     def mtime_ms(self, path: Path) -> int: ...
 
     def set_mtime_ms(self, path: Path, mtime_ms: int) -> None: ...
-
-    def read_bytes(self, path: Path) -> bytes:
-        """A file's whole content; links are followed."""
-        ...
 
     def rename(self, path: Path, target: Path) -> None:
         """Rename; a file at the target is replaced."""
@@ -185,7 +189,7 @@ def is_disk_failure(error: OSError) -> bool:
 
 
 # The files that `read_bytes` is for are smaller than this: checkpoints, snapshots, segments of the metadata log.
-_MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 30
 
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # not on macOS
 
@@ -325,7 +329,7 @@ class LocalFileSystem:
     def read_bytes(self, path: Path) -> bytes:
         descriptor = open_owned(path, os.O_RDONLY, follow=True)
         with open(descriptor, "rb") as file:  # noqa: PTH123 (not a path)
-            if (size := os.fstat(file.fileno()).st_size) > _MOST_BYTES:
+            if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
                 raise CorruptionError(f"{size} bytes are too many for a file of this kind", path=str(path))
             return file.read()
 

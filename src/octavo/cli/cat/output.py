@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from octavo.cli.app import UsageError
-from octavo.scanner.places.location import local_path
+from octavo.system.urls import local_path
 
 
 def given_path(output: str | None) -> str | None:

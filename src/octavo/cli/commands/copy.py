@@ -10,17 +10,16 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, json_option, many, path_type, print_json, say_notes
-from octavo.cli.owner import Ownership, owned
+from octavo.cli.owner import Ownership, owned, warnings_on_stderr
 from octavo.cli.progress import progress_bar
 from octavo.errors import LogDirError, OctavoError
 from octavo.jobs import copy as job
 from octavo.jobs.copy import Copied, CopyTask
+from octavo.jobs.source_configs import source_configs
 from octavo.scanner.log_dirs import LogDirs, open_log_dirs
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.log_manager import LogManager
-from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import Progress, ThreadRunner
 
 
@@ -40,11 +39,12 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
     """
     log_dirs = _listed(source, target, topics)
     say_notes(log_dirs.notes)
-    known = _configs(log_dirs)
+    with warnings_on_stderr():
+        known = source_configs(directory.root.location for directory in log_dirs.directories)
     tasks = job.plan(log_dirs.partitions.values(), known)
     with owned([target], Ownership(only=topics, create=True)) as logs:
         for topic in topics:
-            own = {} if topic in logs.topics or known is None else known.inherited(topic)
+            own = {} if topic in logs.topics else known.inherited(topic)
             of_topic = [task for task in tasks if task.topic_partition.topic == topic]
             job.prepare(logs, topic, of_topic, {**own, **configs})
         with progress_bar("copying", sum(task.size for task in tasks)) as progress:
@@ -70,13 +70,6 @@ def _listed(source: str, target: str, topics: Sequence[str]) -> LogDirs:
         if _local(directory.root.location) == Path(target).resolve():
             raise LogDirError(f"{target}: it holds what is to be copied; choose another log directory")
     return log_dirs
-
-
-def _configs(log_dirs: LogDirs) -> TopicConfigs | None:
-    """The configs of the source's topics; those of a URL are not known."""
-    roots = [_local(directory.root.location) for directory in log_dirs.directories]
-    found = [root for root in roots if root is not None]
-    return TopicConfigs(LocalFileSystem(), found, {}, {}) if found else None
 
 
 def _local(location: Location) -> Path | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from pathlib import Path
 
 from octavo.coordinator.transactions.log import last_states
 from octavo.format import kafka_uuid
@@ -15,14 +14,12 @@ from octavo.jobs.describe.internal_records import committed_records
 from octavo.jobs.describe.metadata import ClusterMetadata
 from octavo.jobs.describe.topics import TopicDescription, describe_topic
 from octavo.jobs.describe.transactions import OpenTransaction
+from octavo.jobs.source_configs import source_configs, source_metadata
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.log_dirs import LogDirs, Place, open_log_dirs
 from octavo.scanner.places.directory import Directory
-from octavo.scanner.places.location import LOCAL
 from octavo.scanner.places.selection import TopicSelection
-from octavo.storage.topics.metadata_configs import metadata_records
 from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.system.filesystem import LocalFileSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +94,8 @@ class DescribedCluster:
 
 
 def _known_of(log_dirs: LogDirs) -> tuple[TopicConfigs, ClusterMetadata]:
-    filesystem = LocalFileSystem()
-    locations = [directory.root.location for directory in log_dirs.directories]
-    roots = [Path(location.path) for location in locations if location.file_system == LOCAL]
-    records = chain.from_iterable(metadata_records(filesystem, root) for root in roots)
-    return TopicConfigs(filesystem, roots, {}), ClusterMetadata.of(records)
+    roots = [directory.root.location for directory in log_dirs.directories]
+    return source_configs(roots), ClusterMetadata.of(source_metadata(roots))
 
 
 def _disk(directory: Directory) -> DiskDescription:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
-from urllib.parse import unquote, urlsplit
 
 from octavo.errors import ScanError
 from octavo.system.regular_file import open_regular, skip_hole
+from octavo.system.urls import local_path, whole_url
 
 UNKNOWN_SIZE = -1
 # The limit for files that are read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
@@ -101,12 +100,12 @@ class Location:
     def open(self) -> ReadableFile:
         return self.file_system.open(self.path)
 
-    def read(self) -> bytes:
-        """The whole content of a small file; OSError if it is larger than any such file."""
+    def read(self, limit: int = MOST_SMALL_BYTES) -> bytes:
+        """The whole content of a file; OSError if it is larger than the limit, which is that of small files."""
         with self.open() as file:
             size = file.size()
-            if size > MOST_SMALL_BYTES:
-                raise OSError(errno.EFBIG, f"a file of {size} bytes, expected at most {MOST_SMALL_BYTES}", str(self))
+            if size > limit:
+                raise OSError(errno.EFBIG, f"a file of {size} bytes, expected at most {limit}", str(self))
             buffer = memoryview(bytearray(size))
             return bytes(buffer[: read_fully(file, buffer, 0)])
 
@@ -214,30 +213,6 @@ def _file_entry(name: str, status: os.stat_result) -> Entry:
 LOCAL = LocalReadableFileSystem()
 
 
-# A single letter is not a scheme: Hadoop takes `x:/y` for a drive, so it is a folder here.
-_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/(?P<rest>.*)", re.DOTALL)
-
-
-def local_path(place: str) -> str | None:
-    """The local path that a path or a `file:` URL names; None for any other URL.
-
-    Hadoop, and so Spark, writes a path as `file:/x` without quoting. In `file:///x` it is quoted, as in any URL.
-    """
-    match = _URL.match(place)
-    if match is None:
-        return place
-    if match["scheme"].lower() != "file":
-        return None
-    if not match["rest"].startswith("/"):
-        return f"/{match['rest']}"
-    url = urlsplit(place)
-    if url.netloc not in ("", "localhost"):
-        raise ScanError(
-            f"{place}: a file on the machine {url.netloc}; only local files can be read this way, as in file:///logs"
-        )
-    return unquote(url.path)
-
-
 def locate(place: str | os.PathLike[str] | Location) -> Location:
     """A path, a `file:` URL, or any other URL that pyarrow or fsspec understands."""
     if isinstance(place, Location):
@@ -250,10 +225,4 @@ def locate(place: str | os.PathLike[str] | Location) -> Location:
         return Location(LOCAL, path.rstrip("/") or path[:1])
     from octavo.scanner.places.remote import locate_url  # local files do without pyarrow, which takes long to import
 
-    return locate_url(_whole_url(text))
-
-
-def _whole_url(text: str) -> str:
-    """A URL in full: Hadoop writes one without a host as `hdfs:/x` instead of `hdfs:///x`."""
-    scheme, _, rest = text.partition(":")
-    return text if rest.startswith("//") else f"{scheme}://{rest}"
+    return locate_url(whole_url(text))

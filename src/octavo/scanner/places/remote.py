@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import posixpath
-import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pyarrow as pa
@@ -12,17 +14,17 @@ from pyarrow import fs
 
 from octavo.errors import ScanError
 from octavo.scanner.places.location import Entry, Location
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/]*@")
+from octavo.system.urls import shown_url, without_secrets
 
 
 class RemoteFile:
     """An open file of a pyarrow file system. Its size is the one it had when it was opened."""
 
-    __slots__ = ("_file",)
+    __slots__ = ("_file", "_shown")
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, shown: str) -> None:
         self._file = file
+        self._shown = shown
 
     def size(self) -> int:
         return int(self._file.size())
@@ -30,7 +32,8 @@ class RemoteFile:
     def pread(self, buffer: memoryview, position: int, /) -> int:
         if position >= self.size():
             return 0  # some stores refuse a range after the end
-        content = memoryview(self._file.read_at(len(buffer), position))
+        with _placed(self._shown):
+            content = memoryview(self._file.read_at(len(buffer), position))
         buffer[: len(content)] = content
         return len(content)
 
@@ -51,21 +54,24 @@ class RemoteFile:
 class RemoteFileSystem:
     """A file system of pyarrow, or one of fsspec behind pyarrow's adapter."""
 
-    file_system: Any
+    file_system: Any = field(hash=False)  # comparable, but not hashable
     prefix: str  # what stands before a path in the URL
 
     def list(self, folder: str, /) -> list[Entry]:
-        infos = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
+        with _placed(self.shown(folder)):
+            infos = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
         return [_entry(info) for info in infos]
 
     def entry(self, path: str, /) -> Entry:
-        info = self.file_system.get_file_info(path)
+        with _placed(self.shown(path)):
+            info = self.file_system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
-            raise FileNotFoundError(2, "No such file or directory", self.shown(path))
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", self.shown(path))
         return _entry(info)
 
     def open(self, path: str, /) -> RemoteFile:
-        return RemoteFile(self.file_system.open_input_file(path))
+        with _placed(self.shown(path)):
+            return RemoteFile(self.file_system.open_input_file(path), self.shown(path))
 
     def absolute(self, path: str, /) -> str:
         return path
@@ -80,13 +86,13 @@ def locate_url(url: str) -> Location:
         file_system, path = fs.FileSystem.from_uri(url)
     except pa.ArrowInvalid as error:
         if "Unrecognized filesystem type" not in str(error):
-            raise _refused(url, error) from error
+            raise _refused(url, error) from None
         file_system, path = _fsspec(url, error)
     except pa.ArrowNotImplementedError as error:  # a build of pyarrow without that file system
         file_system, path = _fsspec(url, error)
     except OSError as error:  # it has no path: Hadoop's library is missing, or a bucket cannot be reached
-        raise ScanError(f"{_shown(url)}: {error}") from error
-    plain = _shown(url).partition("?")[0].rstrip("/")
+        raise _refused(url, error) from None
+    plain = shown_url(url).rstrip("/")
     path = path.rstrip("/")
     prefix = plain.removesuffix(path) if plain.endswith(path) else f"{plain.partition('://')[0]}://"
     return Location(RemoteFileSystem(file_system, prefix), path)
@@ -100,17 +106,24 @@ def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:
     try:
         file_system, path = url_to_fs(url)
     except (ValueError, ImportError) as error:
-        raise _refused(url, error) from error
+        raise _refused(url, error) from None
     return fs.PyFileSystem(fs.FSSpecHandler(file_system)), str(path)
 
 
-def _shown(url: str) -> str:
-    """A URL without user and password."""
-    return _CREDENTIALS.sub("", url)
-
-
 def _refused(url: str, error: Exception, more: str = "") -> ScanError:
-    return ScanError(f"{_shown(url)}: {str(error).replace(url, _shown(url))}{more}")
+    # The library's own error is not chained: a traceback would show the URL with its secrets.
+    return ScanError(f"{shown_url(url)}: {without_secrets(str(error), url)}{more}")
+
+
+@contextmanager
+def _placed(shown: str) -> Iterator[None]:
+    """Add the place to errors of the file system, which has none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise type(error)(error.errno or errno.EIO, error.strerror or str(error), shown) from error
+        raise
 
 
 def _entry(info: Any) -> Entry:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.sql.datasource import CaseInsensitiveDict
 
 from octavo.errors import ConfigError
-from octavo.scanner.places.location import local_path
 from octavo.spark.query.options import PARTITION_BYTES
 from octavo.spark.query.schema import columns_of, schema_of
 from octavo.spark.query.stream_options import check_trigger_limits
 from octavo.spark.query.subscription import QuerySubscription
 from octavo.spark.query.values import INT32, INT64, boolean, count, integer, positive
+from octavo.system.urls import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -12,11 +12,11 @@ from octavo.client.producer.config import PRODUCER_CONFIGS, ProducerConfig
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import ConfigError, did_you_mean
 from octavo.format.batches.batch_run import BatchSettings
-from octavo.scanner.places.location import local_path
 from octavo.spark.query.source_options import paths_of
 from octavo.spark.query.values import boolean, count, integer, wait_ms
 from octavo.spark.sink.options import SINK_OPTIONS, SinkOptions
 from octavo.storage.staging.destinations import NewTopics
+from octavo.system.urls import local_path, shown_url
 
 _USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
     name for name in PRODUCER_CONFIGS if name.startswith("compression.")
@@ -61,7 +61,7 @@ def _roots(options: Mapping[str, str]) -> tuple[Path, ...]:
     for path in paths_of(options):
         local = local_path(path)
         if local is None:
-            raise ConfigError(f"{path}: a log directory is written on a file system that all workers see, not at a URL")
+            raise ConfigError(f"{shown_url(path)}: cannot write to a URL; give a path that all workers see")
         found.append(Path(local))
     return tuple(found)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
-from pathlib import Path
 
 from octavo.errors import ConfigError
-from octavo.scanner.places.location import local_path
+from octavo.scanner.places.location import locate
 from octavo.spark.sink.options import SinkOptions
 
 _METADATA = "metadata"
@@ -26,12 +25,12 @@ def stream_name(options: SinkOptions) -> str:
             "the streaming sink needs option 'checkpointLocation' on the writer, or 'txnAppId': one of them names the"
             " query, so that its batches are committed once"
         )
+    checkpoint = locate(options.checkpoint)
     try:
-        query_id = json.loads(_read(options.checkpoint))["id"]
+        query_id = json.loads(checkpoint.child(_METADATA).read())["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{options.checkpoint}: no query's id in its file {_METADATA} ({error}); option 'txnAppId' can name the"
-            " query"
+            f"{checkpoint}: no query's id in its file {_METADATA} ({error}); option 'txnAppId' can name the query"
         ) from None
     return str(query_id)
 
@@ -39,15 +38,3 @@ def stream_name(options: SinkOptions) -> str:
 def batch_name(options: SinkOptions) -> str:
     """The name of a batch write: txnAppId, or a random one."""
     return options.app_id or uuid.uuid4().hex
-
-
-def _read(location: str) -> str:
-    path = local_path(location)
-    if path is not None:
-        return (Path(path) / _METADATA).read_text("utf-8")
-    from pyarrow.fs import FileSystem
-
-    filesystem, folder = FileSystem.from_uri(location)
-    with filesystem.open_input_file(f"{folder}/{_METADATA}") as file:
-        text: bytes = file.read()
-    return text.decode("utf-8")

@@ -12,6 +12,7 @@ from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
 from octavo.storage.directory.log_root import LogRoot, Selection
 from octavo.storage.environment import Environment
+from octavo.system.urls import local_path, shown_url
 
 ALL_DIRECTORIES = "*"
 
@@ -20,12 +21,20 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 def as_paths(given: Paths) -> list[Path]:
     """The directories in the given order; raises if one is named twice."""
-    paths = [Path(given)] if isinstance(given, str | os.PathLike) else [Path(path) for path in given]
+    paths = [_local(place) for place in ([given] if isinstance(given, str | os.PathLike) else given)]
     if not paths:
         raise LogDirError("no log directory is given: name at least one")
     if len({path.resolve() for path in paths}) < len(paths):
         raise LogDirError(f"a log directory is named twice: {', '.join(map(str, paths))}")
     return paths
+
+
+def _local(place: str | os.PathLike[str]) -> Path:
+    path = local_path(os.fspath(place))
+    if path is None:
+        problem = "cannot change files at a URL; copy them to a local directory first: octavo copy URL DIR"
+        raise LogDirError(f"{shown_url(os.fspath(place))}: {problem}")
+    return Path(path)
 
 
 def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:

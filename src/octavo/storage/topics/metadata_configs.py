@@ -23,7 +23,7 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import meta_properties
 from octavo.kernels.layout import CONTROL, Column
-from octavo.system.filesystem import FileSystem
+from octavo.system.filesystem import FilesToRead
 
 if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
@@ -44,7 +44,7 @@ class MetadataConfigs(NamedTuple):
     broker: dict[str, str]  # the node's own over the cluster's defaults; only those known to this version
 
 
-def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs:
+def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfigs:
     """The configs in the latest snapshot, updated by the log that follows it."""
     topics: dict[str, dict[str, str]] = {}
     brokers: dict[str, dict[str, str]] = {}
@@ -67,7 +67,7 @@ def read_metadata_configs(filesystem: FileSystem, root: Path) -> MetadataConfigs
     return MetadataConfigs(topics, known)
 
 
-def _node_id(filesystem: FileSystem, root: Path) -> str:
+def _node_id(filesystem: FilesToRead, root: Path) -> str:
     """The resource name of this directory's broker in the metadata."""
     try:
         return str(meta_properties.decode(filesystem.read_bytes(root / META_PROPERTIES)).node_id)
@@ -75,7 +75,7 @@ def _node_id(filesystem: FileSystem, root: Path) -> str:
         return str(None)
 
 
-def metadata_records(filesystem: FileSystem, root: Path) -> Iterator[MetadataRecord]:
+def metadata_records(filesystem: FilesToRead, root: Path) -> Iterator[MetadataRecord]:
     """The records of the latest snapshot, then those of the log after it; none if there is no metadata log."""
     folder = root / METADATA_FOLDER
     if not filesystem.exists(folder) or not filesystem.is_folder(folder):
@@ -95,7 +95,7 @@ def metadata_records(filesystem: FileSystem, root: Path) -> Iterator[MetadataRec
         yield from _records_of(filesystem, folder / name, start)
 
 
-def _records_of(filesystem: FileSystem, path: Path, start: int) -> Iterator[MetadataRecord]:
+def _records_of(filesystem: FilesToRead, path: Path, start: int) -> Iterator[MetadataRecord]:
     """A file's records from an offset on, up to the first damaged batch."""
     # Imported here, since few directories have such a log, and loading its record schemas takes longer than all the
     # rest.

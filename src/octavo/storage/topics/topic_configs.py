@@ -15,7 +15,7 @@ from octavo.errors import ConfigError, CorruptionError
 from octavo.format.names import TOPIC_STORE
 from octavo.storage.topics.metadata_configs import METADATA_FOLDER, read_metadata_configs
 from octavo.storage.topics.topic_store import StoredTopic, read_topics
-from octavo.system.filesystem import FileSystem
+from octavo.system.filesystem import FilesToRead
 
 DEFAULT_SOURCE = "default"
 _REPLACES_SEGMENT_BYTES = "internal.segment.bytes"
@@ -31,7 +31,7 @@ class TopicConfigs:
 
     def __init__(
         self,
-        filesystem: FileSystem,
+        filesystem: FilesToRead,
         roots: Sequence[Path],
         broker: Mapping[str, Given],
         explicit: Mapping[str, Mapping[str, Given]] | None = None,
@@ -47,7 +47,7 @@ class TopicConfigs:
         for root in roots:
             self.read(filesystem, root)
 
-    def read(self, filesystem: FileSystem, root: Path) -> None:
+    def read(self, filesystem: FilesToRead, root: Path) -> None:
         """Read a directory's files. If two differ, the first one wins, unless it only records a change as begun."""
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
         for topic, found in stored.items():

@@ -16,7 +16,7 @@ from octavo.format import kafka_uuid
 from octavo.format.names import TOPIC_STORE, topic_problem
 from octavo.kernels.integers import INT32_MAX
 from octavo.storage.files.small_file import replace_file
-from octavo.system.filesystem import FileSystem
+from octavo.system.filesystem import FilesToRead, FileSystem
 
 VERSION = 0
 
@@ -57,7 +57,7 @@ class StoredTopic:
     pending: PendingChange | None = None
 
 
-def read_topics(filesystem: FileSystem, root: Path) -> dict[str, StoredTopic]:
+def read_topics(filesystem: FilesToRead, root: Path) -> dict[str, StoredTopic]:
     """The topics in the file; empty if there is no file. Raises if the file cannot be understood."""
     path = root / TOPIC_STORE
     if not filesystem.exists(path):

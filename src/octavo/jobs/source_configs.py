@@ -1,0 +1,61 @@
+"""What the roots of log directories say about topics, read through the same door as their records: a path or a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.errors import CorruptionError
+from octavo.scanner.places.location import UNKNOWN_SIZE, Location, ReadableFileSystem
+from octavo.storage.topics.metadata_configs import metadata_records
+from octavo.storage.topics.topic_configs import TopicConfigs
+from octavo.system.filesystem import MOST_BYTES, LocalFileSystem
+
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """A file system of the reading side, as the reader of configs wants it."""
+
+    file_system: ReadableFileSystem
+
+    def names(self, folder: Path) -> list[str]:
+        entries = self._at(folder).list()
+        return sorted(entry.name for entry in entries if not entry.is_folder and entry.size != UNKNOWN_SIZE)
+
+    def exists(self, path: Path) -> bool:
+        try:
+            self._at(path).entry()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def is_folder(self, path: Path) -> bool:
+        return self._at(path).entry().is_folder
+
+    def read_bytes(self, path: Path) -> bytes:
+        return self._at(path).read(MOST_BYTES)
+
+    def _at(self, path: Path) -> Location:
+        return Location(self.file_system, str(path))
+
+
+def source_configs(roots: Iterable[Location]) -> TopicConfigs:
+    """The configs in the roots of log directories: Octavo's own file over the cluster's metadata."""
+    configs = TopicConfigs(LocalFileSystem(), [], {}, {})
+    for root in dict.fromkeys(roots):
+        try:
+            configs.read(_Files(root.file_system), Path(root.path))
+        except CorruptionError as error:
+            raise error.at(path=root.file_system.shown(error.path or root.path)) from None
+    return configs
+
+
+def source_metadata(roots: Iterable[Location]) -> Iterator[MetadataRecord]:
+    """The records of the cluster's metadata in the roots."""
+    for root in dict.fromkeys(roots):
+        yield from metadata_records(_Files(root.file_system), Path(root.path))
