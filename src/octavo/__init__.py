@@ -146,7 +146,7 @@ __all__ = [
     "scan",
 ]
 
-# Where each public name is defined, besides the errors.
+# Where each public name is defined, other than the errors.
 _HOMES = {
     "AppendedRecords": "octavo.client.producer.table",
     "Broker": "octavo.broker.broker",

@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or nothing if none is near."""
-    from difflib import get_close_matches  # takes some ms to load
+    """The end of a message about an unknown name: the nearest known one, or nothing if none is close."""
+    from difflib import get_close_matches  # takes a few ms to load
 
     spellings = {other.lower(): other for other in known}
     near = get_close_matches(name.lower(), spellings, 1)
@@ -33,7 +33,7 @@ class CorruptionError(OctavoError):
         self.path = path
 
     def at(self, *, position: int | None = None, path: str | None = None) -> CorruptionError:
-        """The same error with its place, added by an outer layer that knows it."""
+        """The same error with its path or position, added by an outer layer that knows it."""
         self.position = self.position if position is None else position
         self.path = self.path if path is None else path
         return self
@@ -45,7 +45,7 @@ class CorruptionError(OctavoError):
 
 
 class NotRegularFileError(CorruptionError):
-    """A link, a folder, a FIFO, a socket or a device that has a file's name: it is left as it is."""
+    """A link, a folder, a FIFO, a socket or a device in the place of a file: it is left untouched."""
 
 
 class CorruptRecordError(CorruptionError):
@@ -57,11 +57,11 @@ class InvalidRecordError(CorruptionError):
 
 
 class DecompressionLimitError(CorruptionError):
-    """A compressed batch that would unpack to more bytes than the caller allows."""
+    """A compressed batch that would decompress to more bytes than the caller allows."""
 
 
 class EncodingError(OctavoError, ValueError):
-    """Values that the format cannot hold: nothing was written."""
+    """Values that the format cannot hold; nothing was written."""
 
 
 class UnsupportedCompressionTypeError(EncodingError):
@@ -69,19 +69,20 @@ class UnsupportedCompressionTypeError(EncodingError):
 
 
 class ScanError(OctavoError):
-    """Something that cannot be read: it does not exist, or it disappeared while it was read."""
+    """Something that cannot be read: it does not exist, or it disappeared while being read."""
 
 
 class DataLossError(ScanError):
-    """Records that a query has not read yet are gone from the log: it would go on without them."""
+    """Records that a query has not read yet are gone from the log; without this error it would continue without
+    them."""
 
 
 class ConfigError(OctavoError, ValueError):
-    """A config that Kafka does not know, or a value that it may not have."""
+    """A config that Kafka does not know, or an invalid value for one."""
 
 
 class KafkaError(OctavoError):
-    """An error that Kafka has too: its exception is `kafka_name`, on the wire it is `error` and `code`."""
+    """An error that Kafka has too: `kafka_name` is its exception; `error` and `code` identify it on the wire."""
 
     kafka_name: ClassVar[str] = "UnknownServerException"
     error: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
@@ -95,7 +96,7 @@ class KafkaError(OctavoError):
 
 
 class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", error="OFFSET_OUT_OF_RANGE", code=1):
-    """An offset that a log does not hold; carries the range that it holds."""
+    """An offset that a log does not hold; carries the range it does hold."""
 
     def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
         super().__init__(offset, log_start_offset, log_end_offset)
@@ -108,22 +109,22 @@ class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", 
 
 
 class PolicyViolationError(KafkaError, kafka_name="PolicyViolationException", error="POLICY_VIOLATION", code=44):
-    """A request that the topic's configs forbid, such as deleting records if cleanup.policy has no delete."""
+    """A request that the topic's configs forbid, such as deleting records when cleanup.policy lacks delete."""
 
 
 class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="KAFKA_STORAGE_ERROR", code=56):
-    """A log whose directory went offline when its disk failed."""
+    """A log that cannot be used, such as one whose directory went offline when its disk failed."""
 
 
 class TransactionIncompleteError(KafkaStorageError):
-    """A transaction that is decided, but lacks some of its markers: it is completed as soon as possible.
+    """A transaction that is decided, but lacks some of its markers; it is completed as soon as possible.
 
     Until then nothing else can be done under its transactional id.
     """
 
 
 class LogDirError(OctavoError):
-    """A log directory that cannot be used: locked, not a directory, or another broker's."""
+    """A log directory that cannot be used: locked, not a directory, or belonging to another broker."""
 
 
 class LogDirLockedError(LogDirError):
@@ -139,7 +140,7 @@ class InvalidTopicError(KafkaError, kafka_name="InvalidTopicException", error="I
 
 
 class TopicExistsError(KafkaError, kafka_name="TopicExistsException", error="TOPIC_ALREADY_EXISTS", code=36):
-    """A topic that is to be created exists already."""
+    """A topic to be created already exists."""
 
 
 class InvalidPartitionsError(KafkaError, kafka_name="InvalidPartitionsException", error="INVALID_PARTITIONS", code=37):
@@ -155,11 +156,11 @@ class UnknownTopicOrPartitionError(
 class InconsistentTopicIdError(
     KafkaError, kafka_name="InconsistentTopicIdException", error="INCONSISTENT_TOPIC_ID", code=103
 ):
-    """A partition of another topic with the same name: its topic id differs."""
+    """A partition of another topic with the same name, as its topic id shows."""
 
 
 class AppendRejected(KafkaError):
-    """Batches that Kafka would reject too, with an error that its clients know: nothing was written."""
+    """Batches that Kafka would reject too, with an error that its clients know; nothing was written."""
 
 
 class RecordError(NamedTuple):
@@ -170,7 +171,8 @@ class RecordError(NamedTuple):
 
 
 class RecordsRejected(AppendRejected):
-    """A batch rejected because of its records; `record_errors` lists those at fault, if single ones are."""
+    """A batch rejected because of its records; `record_errors` lists the ones at fault, if the error is about single
+    records."""
 
     def __init__(self, problem: str, record_errors: tuple[RecordError, ...] = ()) -> None:
         super().__init__(problem)
@@ -213,7 +215,7 @@ class OutOfOrderSequenceError(
 class InvalidProducerEpochError(
     AppendRejected, kafka_name="InvalidProducerEpochException", error="INVALID_PRODUCER_EPOCH", code=47
 ):
-    """A batch or marker of an outdated producer epoch."""
+    """A batch or marker with an outdated producer epoch."""
 
 
 class InvalidTxnStateError(AppendRejected, kafka_name="InvalidTxnStateException", error="INVALID_TXN_STATE", code=48):
@@ -223,11 +225,11 @@ class InvalidTxnStateError(AppendRejected, kafka_name="InvalidTxnStateException"
 class TransactionCoordinatorFencedError(
     AppendRejected, kafka_name="TransactionCoordinatorFencedException", error="TRANSACTION_COORDINATOR_FENCED", code=52
 ):
-    """A marker of a transaction coordinator that another one has replaced."""
+    """A marker from a transaction coordinator that another one has replaced."""
 
 
 class ProducerFencedError(KafkaError, kafka_name="ProducerFencedException", error="PRODUCER_FENCED", code=90):
-    """A producer whose transactional id another one has taken over."""
+    """A producer whose transactional id was taken over by another one."""
 
 
 class TransactionAbortedError(KafkaError, kafka_name="TransactionAbortedException"):
@@ -235,11 +237,11 @@ class TransactionAbortedError(KafkaError, kafka_name="TransactionAbortedExceptio
 
 
 class NoOffsetForPartitionError(KafkaError, kafka_name="NoOffsetForPartitionException"):
-    """A partition without a committed offset, if auto.offset.reset is none."""
+    """A partition without a committed offset while auto.offset.reset is none."""
 
 
 class IllegalStateError(KafkaError, kafka_name="IllegalStateException"):
-    """A call that does not fit what was called before, such as commit without a transaction."""
+    """A call that is not possible in the current state, such as a commit without a transaction."""
 
 
 class DeliveryTimeoutError(KafkaError, kafka_name="TimeoutException", error="REQUEST_TIMED_OUT", code=7):
@@ -247,7 +249,7 @@ class DeliveryTimeoutError(KafkaError, kafka_name="TimeoutException", error="REQ
 
 
 class OffsetsOutOfOrderError(AppendRejected, kafka_name="OffsetsOutOfOrderException"):
-    """Batches that keep their offsets, which do not increase."""
+    """Batches that keep their offsets, but whose offsets do not increase."""
 
 
 class UnexpectedAppendOffsetError(AppendRejected, kafka_name="UnexpectedAppendOffsetException"):
@@ -269,4 +271,4 @@ class UnforeseenBatchError(AppendRejected):
 
 
 class CleaningAborted(OctavoError):
-    """A cleaning run was stopped from outside, or its log has changed meanwhile: its result was discarded."""
+    """A cleaning was stopped from outside, or its log changed in the meantime: its result was discarded."""

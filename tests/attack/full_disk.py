@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from octavo.errors import OctavoError
-from octavo.system.filesystem import File, LocalFile, LocalFileSystem, LocalMapping, Mapping
+from octavo.system.filesystem import File, LocalFile, LocalFileSystem, LocalMappedFile, MappedFile
 from tests.attack.after_loss import after_kill
 from tests.attack.life import Life
 from tests.attack.tally import Tally
@@ -44,7 +44,7 @@ class SmallDisk(LocalFileSystem):
             self.need(path)
         return _File(self, path, create=create)
 
-    def map(self, path: Path, size: int) -> Mapping:
+    def map(self, path: Path, size: int) -> MappedFile:
         return _Mapping(self, path, size)
 
     def truncate(self, path: Path, size: int) -> None:
@@ -72,7 +72,7 @@ class _File(LocalFile):
         super().pwrite(data, position)
 
 
-class _Mapping(LocalMapping):
+class _Mapping(LocalMappedFile):
     def __init__(self, disk: SmallDisk, path: Path, size: int) -> None:
         super().__init__(path, size)
         self._disk, self._at = disk, path

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.system.filesystem import File, Lock, Mapping
+from octavo.system.filesystem import File, Lock, MappedFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -96,7 +96,7 @@ class FaultFileSystem:
     def open(self, path: Path, *, create: bool = False) -> File:
         return FaultFile(self, self._inode(path, create=create), path)
 
-    def map(self, path: Path, size: int) -> Mapping:
+    def map(self, path: Path, size: int) -> MappedFile:
         inode = self._inode(path)
         assert 0 < size <= len(inode.content), "a mapping must lie inside its file"
         return FaultMapping(self, inode, size, path)

@@ -49,7 +49,7 @@ def test_a_log_directory_is_its_partitions_and_what_else_is_there(logs: Path) ->
     # L1 L2 L3
     directory = read(logs)
     assert directory.partitions.keys() == {ORDERS}
-    assert [files.folder.state for files in directory.leaving] == [FolderState.DELETE]
+    assert [files.folder.state for files in directory.not_current] == [FolderState.DELETE]
     assert directory.unknown == ["no partition"]
     assert directory.files.keys() == {"log-start-offset-checkpoint", "meta.properties"}
     meta = directory.root.meta_properties()

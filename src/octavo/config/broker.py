@@ -1,4 +1,4 @@
-"""The broker configs that the owner of log directories needs, besides those that give topics their defaults."""
+"""The broker configs that the owner of log directories needs, other than those that give topics their defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.config.topic import DAY_MS, MAX_LONG
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerTable:
-    """Each field is a config: its name with dots for underscores."""
+    """Each field is a config, named with underscores instead of dots."""
 
     # Directories
     log_dirs: tuple[str, ...] | None = config(

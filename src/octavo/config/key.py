@@ -14,7 +14,7 @@ from octavo.errors import ConfigError
 
 
 class Unit(Enum):
-    """The unit of a broker's synonym: its value times this is the topic's value."""
+    """The unit of a broker's synonym; its value times this number is the topic's value."""
 
     SAME = 1
     MINUTES = 60_000
@@ -28,7 +28,7 @@ class Synonym:
     name: str
     unit: Unit = Unit.SAME
     valid: ValueRange | None = None  # if the broker's range differs from the topic's
-    least: int | None = None  # lower values count as this one
+    least: int | None = None  # smaller values count as this one
 
     def __str__(self) -> str:
         return self.name if self.unit is Unit.SAME else f"{self.name} ({self.unit.name.lower()})"
@@ -68,7 +68,7 @@ class ConfigKey:
         return as_text(self.default) or "(empty)"
 
     def parse(self, given: Given) -> Value:
-        """The value of a text; ConfigError if it is not valid."""
+        """Parse a config's value; raises ConfigError if it is not valid."""
         try:
             value = self.kind.parse(given)
         except ValueError as error:
@@ -78,7 +78,7 @@ class ConfigKey:
         return value
 
     def of_synonym(self, synonym: Synonym) -> ConfigKey:
-        """The broker config of a synonym; the last of several has the default."""
+        """The broker config for a synonym; if there are several, the last one has the default."""
         default = None if synonym != self.synonyms[-1] else self.default
         if isinstance(default, int) and synonym.unit is not Unit.SAME:
             default //= synonym.unit.value
@@ -101,8 +101,8 @@ def config(
     *synonyms: str | Synonym,
     doc: str,
     internal: bool = False,
-) -> Any:  # like dataclasses.field: the annotation has the type
-    """Declare a config as a dataclass field; its name is the field's with dots for underscores."""
+) -> Any:  # like dataclasses.field: the annotation gives the type
+    """Declare a config as a dataclass field, named with underscores instead of dots."""
     named = tuple(Synonym(synonym) if isinstance(synonym, str) else synonym for synonym in synonyms)
     rest = {"valid": valid, "doc": doc, "synonyms": named, "internal": internal}
     return field(default=default, metadata={"kind": kind, "default": default, **rest})

@@ -1,4 +1,4 @@
-"""Kafka's config types: how the text of a config becomes a value, and a value becomes text.
+"""Kafka's config types: how text becomes a value, and a value becomes text.
 
 The rules are those of Kafka's ConfigDef: surrounding blanks are ignored, numbers are decimal and must fit their width,
 `true` and `false` may be in upper or lower case, and list elements are separated by commas.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Value = int | float | bool | str | tuple[str, ...] | None
-# What a caller may give: a text as in a properties file, or the value itself.
+# What a caller may give: text as in a properties file, or the value itself.
 Given = str | int | float | bool | Sequence[str]
 
 # The characters that Java's String.trim removes.
@@ -23,7 +23,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class ConfigType:
-    """A type, with Kafka's name for it; `read` raises ValueError for a text that is not such a value."""
+    """A type, with Kafka's name for it; `read` raises ValueError for text that is not such a value."""
 
     name: str
     read: Callable[[str], Value]
@@ -59,8 +59,8 @@ def _integer(bits: int) -> Callable[[str], int]:
 
 
 def _double(text: str) -> float:
-    # Kafka also accepts NaN. It passes Kafka's range checks, but no comparison with it is true: with a dirty ratio of
-    # NaN nothing would ever be cleaned.
+    # Kafka also accepts NaN. It passes Kafka's range checks, but every comparison with it is false: with a dirty ratio
+    # of NaN nothing would ever be cleaned.
     number = _DOUBLE.fullmatch(text)
     if number is None:
         raise ValueError(text)
@@ -74,7 +74,7 @@ def _boolean(text: str) -> bool:
 
 
 def _list(text: str) -> tuple[str, ...]:
-    # Kafka drops repeated elements; an empty text is an empty list, not a list of one empty element.
+    # Kafka drops repeated elements; empty text is an empty list, not a list with one empty element.
     return tuple(dict.fromkeys(_COMMA.split(text))) if text else ()
 
 

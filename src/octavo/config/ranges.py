@@ -30,7 +30,7 @@ class Anything:
 
 @dataclass(frozen=True)
 class Between:
-    """Numbers from `low` to `high`, both included, and `others`, which have a special meaning."""
+    """Numbers from `low` to `high`, both inclusive, and `others`, which have a special meaning."""
 
     low: float
     high: float | None = None
@@ -103,7 +103,7 @@ class Replicas:
     def __contains__(self, value: Value) -> bool:
         if not isinstance(value, tuple):
             return False
-        # Kafka joins the elements again before it checks them, which lets empty ones pass.
+        # Kafka joins the elements again before it checks them, so empty ones pass.
         return value == ("*",) or all(not element or re.fullmatch(r"[0-9]+:[0-9]+", element) for element in value)
 
     def __str__(self) -> str:

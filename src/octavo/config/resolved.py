@@ -1,4 +1,4 @@
-"""`LogConfig` and `BrokerConfig`: the effective configs, from the defaults, the broker's settings, the topic's own."""
+"""`LogConfig` and `BrokerConfig`: the effective configs, from defaults, the broker's settings and the topic's own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST_DEDUPE_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogConfig(TopicTable):
-    """The configs of one topic's logs; attributes are Kafka's names with underscores for dots.
+    """The configs of one topic's logs; attributes are Kafka's names with underscores instead of dots.
 
     `segment_bytes` is the effective size: internal.segment.bytes, if given, replaces it.
     """
@@ -33,7 +33,8 @@ class LogConfig(TopicTable):
 
     @classmethod
     def of(cls, overrides: Mapping[str, Given] = _NONE, broker: Mapping[str, Given] = _NONE) -> Self:
-        """The defaults, overridden by the broker's synonyms, then the topic's own; ConfigError on an unknown name."""
+        """The defaults, overridden by the broker's synonyms, then by the topic's own; ConfigError for an unknown
+        name."""
         values: dict[str, Any] = {**parse_broker(broker)[0], **parse_topic(overrides)}
         if values.get("internal_segment_bytes") is not None:
             values["segment_bytes"] = values["internal_segment_bytes"]
@@ -42,7 +43,7 @@ class LogConfig(TopicTable):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerConfig(BrokerTable):
-    """The configs of a directory's owner; attributes are Kafka's names with underscores for dots."""
+    """The configs of a directory's owner; attributes are Kafka's names with underscores instead of dots."""
 
     def __post_init__(self) -> None:
         if self.log_cleaner_dedupe_buffer_size // self.log_cleaner_threads <= _LEAST_DEDUPE_BYTES:
@@ -53,6 +54,6 @@ class BrokerConfig(BrokerTable):
 
     @classmethod
     def of(cls, properties: Mapping[str, Given] = _NONE) -> Self:
-        """The defaults, overridden by these; synonyms of topic configs may be among them, and are checked too."""
+        """The defaults, overridden by these; they may include synonyms of topic configs, which are checked too."""
         values: dict[str, Any] = parse_broker(properties)[1]
         return cls(**values)

@@ -14,7 +14,7 @@ from octavo.errors import ConfigError, did_you_mean
 
 TOPIC_CONFIGS: Mapping[str, ConfigKey] = keys_of(TopicTable)
 BROKER_CONFIGS: Mapping[str, ConfigKey] = keys_of(BrokerTable)
-# A broker's synonym by its name, with the topic config whose default it gives.
+# Broker synonyms by name, each with the topic config whose default it gives.
 SYNONYMS: Mapping[str, tuple[ConfigKey, Synonym]] = MappingProxyType(
     {synonym.name: (key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms}
 )
@@ -26,7 +26,7 @@ REMOVED = {
 
 
 def find(name: str) -> ConfigKey:
-    """The config of this name, a topic's or a broker's; ConfigError with the nearest name if it is unknown."""
+    """The topic or broker config with this name; raises ConfigError with the nearest name if it is unknown."""
     key = TOPIC_CONFIGS.get(name) or BROKER_CONFIGS.get(name)
     if key is not None:
         return key
@@ -37,12 +37,12 @@ def find(name: str) -> ConfigKey:
 
 
 def parse(name: str, given: Given) -> Value:
-    """The value of a config in its own unit; ConfigError if the name is unknown or the value not valid."""
+    """Parse a config's value in its own unit; raises ConfigError if the name is unknown or the value is invalid."""
     return find(name).parse(given)
 
 
 def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
-    """A topic's own configs, by attribute."""
+    """A topic's own configs, by attribute name."""
     values: dict[str, Value] = {}
     for name, given in overrides.items():
         key = TOPIC_CONFIGS.get(name)
@@ -53,7 +53,7 @@ def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
 
 
 def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """A broker's configs by attribute: the defaults that they give topics, and those of the broker itself.
+    """A broker's configs by attribute name: the defaults they give topics, and the broker's own.
 
     Every value is checked, even one that an earlier synonym overrides.
     """
@@ -74,7 +74,7 @@ def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dic
 def parse_client(
     what: str, keys: Mapping[str, ConfigKey], configs: Mapping[str, Given] | None, named: Mapping[str, Given | None]
 ) -> dict[str, Any]:
-    """A client's configs, by attribute: `configs` has Kafka's names, `named` the same with underscores and wins.
+    """A client's configs, by attribute name. `configs` uses Kafka's names; `named` uses underscores, and wins.
 
     In `named`, None means not given. An unknown name raises ConfigError with the nearest known one.
     """

@@ -14,7 +14,7 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicTable:
-    """Each field is a config: its name with dots for underscores."""
+    """Each field is a config, named with underscores instead of dots."""
 
     # Segments
     segment_bytes: int = config(
@@ -147,7 +147,7 @@ class TopicTable:
         doc="After how long a log is synced to the disk. The default leaves that to the operating system.",
     )  # fmt: skip
 
-    # Replication and tiered storage: known, so that a topic's configs can be kept, and without effect
+    # Replication and tiered storage: known, so that a topic's configs can be kept, but without effect
     min_insync_replicas: int = config(
         INT, 1, Between(1), "min.insync.replicas",
         doc="How many replicas must have a batch before it is acknowledged with acks=all. "

@@ -1,4 +1,4 @@
-"""Reads a partition as a consumer does: whole batches, and of their records those that its isolation level shows."""
+"""Reads a partition as a consumer does: whole batches, and from them the records that its isolation level shows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FetchOptions(NamedTuple):
 
 
 class FetchedRecords(NamedTuple):
-    """Records, decoded as they are asked for, and the position after them, which also skips what is not shown."""
+    """Records, decoded on demand, and the position after them, which also skips what is not shown."""
 
     records: Iterator[ConsumerRecord]
     next_position: int
@@ -42,7 +42,7 @@ class FetchedRecords(NamedTuple):
 def fetch(
     topic_partition: TopicPartition, log: PartitionLog, position: int, options: FetchOptions
 ) -> FetchedRecords | None:
-    """The records from a position on, None if there are none yet; OffsetOutOfRangeError outside the log."""
+    """The records from a position on; None if there are none yet. Raises OffsetOutOfRangeError outside the log."""
     fetched, data = log.fetch(position, options.max_bytes, options.isolation)
     table, largest_offset = _sound(topic_partition, walk(data, check_crc=options.check_crcs).table, log.log_end_offset)
     if not len(table):
@@ -60,7 +60,7 @@ def fetch(
 def fetch_all(
     topic_partition: TopicPartition, log: PartitionLog, options: FetchOptions, position: int | None = None
 ) -> Iterator[ConsumerRecord]:
-    """All records of a partition, from its start or a position on, up to the present end of its log."""
+    """All records of a partition, from its start or a position up to the log's current end."""
     position, end = log.log_start_offset if position is None else position, log.log_end_offset
     while position < end and (fetched := fetch(topic_partition, log, position, options)) is not None:
         yield from fetched.records
@@ -68,10 +68,10 @@ def fetch_all(
 
 
 def _sound(topic_partition: TopicPartition, table: NDArray[np.void], end_offset: int) -> tuple[NDArray[np.void], int]:
-    """The batches before the first damaged one, and their largest offset; an error if the first one is damaged.
+    """The batches before the first damaged one, and their largest offset; raises if the first one is damaged.
 
-    No CRC covers the base offset: a batch that claims offsets beyond the log's end would lead the reader there. And in
-    a damaged log offsets may go back, so that the last one need not be the largest.
+    No CRC covers the base offset, and a batch that claims offsets beyond the log's end would lead the reader there. In
+    a damaged log offsets may also decrease, so the last one need not be the largest.
     """
     found = summarize(table)
     if not len(table) or (found.ascending and are_readable(found) and found.last_offset < end_offset):
@@ -87,7 +87,7 @@ def _sound(topic_partition: TopicPartition, table: NDArray[np.void], end_offset:
 
 
 def _located(records: Iterator[ConsumerRecord], log: PartitionLog, start: OffsetMetadata) -> Iterator[ConsumerRecord]:
-    """Add the file and the position in it to an error about a batch's bytes."""
+    """Add the file and the position to an error about a batch's bytes."""
     try:
         yield from records
     except CorruptionError as error:
@@ -99,7 +99,7 @@ def _located(records: Iterator[ConsumerRecord], log: PartitionLog, start: Offset
 def _records(
     topic_partition: TopicPartition, data: bytes, table: NDArray[np.void], position: int
 ) -> Iterator[ConsumerRecord]:
-    """The records from a position on. In a damaged log offsets may go back: such records are skipped."""
+    """The records from a position on. In a damaged log offsets may decrease; such records are skipped."""
     decoder = Decoder()
     for batches, timestamp_type in timestamp_types(table):
         for columns in decoder.decode(data, batches):

@@ -1,4 +1,4 @@
-"""Kafka's internal topics: created when first needed, with the configs that a broker gives them."""
+"""Kafka's internal topics: created when first needed, with the configs a broker would give them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRANSACTION_STATE = "__transaction_state"
 
 
 class InternalTopic:
-    """An internal topic; the id of a group or a transaction chooses the partition that holds it. Thread-safe."""
+    """An internal topic; the id of a group or a transaction determines the partition that holds it. Thread-safe."""
 
     def __init__(self, log_manager: LogManager, topic: str, partitions: int, configs: dict[str, Given]) -> None:
         self._log_manager = log_manager
@@ -29,7 +29,7 @@ class InternalTopic:
 
     @property
     def count(self) -> int:
-        """How many partitions the topic has; 0 if there is no topic. It never gets more: ids would move."""
+        """The number of partitions; 0 if the topic does not exist. It never grows, since ids would move."""
         if not self._count and not self._is_being_made:
             self._count = max(self._log_manager.topics.get(self.topic, [-1])) + 1
         return self._count
@@ -41,7 +41,7 @@ class InternalTopic:
                 return
             if (
                 self._is_being_made and self.topic in self._log_manager.topics
-            ):  # an interrupt came before all partitions were made
+            ):  # an interrupt came before all partitions were created
                 self._log_manager.create_partitions(self.topic, range(self._partitions))
             else:
                 self._is_being_made = True
@@ -54,7 +54,7 @@ class InternalTopic:
         return TopicPartition(self.topic, coordinator_partition(group_or_id, count)) if count else None
 
     def log(self, partition: TopicPartition) -> PartitionLog:
-        """A partition's log; an error if the directories hold only other partitions of the topic."""
+        """A partition's log; raises if the directories hold only other partitions of the topic."""
         log = self._log_manager.logs.get(partition)
         if log is None:
             raise UnknownTopicOrPartitionError(f"{partition} is not in these log directories")

@@ -1,4 +1,4 @@
-"""Loops over buffers: compiled if a compiler was found, otherwise their plain-Python twins.
+"""Loops over buffers: compiled where a compiler was available, otherwise their plain-Python twins.
 
 `OCTAVO_KERNELS=reference` selects the twins. Both have the same functions with the same results.
 """

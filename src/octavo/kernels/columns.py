@@ -18,7 +18,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(slots=True)
 class BinaryColumn:
-    """Values one after another in `data`; value i is `data[offsets[i]:offsets[i + 1]]`, null if bit i is 0.
+    """Values one after another in `data`: value i is `data[offsets[i]:offsets[i + 1]]`, and null if bit i is 0.
 
     `validity` is Arrow's bitmap (least significant bit first); None means that nothing is null. `nulls` counts the
     nulls among the rows that a decode has filled; an encode ignores it.
@@ -31,7 +31,7 @@ class BinaryColumn:
 
     @classmethod
     def empty(cls, rows: int, data_bytes: int) -> BinaryColumn:
-        # Zeros: a column that no decode asks for has empty values.
+        # Zeros, so that a column that no decode asks for has empty values.
         column = cls(np.zeros(rows + 1, np.int32), np.empty(data_bytes, np.uint8), np.empty((rows + 7) // 8, np.uint8))
         column.reset()
         return column
@@ -40,10 +40,10 @@ class BinaryColumn:
         self.offsets[0] = 0
         self.nulls = 0
         if self.validity is not None:
-            self.validity.fill(0xFF)  # a decode clears the bits of nulls only
+            self.validity.fill(0xFF)  # a decode only clears the bits of nulls
 
     def taken(self, rows: NDArray[np.intp]) -> BinaryColumn:
-        """A column of only these rows."""
+        """A column with only these rows."""
         starts = self.offsets[rows].astype(np.int64)
         lengths = self.offsets[rows + 1] - starts
         offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -54,7 +54,7 @@ class BinaryColumn:
         return BinaryColumn(offsets.astype(np.int32), self.data[places], valid)
 
     def grown(self, rows: int, data_bytes: int, used_rows: int) -> BinaryColumn:
-        """A copy of at least this capacity, with the first `used_rows` values."""
+        """A copy with at least this capacity and the first `used_rows` values."""
         column = BinaryColumn.empty(max(rows, len(self.offsets) - 1), max(data_bytes, len(self.data)))
         used = int(self.offsets[used_rows])
         column.offsets[: used_rows + 1] = self.offsets[: used_rows + 1]
@@ -69,8 +69,8 @@ class BinaryColumn:
 class RecordColumns:
     """Columns of records with a capacity; the first `rows` rows (and `header_rows` headers) are filled.
 
-    Row i has the headers `header_offsets[i]` up to `header_offsets[i + 1]`. A column that nobody asked for is None;
-    an encode takes a missing key or value for null. Not thread-safe: each thread needs its own.
+    Row i has the headers `header_offsets[i]` up to `header_offsets[i + 1]`. A column that was not requested is None; an
+    encode treats a missing key or value as null. Not thread-safe: each thread needs its own.
     """
 
     offset: NDArray[np.int64]
@@ -92,9 +92,10 @@ class RecordColumns:
         header_bytes: int = 0,
         columns: Column = Column.ALL,
     ) -> RecordColumns:
-        """Room for `rows` records: `data_bytes` each for keys and for values, `header_bytes` for those of headers.
+        """Room for `rows` records: `data_bytes` each for keys and values, `header_bytes` each for header keys and
+        values.
 
-        Only the requested columns exist; offsets and timestamps always do.
+        Only the requested columns exist, but offsets and timestamps always do.
         """
         headers = bool(columns & Column.HEADERS)
         made = cls(
@@ -114,7 +115,7 @@ class RecordColumns:
         return [column for column in columns if column is not None]
 
     def reset(self) -> None:
-        """Empty the columns; the buffers stay and are filled again."""
+        """Empty the columns; the buffers stay and are refilled."""
         self.rows = self.header_rows = 0
         for column in self.binaries():
             column.reset()
@@ -122,7 +123,7 @@ class RecordColumns:
             self.header_offsets[0] = 0
 
     def taken(self, rows: NDArray[np.intp]) -> RecordColumns:
-        """Columns of only these rows, for encoding; nulls are not counted."""
+        """Columns with only these rows, for encoding; nulls are not counted."""
         key, value = (column and column.taken(rows) for column in (self.key, self.value))
         if self.header_offsets is None or self.header_key is None or self.header_value is None:
             return RecordColumns(self.offset[rows], self.timestamp[rows], key, value, rows=len(rows))
@@ -143,7 +144,7 @@ class RecordColumns:
         )
 
     def grow(self, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> None:
-        """Make room for that many more rows and bytes than are filled now, if needed; what is filled stays.
+        """Make room for that many more rows and bytes than are filled now, if needed; the filled part stays.
 
         A buffer that must grow at least doubles, so that many small steps copy little.
         """

@@ -1,7 +1,7 @@
-"""What the compiled kernels, their plain-Python twin and `format` agree on.
+"""What the compiled kernels, their plain-Python twins and `format` agree on.
 
-The byte layouts of batches and messages, the table that a walk fills, the codes that loops end with. The compiled side
-repeats the table as a C struct (`layout.pxd`); a test compares the two.
+It declares the byte layouts of batches and messages, the table that a walk fills, and the codes with which loops end.
+The compiled side repeats the table as a C struct (`layout.pxd`); a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_FILE_BYTES = 2**31 - 1  # positions in a log file are int32
 
 
 def big_endian(fields: dict[str, str]) -> Struct:
-    """The struct of consecutive fields: Kafka's name to the format character."""
+    """The struct of consecutive fields, given as Kafka's name → format character."""
     return Struct(">" + "".join(fields.values()))
 
 
@@ -70,7 +70,7 @@ MESSAGE_ATTRIBUTES_POSITION = 17
 MESSAGE_TIMESTAMP_POSITION = 18
 MIN_MESSAGE_SIZE = 14  # Kafka applies v0's minimum to v1 messages too
 MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: one byte each
-MAX_RECORD_OVERHEAD = 21  # the longest length, attributes and two deltas: what Kafka adds for its upper bound
+MAX_RECORD_OVERHEAD = 21  # the longest length, attributes and two deltas, which Kafka adds for its upper bound
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -84,8 +84,9 @@ NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1
 
-# One row per batch. A v0/v1 message is a row too: base_offset is its own (a wrapper's last) offset, both timestamps
-# are its timestamp, count is 1 (-1 for a compressed wrapper: unknown before it is opened), producer fields are -1.
+# One row per batch. A v0/v1 message is a row too: base_offset is its own offset (for a wrapper, its last one), both
+# timestamps are its timestamp, count is 1 (-1 for a compressed wrapper, whose count is unknown until it is opened),
+# producer fields are -1.
 BATCH_COLUMNS = {
     "position": "i8",
     "base_offset": "i8",
@@ -112,7 +113,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """`BATCH` as a numpy dtype, made at first use: importing numpy takes longer than a small dump."""
+    """Make `BATCH`, a numpy dtype, at its first use: importing numpy takes longer than a small dump."""
     if name != "BATCH":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import numpy as np
@@ -122,7 +123,8 @@ def __getattr__(name: str) -> object:
     return dtype
 
 
-# The summary of a table's batches: bits that any has, extremes, what holds for all; the first and the last.
+# The summary of a table's batches: bits that any batch has, extremes, conditions that hold for all, the first and the
+# last.
 BATCH_SUMMARY = (
     "flaws",
     "attributes",
@@ -133,9 +135,9 @@ BATCH_SUMMARY = (
     "max_epoch",
     "min_magic",
     "from_zero",  # all base offsets are 0
-    "ascending",  # last offsets are 0 or more, and each is above the one before
-    "produced",  # all headers are such as a producer may write
-    "with_producers",  # at least one has a producer id
+    "ascending",  # last offsets are 0 or more, and each is above the previous one
+    "produced",  # all headers are valid for a producer
+    "with_producers",  # at least one batch has a producer id
     "first_magic",
     "first_base_offset",
     "first_last_offset",
@@ -143,7 +145,7 @@ BATCH_SUMMARY = (
     "end",  # the position after the last batch
 )
 
-# What the rule for index entries remembers about a segment, an int64 each. "Entry" is the last one in an index file.
+# What the rule for index entries remembers about a segment, one int64 each. "Entry" is the last one in an index file.
 INDEX_COUNTERS = (
     "base_offset",
     "bytes_since_last_entry",
@@ -166,7 +168,7 @@ class Flaw(IntFlag):
 class Stop(IntEnum):
     """Why a walk ended."""
 
-    TABLE_FULL = 0  # go on from there with an empty table
+    TABLE_FULL = 0  # continue from there with an empty table
     END = 1
     INCOMPLETE_HEADER = 2  # 1 to 17 bytes are left
     INCOMPLETE_BATCH = 3  # the batch extends beyond the end
@@ -174,7 +176,7 @@ class Stop(IntEnum):
 
 
 class Kind(IntEnum):
-    """What it takes to decode a batch; neighbours of one kind are decoded together."""
+    """How a batch has to be decoded; neighbours of one kind are decoded together."""
 
     PLAIN = 0
     PACKED = 1
@@ -184,7 +186,7 @@ class Kind(IntEnum):
 
 
 class Column(IntFlag):
-    """The columns that a decode builds; without any it only checks the records."""
+    """The columns that a decode builds; without any, it only checks the records."""
 
     OFFSET = 1
     TIMESTAMP = 2
@@ -199,7 +201,7 @@ class Code(IntEnum):
     """How a decode or an encode ended."""
 
     DONE = 0
-    FULL = 1  # an output buffer is too small: what came before the returned batch is complete
+    FULL = 1  # an output buffer is too small: everything before the returned batch is complete
     BROKEN_VARINT = 2
     RECORD_BEYOND_END = 3
     RECORD_LENGTH_MISMATCH = 4
@@ -222,19 +224,19 @@ class Code(IntEnum):
 
 
 class Refused(IntEnum):
-    """Why a record was not added to an open batch; 0 or more is the number of a record that was added."""
+    """Why a record was not added to an open batch; a value of 0 or more is the number of an added record."""
 
     NO_ROOM = -1  # the batch is closed, or has no room for this record
     SHORT_BUFFER = -2  # the limit allows it, but the buffer must be enlarged first
-    TOO_LARGE = -3  # even alone in a batch it may exceed the allowed bytes
+    TOO_LARGE = -3  # it may exceed the allowed bytes even alone in a batch
 
 
 class Seek(IntEnum):
-    """How the search for a record's time ended."""
+    """How the search for a timestamp ended."""
 
     FOUND = 0
-    MORE = 1  # go on at the position, with the size of the batch there; 0: unknown
-    DECODE = 2  # the batch at the position is compressed, of an old format, or broken
+    MORE = 1  # continue at the position, with the size of the batch there; 0: unknown
+    DECODE = 2  # the batch at the position is compressed, in an old format, or broken
 
 
 # What every decode and encode returns: code, next batch (or message), position of the problem, value found there.

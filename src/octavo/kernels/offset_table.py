@@ -1,4 +1,4 @@
-"""A table from keys to offsets, and what the compaction kernels share with their callers.
+"""A table that maps keys to offsets, and what the compaction kernels share with their callers.
 
 The compiled side repeats the numbers as C structs (`offset_table.pxd`); a test compares the two.
 """
@@ -16,15 +16,15 @@ from octavo.kernels.layout import BATCH
 SLOT_BYTES = 24  # the key's hash of 16 bytes, and an offset
 MAX_SLOTS = 2**31 - 1  # Kafka counts them in an int32
 
-# The state of a table, an int64 each. `latest_offset`: up to where the log's keys are in it. `marking`: marks are being
-# made for that many offsets from `marks_from` on; `marks`: that many are final (`settle_marks`), all of them or none.
+# The state of a table, one int64 each. `latest_offset`: the table has the log's keys up to here. `marking`: marks are
+# being made for this many offsets from `marks_from` on; `marks`: this many are final (`settle_marks`), all or none.
 TABLE_STATE = (
     *("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset"),
     *("marks_from", "marking", "marks"),
 )
-_FIRST_SHARE = 256  # a table begins with this part of the memory that it may take
+_FIRST_SHARE = 256  # a table starts with this fraction of the memory it may take
 _FEWEST_SLOTS = 1024
-# The parameters of a filter, then its counters, an int64 each.
+# The parameters of a filter, then its counters, one int64 each.
 FILTER_STATE = (
     "now_ms",
     "delete_horizon_ms",  # for batches that need one
@@ -37,37 +37,37 @@ FILTER_STATE = (
 
 
 class KeyHash(IntEnum):
-    """How a key becomes 16 bytes: keys with the same bytes count as one."""
+    """How a key becomes 16 bytes; keys with the same bytes count as one."""
 
-    SIPHASH = 0  # keyed with a secret: nobody can make two keys that collide
-    MD5 = 1  # Kafka's: the slots are byte for byte those of its SkimpyOffsetMap
+    SIPHASH = 0  # keyed with a secret, so that nobody can construct colliding keys
+    MD5 = 1  # Kafka's hash: the slots are byte for byte those of its SkimpyOffsetMap
 
 
 class BatchVerdict(IntFlag):
     """What is decided about a batch before its records are read."""
 
     DISCARD_RECORDS = 1  # records of an aborted transaction, or a marker past its horizon
-    RETAIN_EMPTY = 2  # keep it even if no record survives: a producer's last sequence, or the round's end
-    MARKER_OF_NOTHING = 4  # a marker whose transaction has no batch left: it gets a delete horizon
+    RETAIN_EMPTY = 2  # keep it even if no record survives: a producer's last sequence, or the end of the cleaned part
+    MARKER_OF_NOTHING = 4  # a marker whose transaction has no batches left: it gets a delete horizon
 
 
 class Fate(IntEnum):
-    """What became of a batch."""
+    """What happened to a batch."""
 
     GONE = 0
-    WHOLE = 1  # copied as it is
+    WHOLE = 1  # copied unchanged
     EMPTIED = 2
     REBUILT = 3
 
 
 @dataclass(slots=True)
 class OffsetTable:
-    """Slots in memory that the caller provides. Not thread-safe while it is filled; then any thread may look up.
+    """Slots in memory that the caller provides. Not thread-safe while it is filled; afterwards any thread may look up.
 
     `superseded` and `odd` have a bit for each offset of the part that the keys come from, least significant first:
-    whether a later record has the same key, and whether the record has no key or no value. They often decide about a
-    record, or a whole batch, without reading it. (Until `settle_marks`, `superseded` has the bits of all records whose
-    keys were put.)
+    whether a later record has the same key, and whether the record lacks a key or a value. They often settle the fate
+    of a record, or a whole batch, without reading it. (Until `settle_marks`, `superseded` has the bits of all records
+    whose keys were put.)
     """
 
     slots: NDArray[np.uint8]
@@ -77,9 +77,10 @@ class OffsetTable:
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
-        """An empty table in zeroed memory: as many slots as fit; the load factor limits how many take keys.
+        """An empty table in zeroed memory, with as many slots as fit; the load factor limits how many of them take
+        keys.
 
-        It begins with few slots and grows with its keys, which is faster because less memory is touched. Kafka's layout
+        It starts with few slots and grows with its keys, which is faster because less memory is touched. Kafka's layout
         has all slots from the start.
         """
         most = slots = min(len(memory) // SLOT_BYTES, MAX_SLOTS)
@@ -90,18 +91,18 @@ class OffsetTable:
         return cls(memory, np.array(numbers, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.uint8))
 
     def mark_offsets(self, first: int, end: int) -> None:
-        """From now on, mark what becomes of records at these offsets."""
+        """Start marking what happens to records at these offsets."""
         self.superseded, self.odd = (np.zeros((end - first + 7) // 8, np.uint8) for _ in range(2))
         self.state[TABLE_STATE.index("marks_from")], self.state[TABLE_STATE.index("marking")] = first, end - first
 
     @property
     def slot_count(self) -> int:
-        """How many slots it uses now."""
+        """How many slots are in use now."""
         return int(self.state[TABLE_STATE.index("slots")])
 
     @property
     def most_slots(self) -> int:
-        """How many slots it may grow to."""
+        """How many slots the table may grow to."""
         return int(self.state[TABLE_STATE.index("most_slots")])
 
     @property
@@ -121,12 +122,12 @@ class OffsetTable:
 
     @property
     def capacity(self) -> int:
-        """How many keys it takes."""
+        """How many keys the table can hold."""
         return int(self.state[TABLE_STATE.index("capacity")])
 
     @property
     def size(self) -> int:
-        """How many keys it has."""
+        """How many keys the table holds."""
         return int(self.state[TABLE_STATE.index("size")])
 
     @property
@@ -143,7 +144,7 @@ class FilterRun:
     """Where a filter writes the surviving batches, and how far it got."""
 
     out: NDArray[np.uint8]
-    table: NDArray[np.void]  # rows of `layout.BATCH`: the surviving batches, positions in `out`
+    table: NDArray[np.void]  # rows of `layout.BATCH` for the surviving batches, with positions in `out`
     state: NDArray[np.int64]  # FILTER_STATE
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The state of a partition's producers, as arrays that the replay of a log updates.
+"""The state of a partition's producers, in arrays that the replay of a log updates.
 
 The compiled side repeats the rows as C structs (`producers.pxd`); a test compares the two.
 """
@@ -11,14 +11,14 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-CACHED_BATCHES = 5  # a producer may have that many requests in flight, each of which may be sent again
+CACHED_BATCHES = 5  # a producer may have this many requests in flight, each of which may be sent again
 NONE = -1
 
 CACHED_BATCH = np.dtype(
     [("last_offset", "<i8"), ("timestamp", "<i8"), ("last_sequence", "<i4"), ("offset_delta", "<i4")]
 )
 
-# The batches are a ring: the newest is just before `next_batch`.
+# The batches form a ring: the newest is just before `next_batch`.
 PRODUCER = np.dtype(
     [
         ("producer_id", "<i8"),
@@ -32,11 +32,11 @@ PRODUCER = np.dtype(
     ]
 )
 
-# A transaction that has no marker yet.
+# A transaction without a marker yet.
 ONGOING = np.dtype([("first_offset", "<i8"), ("producer_id", "<i8")])
 
-# A producer's control batch: what its first record says (type -1: it has none), then what the replay finds out, the
-# transaction that it ended (first offset -1: none was ongoing) and the last stable offset at that moment.
+# A producer's control batch: what its first record says (type -1: it has none), then what the replay finds: the
+# transaction that the marker ended (first offset -1: none was ongoing) and the last stable offset at that moment.
 MARKER = np.dtype(
     [
         ("producer_id", "<i8"),
@@ -58,7 +58,7 @@ class Replayed(IntEnum):
 
     DONE = 0
     FULL = 1  # `producers` must grow before the returned row
-    NOT_TRANSACTIONAL = 2  # the returned row is a plain batch within its producer's transaction
+    NOT_TRANSACTIONAL = 2  # the returned row is a non-transactional batch within its producer's transaction
     MARKER_MISSING = 3  # `markers` has no row for the control batch in the returned row
 
 
@@ -66,7 +66,7 @@ class Replayed(IntEnum):
 class ProducerArrays:
     """The first `count` entries are producers, found through `slots`: an open hash table of their indexes, -1 if free.
 
-    `ongoing` has their open transactions in the order of first offsets. Not thread-safe.
+    `ongoing` holds their open transactions, ordered by first offset. Not thread-safe.
     """
 
     entries: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PRODUCER))
@@ -88,7 +88,7 @@ class ProducerArrays:
         return self.slots.item(self.slot_of(producer_id)) if self.count else NONE
 
     def add(self, producer_id: int) -> int:
-        """The index of a new entry for an unknown producer; the caller has made room."""
+        """Add an entry for an unknown producer and return its index; the caller has made room."""
         self.entries[self.count] = np.zeros((), PRODUCER)
         entry = self.entries[self.count]
         entry["producer_id"] = producer_id
@@ -107,7 +107,7 @@ class ProducerArrays:
         self.ongoing[: len(ongoing)], self.ongoing_count = ongoing, len(ongoing)
 
     def hold(self, entries: NDArray[np.void], count: int) -> None:
-        """Set the producers to the first `count` of these entries; ids must be unique."""
+        """Replace the producers with the first `count` of these entries; ids must be unique."""
         bits = (2 * len(entries)).bit_length()
         self.entries, self.count = entries, count
         self.slots = np.full(1 << bits, NONE, np.int32)
@@ -116,7 +116,7 @@ class ProducerArrays:
         left, slots = np.arange(count, dtype=np.int32), hashes >> np.uint64(64 - bits) if count else hashes
         while len(left):
             free = self.slots[slots] == NONE
-            self.slots[slots[free]] = left[free]  # if several want one slot the last gets it
+            self.slots[slots[free]] = left[free]  # if several want one slot, the last one gets it
             others = self.slots[slots] != left
             left, slots = left[others], slots[others] + np.uint64(1) & np.uint64(len(self.slots) - 1)
 

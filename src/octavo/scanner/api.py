@@ -1,4 +1,4 @@
-"""`octavo.scan`: what to read, and the forms in which to get it."""
+"""`octavo.scan`: what to read, and in which form to return it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What to read of each partition, and how."""
+    """What to read from each partition, and how."""
 
     bounds: Bounds
     isolation_level: IsolationLevel
@@ -120,9 +120,9 @@ def scan(
 
 
 class Scan:
-    """The records of some partitions, in several forms. The first use plans the scan, and so fixes what it reads.
+    """The records of some partitions, in several forms. The first use plans the scan, which fixes what it reads.
 
-    Iterating over a scan gives its records. `notes` says what was not as expected so far.
+    Iterating over a scan yields its records. `notes` lists everything unexpected so far.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Scan:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was not as expected so far, such as damage that was skipped."""
+        """Everything unexpected so far, such as damage that was skipped."""
         return tuple(self._findings.notes)
 
     @property
@@ -228,8 +228,8 @@ class Scan:
     ) -> ScanConsumer:
         """A `ScanConsumer` that follows the scan's partitions as they grow, without a lock.
 
-        It begins where the group has committed, else at the start of the scan, or at its end with `latest`. If the
-        records at its position were deleted, it goes on as `auto_offset_reset` says. Iterating ends after
+        It begins where the group has committed, otherwise at the start of the scan, or at its end with `latest`. If the
+        records at its position were deleted, it continues as `auto_offset_reset` says. Iterating ends after
         `consumer_timeout_ms` without a record.
         """
         from octavo.scanner.following.consumer import ScanConsumer
@@ -250,7 +250,7 @@ class Scan:
 
     def _committed(self, group: str) -> dict[TopicPartition, int]:
         from octavo.scanner.following.group_offsets import (
-            committed_offsets,  # the schemas that it imports take long to load
+            committed_offsets,  # imported here, because its schemas take long to load
         )
 
         roots = dict.fromkeys(files.root.location for files in self._partitions)
@@ -264,7 +264,7 @@ class Scan:
         return self.records()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Arrow's exchange protocol, by which DuckDB, Polars and others read a scan directly."""
+        """Arrow's exchange protocol, through which DuckDB, Polars and others read a scan directly."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
 

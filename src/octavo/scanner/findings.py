@@ -1,4 +1,4 @@
-"""What a reader finds besides records: damage, which it raises or skips, and notes."""
+"""What a reader finds besides records: notes, and damage, which it raises or skips."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class ScanFindings:
         self.notes.append(Note(str(path), sentence))
 
     def take(self, notes: Iterable[Note]) -> None:
-        """Add the notes of the planning. A note of damage is raised, or counted."""
+        """Add the notes made while planning. A note about damage is raised, or counted."""
         for note in notes:
             if note.is_damage and self.on_damage == "raise":
                 raise CorruptRecordError(note.sentence, path=note.path)
             self.count([note])
 
     def count(self, notes: Iterable[Note]) -> None:
-        """Add notes without raising any: those of small files, without which the log can be read."""
+        """Add notes without raising any, for small files without which the log can still be read."""
         for note in notes:
             self.damage_count += note.is_damage
             self.notes.append(note)
 
     def loss(self, path: object, sentence: str) -> None:
-        """Note that wanted records, which were there when the scan was planned, are gone."""
+        """Report that wanted records, which existed when the scan was planned, are gone."""
         self.note(path, sentence)
 
     def damage(self, error: CorruptionError) -> None:
-        """Raise the error, which has a path and a position, or note it and let the reader go on after it."""
+        """Raise the error, which has a path and a position, or note it so that the reader can continue after it."""
         if self.on_damage == "raise":
             raise error
         self.damage_count += 1
@@ -58,7 +58,7 @@ class ScanFindings:
         self.note(error.path, f"{place}{error.problem}; skipped")
 
     def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
-        """Raise the disk's error, or note it and let the reader go on with what it can read."""
+        """Raise the disk's error, or note it so that the reader can continue with what is readable."""
         if self.on_damage == "raise":
             raise error
         self.damage_count += 1

@@ -1,4 +1,4 @@
-"""Reads several places as one, such as a cluster's disks; of two copies of a partition, the longer one counts."""
+"""Reads several places as one, such as a cluster's disks; if a partition has two copies, the longer one is read."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Place = str | os.PathLike[str] | Location
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """All partitions of the given places, sorted by topic and partition."""
+    """All partitions in the given places, sorted by topic and partition."""
 
     directories: tuple[Directory, ...]
     partitions: dict[TopicPartition, PartitionFiles]
     notes: tuple[Note, ...]
 
     def topics(self) -> set[str]:
-        """All topics, whether their partitions were wanted or not."""
+        """All topics, even those whose partitions are not wanted."""
         return {topic for directory in self.directories for topic in directory.topics}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
@@ -52,7 +52,7 @@ class LogDirs:
         }
 
     def shown(self) -> str:
-        """The places, as a message shows them."""
+        """The places, as shown in messages."""
         return ", ".join(str(directory.place) for directory in self.directories)
 
 
@@ -98,12 +98,12 @@ def _notes_on(directory: Directory) -> list[Note]:
 
 
 def no_partition(place: Location) -> Note:
-    """The note on a place that should be a log directory and has no partition."""
+    """The note about a place that should be a log directory but has no partition."""
     return Note(str(place), "no partition found, expected folders named <topic>-<partition>")
 
 
 def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:
-    """Add a copy; single segment files of one folder together make one copy."""
+    """Add a copy; single segment files from one folder together form one copy."""
     for slot, known in enumerate(copies):
         if known.location == files.location and not known.whole and not files.whole:
             segments = {segment.base_offset: segment for segment in (*files.segments, *known.segments)}
@@ -113,7 +113,7 @@ def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:
 
 
 def _furthest(copies: list[PartitionFiles], notes: list[Note]) -> PartitionFiles:
-    """The copy with the largest log end offset; if several have it, the one that was given first."""
+    """The copy with the largest log end offset; if several have it, the first one given."""
     if len(copies) == 1:
         return copies[0]
     ends = [_end_of(files) for files in copies]
@@ -128,4 +128,4 @@ def _end_of(files: PartitionFiles) -> int:
     try:
         return take_snapshot(files).log_end_offset
     except (ScanError, OSError):
-        return -1  # it went away, or nothing of it can be read
+        return -1  # it disappeared, or nothing of it can be read

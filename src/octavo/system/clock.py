@@ -1,4 +1,4 @@
-"""The clock, injected wherever time decides something, so that tests set it."""
+"""The clock, injected wherever time matters, so that tests can set it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The time of day, and a time that never goes back."""
+    """The time of day, and a time that never goes backwards."""
 
     def time_ms(self) -> int:
-        """Milliseconds since 1970-01-01 UTC. It jumps, also backwards, when somebody sets the machine's clock."""
+        """Milliseconds since 1970-01-01 UTC. It may jump, even backwards, when somebody sets the machine's clock."""
         ...
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since some fixed moment, to measure durations with: it never goes back."""
+        """Milliseconds since some fixed moment, to measure durations: it never goes backwards."""
         ...
 
 

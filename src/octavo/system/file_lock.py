@@ -1,4 +1,4 @@
-"""The lock on a file by which a process keeps others, brokers included, out of a log directory."""
+"""The file lock by which a process keeps others, including brokers, out of a log directory."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 
 from octavo.system.regular_file import open_owned
 
-# The folders that this process has locked, so that a second attempt gets a clear error.
+# The folders this process has locked, so that a second attempt gets a clear error.
 _locked: set[tuple[int, int]] = set()
-# Linux: a lock of the open file description. A POSIX lock is lost as soon as the process closes any descriptor of the
-# file, as a backup by shutil.copytree does. The two kinds exclude each other, so Java's brokers respect it.
+# Linux: a lock on the open file description. A POSIX lock is lost as soon as the process closes any descriptor of the
+# file, as a backup with shutil.copytree does. The two kinds exclude each other, so Java's brokers respect it.
 _OPEN_FILE_LOCK = getattr(fcntl, "F_OFD_SETLK", None)
 
 
 class LocalLock:
-    """A lock on a whole file, as brokers take it; a file that nobody holds is not a lock."""
+    """A lock on a whole file, as brokers take it; the mere existence of the file does not lock anything."""
 
     def __init__(self, path: Path) -> None:
         status = path.parent.stat()
@@ -48,12 +48,12 @@ class LocalLock:
             return
         descriptor, self._descriptor = self._descriptor, -1
         _locked.discard(self._folder)
-        with contextlib.suppress(OSError):  # on a failed disk the file stays; the lock goes with the descriptor
+        with contextlib.suppress(OSError):  # on a failed disk the file stays; closing the descriptor releases the lock
             self._path.unlink(missing_ok=True)
         os.close(descriptor)
 
     def disown(self) -> None:
-        # Closing the child's copy of the descriptor leaves the parent its lock; unlocking would take it away.
+        # Closing the child's copy of the descriptor leaves the lock with the parent; unlocking would release it.
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             _locked.discard(self._folder)
@@ -62,7 +62,7 @@ class LocalLock:
     def _is_in_place(self) -> bool:
         """Whether the locked file is still the one at its path.
 
-        Its last owner may have removed it, and a third process may have made and locked a new one.
+        Its last owner may have removed it, and a third process may have created and locked a new one.
         """
         try:
             return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
@@ -74,6 +74,6 @@ def _lock_whole(descriptor: int) -> None:
     if _OPEN_FILE_LOCK is None:  # macOS
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
-    # struct flock: type, whence, start, length (0: all of it), process (0)
+    # struct flock: type, whence, start, length (0: the whole file), process (0)
     request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
     fcntl.fcntl(descriptor, _OPEN_FILE_LOCK, request)

@@ -1,4 +1,4 @@
-"""The file system as the writing side sees it: all of its reads and writes go through a `FileSystem`.
+"""The file system as seen by the writing side: all its reads and writes go through a `FileSystem`.
 
 Tests use one that stops at a chosen write, sync, rename or unlink, and loses what was not synced.
 """
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class File(Protocol):
-    """An open file, read and written by position: threads may share it."""
+    """An open file, read and written by position, so that threads can share it."""
 
     def pread(self, length: int, position: int) -> bytes:
         """The bytes from the position on; fewer than `length` only at the file's end."""
         ...
 
     def pread_into(self, buffer: memoryview, position: int) -> int:
-        """Fill the buffer from the position on; returns how many bytes there were."""
+        """Fill the buffer from the position on; returns the number of bytes read."""
         ...
 
     def pwrite(self, data: Buffer, position: int) -> None:
@@ -42,34 +42,34 @@ class File(Protocol):
     def size(self) -> int: ...
 
     def skip_hole(self, position: int) -> int:
-        """The first position, from the given one on, that may hold data; all bytes in between are known to be zeros."""
+        """The first position from the given one on that may hold data; all bytes in between are known to be zeros."""
         ...
 
     def fsync(self) -> None: ...
 
     def let_go(self, length: int) -> None:
-        """Let the system drop the file's first `length` bytes from its cache: they are synced and not read again soon.
+        """Let the system drop the file's first `length` bytes from its cache: they are synced and not needed soon.
 
         The range always begins at 0: the system keeps pages that it covers only partly, and a page may be megabytes.
         """
         ...
 
     def fileno(self) -> int:
-        """The descriptor, for sendfile; it is open as long as this object lives."""
+        """The descriptor, for sendfile; it stays open as long as this object lives."""
         ...
 
 
-class Mapping(Protocol):
+class MappedFile(Protocol):
     """A file's first bytes in memory, readable and writable."""
 
     def view(self) -> memoryview:
-        """All mapped bytes, to read. Release it before `close`."""
+        """All mapped bytes, for reading. Release the view before `close`."""
         ...
 
     def write(self, data: bytes | bytearray, position: int) -> None: ...
 
     def flush(self) -> None:
-        """Sync what was written to the disk."""
+        """Sync what was written to disk."""
         ...
 
     def close(self) -> None: ...
@@ -111,15 +111,15 @@ class FileSystem(FilesToRead, Protocol):
     """
 
     def open(self, path: Path, *, create: bool = False) -> File:
-        """Open for reading and writing."""
+        """Open a file for reading and writing."""
         ...
 
-    def map(self, path: Path, size: int) -> Mapping:
+    def map(self, path: Path, size: int) -> MappedFile:
         """Map the first `size` bytes, at least 1; the file must have them."""
         ...
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file, or extend it with zeros; a missing one is created."""
+        """Cut a file, or extend it with zeros; a missing file is created."""
         ...
 
     def others(self, folder: Path) -> list[str]:
@@ -131,7 +131,7 @@ class FileSystem(FilesToRead, Protocol):
         ...
 
     def link_target(self, path: Path) -> Path | None:
-        """Where a link leads; None if the path is not a link."""
+        """The target of a link; None if the path is not a link."""
         ...
 
     def size(self, path: Path) -> int: ...
@@ -141,7 +141,7 @@ class FileSystem(FilesToRead, Protocol):
     def set_mtime_ms(self, path: Path, mtime_ms: int) -> None: ...
 
     def rename(self, path: Path, target: Path) -> None:
-        """Rename; a file at the target is replaced."""
+        """Rename a file; one at the target is replaced."""
         ...
 
     def unlink(self, path: Path) -> bool:
@@ -155,16 +155,16 @@ class FileSystem(FilesToRead, Protocol):
     def rmdir(self, path: Path) -> None: ...
 
     def fsync_folder(self, path: Path) -> None:
-        """Sync a folder's entries: the names that were created, renamed or removed in it."""
+        """Sync a folder's entries: the names created, renamed or removed in it."""
         ...
 
     def lock(self, path: Path) -> Lock:
-        """Create the file if it is missing, and take its lock; BlockingIOError says who holds it."""
+        """Create the file if missing, and take its lock; BlockingIOError says who holds it."""
         ...
 
 
-# The errors of a failing disk. Any other error is about one call, one file or this process: too many open files, a file
-# that was renamed meanwhile, a folder that is not empty.
+# The errors of a failing disk. Any other error concerns one call, one file or this process: too many open files, a file
+# that was just renamed, a folder that is not empty.
 _DISK_ERROR_NAMES = [
     "EIO",
     "ENOSPC",
@@ -184,7 +184,7 @@ _DISK_ERRORS = {getattr(errno, name) for name in _DISK_ERROR_NAMES if hasattr(er
 
 
 def is_disk_failure(error: OSError) -> bool:
-    """Whether the error says that the disk failed, and not just this call."""
+    """Whether the error means that the disk failed, not just this call."""
     return error.errno is None or error.errno in _DISK_ERRORS
 
 
@@ -197,7 +197,7 @@ _CAN_ADVISE = hasattr(os, "posix_fadvise")  # not on macOS
 class LocalFile:
     """A descriptor that is closed with the last reference to this object.
 
-    There is no `close`: another thread may be about to read, and the number of a closed descriptor soon belongs to
+    There is no `close`: another thread may be about to read, and the number of a closed descriptor is soon reused for
     another file.
     """
 
@@ -206,7 +206,7 @@ class LocalFile:
         flags = (os.O_RDONLY if read_only else os.O_RDWR) | (os.O_CREAT if create else 0)
         self._descriptor = open_owned(path, flags)
 
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at exit the module `os` may be gone already
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at exit the module `os` may already be gone
         if self._descriptor >= 0:
             close(self._descriptor)
 
@@ -254,17 +254,17 @@ class LocalFile:
         return self._descriptor
 
 
-class LocalMapping:
+class LocalMappedFile:
     """Reads through an mmap, but writes with system calls: the first store into a page of a hole costs far more.
 
-    (0.5 ms on ext4, against 2 µs for a write; both go to the same page cache.)
+    (0.5 ms on ext4, compared with 2 µs for a write; both go to the same page cache.)
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         self._file: LocalFile | None = None  # most mappings are never written to
         file = LocalFile(path)
-        self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # which keeps a descriptor of its own
+        self._map = with_descriptor(lambda: mmap.mmap(file.fileno(), size))  # the mmap keeps its own descriptor
 
     def view(self) -> memoryview:
         return memoryview(self._map)
@@ -290,8 +290,8 @@ class LocalFileSystem:
     def open(self, path: Path, *, create: bool = False) -> File:
         return LocalFile(path, create=create)
 
-    def map(self, path: Path, size: int) -> Mapping:
-        return LocalMapping(path, size)
+    def map(self, path: Path, size: int) -> MappedFile:
+        return LocalMappedFile(path, size)
 
     def truncate(self, path: Path, size: int) -> None:
         LocalFile(path, create=True).truncate(size)

@@ -1,7 +1,7 @@
 """Keeps a forked child from using its parent's objects: it shares the parent's files, but not its threads or state.
 
 With the start method fork, the default of multiprocessing on Linux up to Python 3.13, a child has a copy of every
-object. Writing to its copy of an open log would overwrite what the parent appends.
+object. If it wrote to its copy of an open log, it would overwrite what the parent appends.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class Disownable(Protocol):
-    """Something that belongs to the process that made it."""
+    """Something that belongs to the process that created it."""
 
     def disown(self) -> None:
-        """Called in a forked child: from now on refuse every use. Take no lock: it may be held forever."""
+        """Called in a forked child: refuse every use from now on. Take no lock, as it may be held forever."""
         ...
 
 

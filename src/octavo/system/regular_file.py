@@ -1,4 +1,4 @@
-"""Opening regular files: whatever else has a file's name is refused, and opening it never waits."""
+"""Opens regular files; anything else with a file's name is refused, and opening it never blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.errors import NotRegularFileError
 if TYPE_CHECKING:  # a small dump starts faster without it
     from pathlib import Path
 
-_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not on every system
+_SEEK_DATA: int | None = getattr(os, "SEEK_DATA", None)  # not available on every system
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -26,20 +26,20 @@ _KINDS = (
 
 Opened = TypeVar("Opened")
 
-# Called when this process has too many files open; each says whether it closed some.
+# Called when this process has too many open files; each returns whether it closed any.
 _give_back: list[Callable[[], bool]] = []
 
 
 def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a regular file; whatever else has that name raises an OSError that says so.
+    """A descriptor of a regular file; anything else with that name raises an OSError that says so.
 
-    Opening a FIFO that nobody writes to would wait, and reading a device would never end. The kind is checked after
-    opening: what a path leads to may change between a check and an open.
+    Opening a FIFO that nobody writes to would block, and reading a device would never end. The kind is checked after
+    opening, because the target of a path may change between a check and an open.
     """
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # a socket, or a device that is not there
+        if error.errno == errno.ENXIO:  # a socket, or a device that does not exist
             raise _not_regular(path) from None
         raise
     mode = os.fstat(descriptor).st_mode
@@ -54,7 +54,7 @@ def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
 def open_owned(path: Path, flags: int, *, follow: bool = False) -> int:
     """`open_regular` for a log's owner: NotRegularFileError says what is in the file's place and what to do about it.
 
-    Links are refused too, unless `follow`. When too many files are open, idle ones are closed first.
+    Links are refused too, unless `follow` is set. When too many files are open, idle ones are closed first.
     """
     flags |= 0 if follow else os.O_NOFOLLOW
     try:
@@ -85,23 +85,23 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
 
 
 def skip_hole(descriptor: int, position: int) -> int:
-    """The next position that may hold data: everything between the given one and it is known to be zeros."""
+    """The next position that may hold data; all bytes before it, from the given one on, are known to be zeros."""
     if _SEEK_DATA is None:
         return position
     try:
         return os.lseek(descriptor, position, _SEEK_DATA)
     except OSError as error:
-        # ENXIO: there is no data from here on. Any other error: the file system does not tell.
+        # ENXIO: there is no data from here on. Any other error: the file system cannot tell.
         return max(os.fstat(descriptor).st_size, position) if error.errno == errno.ENXIO else position
 
 
 def when_too_many_are_open(give_back: Callable[[], bool]) -> None:
-    """Before an open fails for lack of descriptors, call `give_back`: it closes files that can be opened again."""
+    """Call `give_back` before an open fails for lack of descriptors: it closes files that can be reopened."""
     _give_back.append(give_back)
 
 
 def with_descriptor(open_it: Callable[[], Opened]) -> Opened:
-    """Open something; if too many files are open, once more after idle ones were closed."""
+    """Open something; if too many files are open, try again after closing idle ones."""
     try:
         return open_it()
     except OSError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-# How many finished tasks may wait for an earlier one, since results are handed out in order. The results are small.
+# How many finished tasks may wait for an earlier one, since results are returned in order. The results are small.
 _AHEAD = 32
 
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ class Outcome(Generic[TaskType, Result]):
     error: Exception | None = None
 
     def get(self) -> Result:
-        """The result; raises the error of a task that failed."""
+        """The result; raises the error of a failed task."""
         if self.error is not None:
             raise self.error
         assert self.result is not None
@@ -56,7 +56,7 @@ class Runner(Protocol):
 
     @property
     def shares_memory(self) -> bool:
-        """Whether tasks run in this process, so that they need not be pickled and use its filesystem."""
+        """Whether tasks run in this process, so that they need not be pickled and can use its filesystem."""
         ...
 
     def run(
@@ -81,7 +81,7 @@ class InlineRunner:
 class ThreadRunner:
     """Runs tasks on threads, by default one per processor.
 
-    `is_ending` tells a long task that nobody is waiting for its result any more, for example after an interrupt.
+    `is_ending` tells a long task that its result is no longer needed, for example after an interrupt.
     """
 
     shares_memory = True

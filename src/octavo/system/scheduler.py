@@ -19,13 +19,13 @@ from octavo.system.clock import ManualClock
 from octavo.system.signals import Signal
 
 _LOOK_MS = 1000
-_SHUTDOWN_SECONDS = 60  # a task may hang on a disk; the shutdown must not
+_SHUTDOWN_SECONDS = 60  # a task may hang on a disk, but the shutdown must not
 _log = logging.getLogger(__name__)
 
 
 @dataclass(order=True)
 class ScheduledTask:
-    """Work that waits for its time; ordered by due time, then by when it was scheduled."""
+    """Work that waits for its time; ordered by due time, then by order of scheduling."""
 
     due_ms: int
     number: int
@@ -35,7 +35,7 @@ class ScheduledTask:
     cancelled: bool = field(default=False, compare=False)
 
     def cancel(self) -> None:
-        """Do not run it again; a run that has begun goes on."""
+        """Do not run it again; a run in progress continues."""
         self.cancelled = True
 
 
@@ -47,7 +47,7 @@ class Scheduler(Protocol):
     ) -> ScheduledTask: ...
 
     def shutdown(self) -> None:
-        """Run the one-time tasks that are left, such as removals of files, then nothing more; waits until all is done.
+        """Run the remaining one-time tasks, such as removals of files, then nothing more; returns when all are done.
 
         After an interrupt it can be called again.
         """
@@ -55,7 +55,7 @@ class Scheduler(Protocol):
 
 
 class ThreadScheduler:
-    """Runs tasks on a few threads of its own; a run may be late when many are due at once."""
+    """Runs tasks on a few threads of its own; a run may be late if many are due at once."""
 
     def __init__(self, threads: int = 2) -> None:
         self._tasks: list[
@@ -69,7 +69,7 @@ class ThreadScheduler:
         self.start(threads)
 
     def start(self, threads: int) -> None:
-        """Add that many threads."""
+        """Start this many more threads."""
         for number in range(len(self._threads), len(self._threads) + threads):
             thread = threading.Thread(target=self._work, name=f"octavo-scheduler-{number}", daemon=True)
             self._threads.append(thread)
@@ -91,7 +91,7 @@ class ThreadScheduler:
                 thread.join(max(end - time.monotonic(), 0))
                 if thread.is_alive():
                     _log.warning("%s still runs a task after %d s and is abandoned", thread.name, _SHUTDOWN_SECONDS)
-        for _ in range(len(self._tasks)):  # counted once: tasks that still run may schedule more
+        for _ in range(len(self._tasks)):  # counted once, because running tasks may schedule more
             with self._lock:
                 task = heapq.heappop(self._tasks)[2] if self._tasks else None
             if task is not None and task.period_ms is None:
@@ -119,7 +119,7 @@ class ThreadScheduler:
                 wait_ms = _LOOK_MS if first is None else first[0] - _monotonic_ms()
                 if first is not None and wait_ms <= 0:
                     return heapq.heappop(self._tasks)[2]
-            # An interrupt may have hit `_push` before its notify: never wait for long.
+            # An interrupt may have hit `_push` before its notify, so never wait for long.
             self._changed.wait(partial(self._has_changed, first), min(wait_ms, _LOOK_MS) / 1000)
         return None
 
@@ -129,7 +129,7 @@ class ThreadScheduler:
 
 
 class ManualScheduler:
-    """Runs tasks only when told to, in the order of their times, on the caller's thread."""
+    """Runs tasks only when told to, in the order of their due times, on the caller's thread."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
@@ -144,7 +144,7 @@ class ManualScheduler:
         return task
 
     def advance(self, by_ms: int) -> None:
-        """Move the clock, and run each task at the moment when it comes due."""
+        """Move the clock, and run each task at the moment it comes due."""
         end_ms = self._clock.monotonic_ms() + by_ms
         while self._tasks and self._tasks[0].due_ms <= end_ms:
             task = heapq.heappop(self._tasks)
@@ -163,7 +163,7 @@ class ManualScheduler:
 
     @property
     def waiting(self) -> list[str]:
-        """The names of the tasks to come, the next one first."""
+        """The names of the waiting tasks, in order of due time."""
         return [task.name for task in sorted(self._tasks) if not task.cancelled]
 
     def shutdown(self) -> None:
@@ -171,7 +171,7 @@ class ManualScheduler:
 
 
 class EndScheduler:
-    """For a program of one job: runs nothing until its shutdown, then each one-time task, or none."""
+    """For a program with one job: runs nothing until its shutdown, then each one-time task, or none."""
 
     def __init__(self, *, runs_at_end: bool = True) -> None:
         self._tasks: list[ScheduledTask] = []
@@ -186,7 +186,7 @@ class EndScheduler:
         return task
 
     def begin_job(self) -> None:
-        """Drop the tasks that opening the directory scheduled: they are not this job's business."""
+        """Drop the tasks that opening the directory scheduled, because they are not part of this job."""
         self._tasks.clear()
 
     def shutdown(self) -> None:
@@ -197,10 +197,10 @@ class EndScheduler:
 
 
 class JobScheduler(ThreadScheduler):
-    """For a program of one job that may take long, such as sending what somebody types.
+    """For a program with one job that may take long, such as sending what somebody types.
 
-    From `begin_job` on, tasks run when they are due, and those left at the end run then. Periodic tasks never run:
-    they are not the job's business.
+    From `begin_job` on, tasks run when they are due; the rest run at the end. Periodic tasks never run, because they
+    are not part of the job.
     """
 
     def __init__(self) -> None:
@@ -214,7 +214,7 @@ class JobScheduler(ThreadScheduler):
         return ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms, cancelled=True)
 
     def begin_job(self) -> None:
-        """Drop the tasks that opening the directory scheduled, and start to run new ones."""
+        """Drop the tasks that opening the directory scheduled, and start running new ones."""
         self._tasks.clear()
         self.start(1)
 

@@ -1,4 +1,4 @@
-"""Waits for a change that another thread makes, without a lock that an interrupt could leave taken."""
+"""Waits for a change made by another thread, without a lock that an interrupt could leave held."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import suppress
 
 
 class Signal:
-    """Threads wait until a condition holds; whoever may have made it true calls `notify`. Thread-safe.
+    """Threads wait until a condition holds; code that may have made it true calls `notify`. Thread-safe.
 
-    `threading.Condition` and `Event` are Python code around a lock: a KeyboardInterrupt inside them may leave it taken
+    `threading.Condition` and `Event` are Python code around a lock: a KeyboardInterrupt inside them may leave it held
     forever. Here each wait has its own latch, known only to it and to `notify`.
     """
 
@@ -22,7 +22,8 @@ class Signal:
         self._latches: deque[threading.Lock] = deque()
 
     def wait(self, is_so: Callable[[], bool], timeout: float | None = None) -> bool:
-        """Wait until `is_so()`, at most `timeout` seconds; returns whether it is. It is called after each `notify`."""
+        """Wait until `is_so()` is true, at most `timeout` seconds; returns whether it is. Checks again after each
+        `notify`."""
         end = None if timeout is None else time.monotonic() + timeout
         while not is_so():
             left = threading.TIMEOUT_MAX if end is None else min(end - time.monotonic(), threading.TIMEOUT_MAX)
@@ -42,8 +43,8 @@ class Signal:
         latch.acquire()
         self._latches.append(latch)
         try:
-            if not is_so():  # it may have become so before `notify` could see the latch
+            if not is_so():  # it may have become true before `notify` could see the latch
                 latch.acquire(timeout=seconds)
         finally:
-            with suppress(ValueError):  # `notify` has taken it
+            with suppress(ValueError):  # `notify` has already taken it
                 self._latches.remove(latch)

@@ -1,1 +1,1 @@
-"""Consumer groups: their members, who reads which partition, and the offsets that they committed."""
+"""Consumer groups: their members, which member reads which partition, and the committed offsets."""

@@ -1,4 +1,4 @@
-"""How the members of a group share the partitions of their topics: Kafka's assignors."""
+"""Kafka's assignors: how the members of a group share the partitions of their topics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Assignor = Callable[[Subscriptions, Partitions, Mapping[str, list[TopicPartition
 def range_assignor(
     subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """Give each member one range of every topic's partitions; the first members get one more if that is uneven."""
+    """Give each member one range of every topic's partitions; if they do not divide evenly, the first members get one
+    more."""
     assigned: Assignment = {member: [] for member in subscriptions}
     for topic, numbers in sorted(partitions.items()):
         members = sorted(member for member, topics in subscriptions.items() if topic in topics)
@@ -31,7 +32,7 @@ def range_assignor(
 def roundrobin_assignor(
     subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
 ) -> Assignment:
-    """Deal out all partitions in order, taking turns among the members that subscribe to the topic."""
+    """Deal out all partitions in order, taking turns among the members subscribed to the topic."""
     assigned: Assignment = {member: [] for member in subscriptions}
     members, turn = sorted(subscriptions), 0
     for partition in _all_partitions(partitions):
@@ -49,8 +50,8 @@ def sticky_assignor(
 ) -> Assignment:
     """Spread the partitions as evenly as possible with as few moves as possible.
 
-    Members keep what they have. A partition without an owner goes to the subscribed member that has the fewest. Then a
-    partition moves as long as its owner has at least two more than another subscribed member.
+    Members keep what they have. A partition without an owner goes to the subscribed member with the fewest partitions.
+    Then partitions move as long as an owner has at least two more than another subscribed member.
     """
     assigned: Assignment = {member: [] for member in sorted(subscriptions)}
     free = set(_all_partitions(partitions))
@@ -74,7 +75,7 @@ def sticky_assignor(
 
 
 def _next_move(assigned: Assignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:
-    """A partition to move, its giver and its taker; None if no move makes the assignment more even."""
+    """A partition to move, from which member and to which; None if no move makes the assignment more even."""
     for giver in sorted(assigned, key=lambda member: -len(assigned[member])):
         for taker in sorted(assigned, key=lambda member: len(assigned[member])):
             if len(assigned[giver]) - len(assigned[taker]) < 2:

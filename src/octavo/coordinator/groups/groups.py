@@ -1,8 +1,8 @@
-"""Consumer groups: who is a member, and who has which partition.
+"""Consumer groups: their members, and which member has which partition.
 
 As in Kafka's cooperative protocol a partition changes hands in two steps: at its next poll the owner finds that the
-partition is to go to another member and gives it back; only then does the other one get it. So no two members ever
-read it at once.
+partition is assigned to another member and gives it back; only then does the other member get it. So no two members
+ever read it at the same time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from octavo.format.names import TopicPartition
 
 @dataclass
 class Member:
-    """A member of a group: the topics it wants, the partitions it is to have (`target`), those it has (`owned`)."""
+    """A member of a group: the topics it wants, the partitions it should have (`target`) and those it has (`owned`)."""
 
     member_id: str
     assignor: str
@@ -33,7 +33,7 @@ class Member:
 class Group:
     """The members of one group, and their partitions. Thread-safe.
 
-    A poll of a member is `heartbeat`, `subscribe`, then `revoked` and `release`, then `acquire`. A change that an
+    A member polls by calling `heartbeat`, `subscribe`, then `revoked` and `release`, then `acquire`. A change that an
     interrupt left half done is completed by the next poll of any member.
     """
 
@@ -46,8 +46,8 @@ class Group:
         self._leaving_later: deque[Member] = deque()
 
     def new_member(self, assignor: str, max_poll_interval_ms: int, now_ms: int) -> Member:
-        """A new member (a JoinGroup request); it joins with its first heartbeat."""
-        # Ids sort in the order in which members joined, in which assignors serve them.
+        """Create a member (a JoinGroup request); it joins with its first heartbeat."""
+        # Ids sort in the order in which members joined, and assignors serve members in that order.
         return Member(f"consumer-{next(self._numbers):06d}", assignor, max_poll_interval_ms, now_ms)
 
     def leave(self, member: Member) -> None:
@@ -60,11 +60,11 @@ class Group:
                 self._assign()
 
     def leave_later(self, member: Member) -> None:
-        """Remove a member at the next poll of another one. Takes no lock: a finalizer may call it anywhere."""
+        """Remove a member at the next poll of another one. Takes no lock, because a finalizer may call it anywhere."""
         self._leaving_later.append(member)
 
     def subscribe(self, member: Member, topics: frozenset[str], partitions: Partitions) -> None:
-        """Note which topics a member wants, and which partitions these have now; assign again if that changed."""
+        """Set the topics a member wants, and the partitions these have now; assign again if that changed."""
         with self._lock:
             known = {**self._partitions, **partitions}
             if topics != member.topics or known != self._partitions:
@@ -74,7 +74,7 @@ class Group:
                 self._assign()
 
     def heartbeat(self, member: Member, now_ms: int) -> None:
-        """Note that a member polls. Members that have not polled for max.poll.interval.ms are evicted."""
+        """Record that a member polls. Members that have not polled for max.poll.interval.ms are evicted."""
         with self._lock:
             member.last_poll_ms = now_ms
             if not member.is_evicted:
@@ -97,7 +97,7 @@ class Group:
             return member.owned - member.target
 
     def release(self, member: Member, partitions: set[TopicPartition]) -> None:
-        """Note that a member has given partitions back."""
+        """Record that a member has given partitions back."""
         with self._lock:
             member.owned -= partitions
 

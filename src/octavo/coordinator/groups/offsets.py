@@ -29,21 +29,21 @@ _NO_TOPIC_ID = bytes(16)
 
 
 class OffsetAndMetadata(NamedTuple):
-    """A committed offset: the next one to read, with the consumer's own note."""
+    """A committed offset (the next one to read) and the consumer's own note."""
 
     offset: int
     metadata: str = ""
     leader_epoch: int = NO_LEADER_EPOCH
 
 
-# A group and a partition that it reads.
+# A group and a partition it reads.
 GroupOffset = tuple[str, TopicPartition]
 
 
 class OffsetStore:
     """Writes commits to the log first, then to memory; reads a partition of the topic when it is first needed.
 
-    Offsets that a transaction commits count once it is committed. Thread-safe.
+    Offsets that belong to a transaction count once it is committed. Thread-safe.
     """
 
     def __init__(self, topic: InternalTopic, clock: Clock, codec: Codec = Codec.NONE) -> None:
@@ -62,7 +62,7 @@ class OffsetStore:
             with self._lock:
                 place = self.partition_of(group)
                 known = self._load(place)
-                self._outdated.add(place)  # should the append fail, the log may have the offsets or not
+                self._outdated.add(place)  # if the append fails, the log may or may not have the offsets
                 self.append(group, offsets, topic_ids, Origin(base_sequence=0))
                 known.update({(group, partition): offset for partition, offset in offsets.items()})
                 self._outdated.discard(place)
@@ -84,7 +84,7 @@ class OffsetStore:
         log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
 
     def partition_of(self, group: str) -> TopicPartition:
-        """The partition of `__consumer_offsets` that holds a group's offsets; the topic is created if need be."""
+        """The partition of `__consumer_offsets` that holds a group's offsets; creates the topic if necessary."""
         self._topic.create()
         place = self._topic.partition_of(group)
         assert place is not None, "the topic was created"
@@ -114,7 +114,8 @@ class OffsetStore:
         return self._loaded[place]
 
     def transaction_ended(self, partition: TopicPartition) -> None:
-        """Read a partition again when it is next needed: a transaction has ended in it. Others are ignored."""
+        """Read a partition again when it is next needed, because a transaction has ended in it. Ignores other
+        partitions."""
         with self._lock:
             self._loaded.pop(partition, None)
 
@@ -130,7 +131,7 @@ def _read(key: bytes, value: bytes | None, found: dict[GroupOffset, OffsetAndMet
     try:
         record = decode_consumer_offsets_record(key, value)
     except CorruptionError:
-        return  # an unknown kind of record: Kafka skips it, too
+        return  # an unknown kind of record, which Kafka skips too
     kind, fields = record.key
     if kind.id not in (_LEGACY_OFFSET_COMMIT, OFFSET_COMMIT.id):
         return

@@ -1,1 +1,1 @@
-"""Transactional ids: who may use one, and how its transactions end; the ids of all producers."""
+"""Transactional ids: who may use one, and how its transactions end; and the ids of all producers."""

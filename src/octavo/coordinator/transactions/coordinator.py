@@ -19,13 +19,13 @@ CHECK_INTERVAL_MS = 10_000
 _COMMITS = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)
 _log = logging.getLogger(__name__)
 
-# Called with a partition after a transaction's marker was written to it.
+# Called with a partition after a transaction marker was written to it.
 OnMarker = Callable[[TopicPartition], None]
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """The right to use a transactional id, until another session begins. `metadata` is what its last call returned."""
+    """The right to use a transactional id until another session begins. `metadata` is the result of its last call."""
 
     metadata: TransactionMetadata
 
@@ -35,13 +35,7 @@ class Session:
 
 
 class TransactionCoordinator:
-    """Keeps the states of transactional ids, and ends transactions. Thread-safe. The end of a transaction:
-
-    1. Write to the log that it is to be committed, or aborted: that decides it. 2. Write a marker to each of its
-    partitions. 3. Write that it is complete. If anything stops this after 1 (a crash, a failed disk, an interrupt), 2
-    and 3 are done before anything else happens under the id; a partition that has its marker already may get another
-    one, which changes nothing. A failure under one id is logged and tried again later; it does not stop the others.
-    """
+    """Keeps the states of transactional ids, and ends transactions. Thread-safe. A transaction ends in three steps:"""
 
     def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
         self._log_manager = log_manager
@@ -62,7 +56,7 @@ class TransactionCoordinator:
     def begin_session(self, transactional_id: str, timeout_ms: int) -> Session:
         """Begin the only session that may use an id (an InitProducerId request).
 
-        The session before it is fenced, its open transaction aborted.
+        The previous session is fenced, and its open transaction aborted.
         """
         longest_ms = self._log_manager.broker_config.transaction_max_timeout_ms
         if timeout_ms > longest_ms:
@@ -74,7 +68,7 @@ class TransactionCoordinator:
                 self._read(partition, self._markers.open_producers())
             known = self._known.get(transactional_id)
             if known is None:
-                self._log.create()  # which makes the directory, where ids are stored
+                self._log.create()  # this creates the directory in which ids are stored
                 started = TransactionMetadata(transactional_id, self._ids.allocate(), 0, timeout_ms)
             else:
                 known = self._caught_up(self._settled(known))
@@ -87,7 +81,7 @@ class TransactionCoordinator:
             return session
 
     def begin(self, session: Session) -> None:
-        """Make ready for a new transaction: one that an error left unfinished is ended first."""
+        """Prepare for a new transaction; one that an error left unfinished is ended first."""
         with self._lock:
             known = self._settled(self._checked(session))
             if known.status is TransactionStatus.ONGOING:
@@ -95,13 +89,13 @@ class TransactionCoordinator:
             session.metadata = known
 
     def is_ended(self, session: Session) -> bool:
-        """Whether the session's transaction is decided, though its producer was not told."""
+        """Whether the session's transaction is already decided although its producer does not know it."""
         with self._lock:
             known = self._checked(session)
             return known.is_prepared or _identity(known) != _identity(session.metadata)
 
     def add_partition(self, session: Session, topic_partition: TopicPartition) -> None:
-        """Make a partition part of the transaction, which begins with the first (an AddPartitionsToTxn request)."""
+        """Add a partition to the transaction, which begins with its first partition (an AddPartitionsToTxn request)."""
         with self._lock:
             known = self._settled(self._checked(session))
             if _identity(known) != _identity(session.metadata):
@@ -130,7 +124,7 @@ class TransactionCoordinator:
     def settle(self) -> None:
         """Complete decided transactions; abort those open for longer than their timeout, and fence their sessions.
 
-        Raises nothing: what fails is logged, and tried again the next time.
+        Raises nothing: failures are logged, and tried again the next time.
         """
         with self._lock:
             open_producers = self._markers.open_producers() if self._unread else set()
@@ -156,7 +150,7 @@ class TransactionCoordinator:
                     )
 
     def _checked(self, session: Session) -> TransactionMetadata:
-        """The state of a session's id; ProducerFencedError if another session or a timeout fenced it."""
+        """The state of a session's id; raises ProducerFencedError if another session or a timeout fenced it."""
         known = self._known[session.transactional_id]
         if self._sessions.get(session.transactional_id) is not session:
             found = f"producer id {session.metadata.producer_id}, epoch {session.metadata.epoch}"
@@ -165,7 +159,7 @@ class TransactionCoordinator:
         return known
 
     def _read(self, partition: TopicPartition, open_producers: set[int]) -> None:
-        """Load a partition of the transaction log; `open_producers` have a transaction open in some other log."""
+        """Load a partition of the transaction log; `open_producers` have an open transaction in some other log."""
         found = self._log.load(partition)
         for transactional_id, known in found.items():
             is_over = known.status is not TransactionStatus.ONGOING and not known.is_prepared
@@ -175,16 +169,17 @@ class TransactionCoordinator:
         self._unread.discard(partition)
 
     def _adopted(self, known: TransactionMetadata) -> TransactionMetadata:
-        """The id with a transaction that partitions have open, though the transaction log says that there is none.
+        """The id with a transaction that partitions have open although the transaction log has none.
 
-        A power loss may take the end of the transaction log but not theirs.
+        A power loss may take the end of the transaction log but not the ends of the partitions.
         """
         caught_up = self._caught_up(known)
         is_open = caught_up.status is TransactionStatus.ONGOING
         return replace(caught_up, start_ms=self._clock.time_ms()) if is_open else known
 
     def _caught_up(self, known: TransactionMetadata) -> TransactionMetadata:
-        """The id with the latest epoch that a partition has seen, and all partitions that have its transaction open."""
+        """The id with the latest epoch that any partition has seen, and all partitions that have its transaction
+        open."""
         epoch, open_in = known.epoch, set(known.partitions)
         for topic_partition, entry in self._markers.entries(known.producer_id):
             epoch = max(epoch, entry.epoch)
@@ -198,7 +193,7 @@ class TransactionCoordinator:
         return self._settled(self._write(replace(known, status=status, epoch=epoch, version=2)))
 
     def _settled(self, known: TransactionMetadata) -> TransactionMetadata:
-        """Do steps 2 and 3, if the transaction is decided."""
+        """Do steps 2 and 3 if the transaction is decided."""
         if not known.is_prepared:
             return known
         try:
@@ -210,7 +205,7 @@ class TransactionCoordinator:
             raise TransactionIncompleteError(f"transactional id {known.transactional_id}: {told}") from error
 
     def _write_markers(self, prepared: TransactionMetadata) -> None:
-        """Write a marker to each partition that has none yet; if one fails the others still get theirs."""
+        """Write a marker to each partition that still needs one; if one fails the others still get theirs."""
         coordinator_epoch = self._log.coordinator_epoch(prepared.transactional_id)
         failure: Exception | None = None
         for topic_partition in sorted(prepared.partitions):

@@ -23,7 +23,7 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-# A broker with transaction.version 0 cannot read later versions; one with 2 reads this one, too.
+# A broker with transaction.version 0 cannot read later versions; one with 2 reads this version, too.
 VALUE_VERSION = 0
 _NO_PRODUCER_ID = -1
 
@@ -32,7 +32,7 @@ _NO_PRODUCER_ID = -1
 class TransactionMetadata:
     """A transactional id: who may use it, and the state of its transaction.
 
-    From PREPARE_COMMIT or PREPARE_ABORT on the epoch is that of the markers and of the next transaction. In `version`
+    From PREPARE_COMMIT or PREPARE_ABORT on, the epoch is that of the markers and of the next transaction. In `version`
     2, which this library writes, it is one more than that of the batches; a broker may have left an earlier version.
     """
 
@@ -71,7 +71,7 @@ class TransactionLog:
         return last_states(fetch_all(partition, self._topic.log(partition), FetchOptions()))
 
     def coordinator_epoch(self, transactional_id: str) -> int:
-        """The epoch that markers carry: that of the leader of the id's partition."""
+        """The epoch that markers carry: the leader epoch of the id's partition."""
         partition = self._topic.partition_of(transactional_id)
         return 0 if partition is None else self._topic.log(partition).leader_epoch
 
@@ -98,7 +98,7 @@ def last_states(records: Iterable[ConsumerRecord]) -> dict[str, TransactionMetad
         try:
             decoded = decode_transaction_state_record(record.key or b"", record.value)
         except CorruptionError:
-            continue  # an unknown kind of record: Kafka skips it, too
+            continue  # an unknown kind of record, which Kafka skips too
         transactional_id = decoded.key.data["transactionalId"]
         if decoded.value is None:
             found.pop(transactional_id, None)
@@ -115,7 +115,8 @@ def _metadata(transactional_id: str, row: Row, before: TransactionMetadata | Non
         for number in entry["partitionIds"]
     )
     known = TransactionMetadata(transactional_id, row["producerId"], row["producerEpoch"], row["transactionTimeoutMs"])
-    # Records do not say their version. Under the rules of 1 a log takes the markers of both, so unknown ones get 1.
+    # Records do not state their version. Under the rules of version 1 a log accepts the markers of both, so 1 is
+    # assumed.
     return replace(
         known,
         version=2 if before is not None and before.epoch < known.epoch else 1,

@@ -35,8 +35,8 @@ class Markers:
 
         A power loss takes the ends of logs unevenly. If it took more of `__transaction_state`, the partition has moved
         on to a later epoch: as for Kafka's coordinator, the transaction is over there. If it took more of the
-        partition, records of an earlier transaction may have lost their marker: a COMMIT would show them, even if that
-        transaction was aborted.
+        partition, records of an earlier transaction may have lost their marker, and a COMMIT would show them even if
+        that transaction was aborted.
         """
         log = self._log(topic_partition)
         if log is None:
@@ -78,7 +78,7 @@ class Markers:
         return found
 
     def _log(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """A partition's log; None if it was deleted meanwhile, or belongs to another broker."""
+        """A partition's log; None if it was deleted in the meantime, or belongs to another broker."""
         log = self._log_manager.logs.get(topic_partition)
         if log is None:
             if any(topic_partition in root.partitions for root in self._log_manager.roots):
@@ -89,9 +89,9 @@ class Markers:
 
 
 def _has_older_transaction(log: PartitionLog, prepared: TransactionMetadata) -> bool:
-    """Whether the producer's open records are of an earlier transaction, because those of this one are lost."""
+    """Whether the producer's open records belong to an earlier transaction, because those of this one are lost."""
     with log.lock:
         entry = log.producers.table.get(prepared.producer_id)
     if entry is None or entry.current_txn_first_offset is None:
         return False
-    return entry.epoch < prepared.epoch - 1  # batches have the epoch of their markers, in version 2 the one before
+    return entry.epoch < prepared.epoch - 1  # batches have their markers' epoch, or in version 2 the one before

@@ -1,4 +1,4 @@
-"""The ids of producers: none is given out twice, not even after a crash."""
+"""The ids of producers: none is ever given out twice, not even after a crash."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file
 from octavo.storage.log_manager import LogManager
 
-# Kafka's controllers count from 0. Ours begin where they never get to: a broker that takes over the directory and gave
-# one of our ids to another producer would take its first batches for duplicates.
+# Kafka's controllers count from 0. Ours start where they never get to: if a broker took over the directory and gave one
+# of our ids to another producer, the log would take that producer's first batches for duplicates.
 FIRST_PRODUCER_ID = 1 << 48
 BLOCK_SIZE = 1000
 _LAST_BLOCK = INT64_MAX - BLOCK_SIZE
@@ -25,7 +25,7 @@ MAX_EPOCH = 2**15 - 1
 class ProducerIds:
     """Gives out ids from blocks. Thread-safe.
 
-    1. Write where the next block begins to every directory. 2. Give out the ids before it. A crash after 1 loses the
+    1. Write to every directory where the next block begins. 2. Give out the ids before it. A crash after 1 loses the
     rest of a block but never repeats an id.
     """
 
@@ -36,7 +36,7 @@ class ProducerIds:
         self._block_end = 0
 
     def allocate(self) -> int:
-        """A new id (an InitProducerId request without a transactional id)."""
+        """Allocate a new id (an InitProducerId request without a transactional id)."""
         with self._lock:
             producer_id = next(self._block, None)
             if producer_id is None:

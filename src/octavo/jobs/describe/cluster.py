@@ -109,6 +109,6 @@ def _disk(directory: Directory) -> DiskDescription:
         directory_id,
         len(directory.partitions),
         sum(segment.log.size for listed in files for segment in listed.segments),
-        len(directory.leaving),
+        len(directory.not_current),
         CLEAN_SHUTDOWN in directory.files,
     )

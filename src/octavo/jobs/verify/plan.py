@@ -89,7 +89,7 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
         for note in directory.notes:
             findings.add(note.path, None, FindingKind.UNREADABLE_FILE, note.sentence)
     partitions = []
-    for files in (*directory.partitions.values(), *directory.leaving):
+    for files in (*directory.partitions.values(), *directory.not_current):
         try:
             # A node recovers its metadata log at every start: the mark of a clean shutdown does not apply to it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC

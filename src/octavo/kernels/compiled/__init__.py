@@ -1,1 +1,1 @@
-"""The kernels in Cython, a module each; `octavo.kernels` chooses between them and their twin."""
+"""The kernels in Cython, one module each; `octavo.kernels` chooses between them and their twins."""

@@ -1,4 +1,4 @@
-"""A producer's batches: records into an open batch one by one, and columns cut into batches by the same rule."""
+"""Collects a producer's records into batches: one by one into an open batch, or from columns by the same rule."""
 
 from cpython.bytes cimport PyBytes_AsStringAndSize
 from libc.string cimport memcpy
@@ -12,7 +12,8 @@ cdef float COMPRESSION_RATE_ESTIMATION_FACTOR = 1.05
 
 
 cdef inline int64_t estimated_size(int64_t record_bytes, float ratio) noexcept nogil:
-    """The estimated size of a batch with that many bytes of records, in Kafka's float arithmetic; ratio 0: no codec."""
+    """The estimated size of a batch with this many bytes of records, in Kafka's float arithmetic; ratio 0 means no
+    codec."""
     if ratio == 0:
         return BATCH_OVERHEAD + record_bytes
     return BATCH_OVERHEAD + <int64_t>(<float>record_bytes * ratio * COMPRESSION_RATE_ESTIMATION_FACTOR)
@@ -88,7 +89,7 @@ def append_record(batch, int64_t timestamp, key, value, bytes headers, int64_t w
 
 
 def close_batch(batch):
-    """Close an open batch: from now on it has no room. Closed batches stay as they are."""
+    """Close an open batch: from now on it has no room. Closed batches stay unchanged."""
     cdef Py_buffer view
     PyObject_GetBuffer(batch, &view, PyBUF_WRITABLE)
     if view.len >= BATCH_OVERHEAD:
@@ -97,7 +98,7 @@ def close_batch(batch):
 
 
 cdef int64_t cut_one(const Arrays *source, int64_t row, int64_t end, Batch *batch, int64_t batch_size, float ratio) noexcept nogil:
-    """Give a batch the rows from `row` on that fit into it; returns the row after them."""
+    """Fill a batch with as many rows from `row` on as fit; returns the row after them."""
     cdef int64_t first = row, limit = batch_size, used = 0, body, size, estimated, fields
     cdef uint64_t delta_ms
     batch.base_timestamp = batch.max_timestamp = source.timestamp[row]
@@ -122,7 +123,7 @@ cdef int64_t cut_one(const Arrays *source, int64_t row, int64_t end, Batch *batc
 
 
 def cut_batches(columns, int64_t row, int64_t end, table, int64_t batch_size, float ratio):
-    """Cut rows into batches as if records were sent one by one; returns (batches, the first row left).
+    """Cut rows into batches as if records were sent one by one; returns (batches, first remaining row).
 
     Each row of `table` gets count, lastOffsetDelta, timestamps and, in `size`, its bytes before compression.
     """

@@ -1,4 +1,4 @@
-"""`RecordColumns` as pointers, for as long as a kernel runs."""
+"""`RecordColumns` as pointers, valid while a kernel runs."""
 
 from libc.string cimport memcpy
 
@@ -7,7 +7,7 @@ from octavo.kernels.compiled.layout cimport *
 
 
 cdef enum:
-    MAX_COLUMN_BYTES = 2147483647  # more than that an int32 offset cannot reach
+    MAX_COLUMN_BYTES = 2147483647  # the largest value of an int32 offset
 
 
 cdef struct Binary:
@@ -31,7 +31,7 @@ cdef struct Arrays:
     Binary header_key
     Binary header_value
     int pinned
-    Py_buffer views[24]  # fifteen of the columns, and what the kernel pins besides
+    Py_buffer views[24]  # fifteen for the columns, and the others that the kernel pins
 
 
 cdef inline void *pin(Arrays *arrays, array, int flags, int64_t *length) except? NULL:
@@ -90,12 +90,12 @@ cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
 
 
 cdef inline bint appendable(const Binary *column, int64_t rows) noexcept nogil:
-    """Whether a value can be appended to a column that has that many."""
+    """Whether a value can be appended to a column with this many values."""
     return column.validity != NULL and 0 <= rows <= column.rows and 0 <= column.offsets[rows] <= column.bytes
 
 
 cdef inline int require_writable(Arrays *arrays, int columns) except -1:
-    """A decode needs every column that it is asked for, filled up to the last row."""
+    """Check that every requested column exists and is filled up to the last row."""
     if ((columns & KEY and not appendable(&arrays.key, arrays.rows))
             or (columns & VALUE and not appendable(&arrays.value, arrays.rows))
             or (columns & HEADERS and not (arrays.header_offsets != NULL
@@ -129,7 +129,7 @@ cdef inline void set_null(Binary *column, int64_t row) noexcept nogil:
 
 
 cdef inline void forget_nulls(Binary *column, int64_t start, int64_t end) noexcept nogil:
-    """Make rows that are taken back valid again: a decode only ever clears bits."""
+    """Mark rows that are taken back as valid again: a decode only ever clears bits."""
     cdef int64_t row
     for row in range(start, end):
         if not column.validity[row >> 3] >> (row & 7) & 1:
@@ -138,7 +138,7 @@ cdef inline void forget_nulls(Binary *column, int64_t start, int64_t end) noexce
 
 
 cdef inline void copy(uint8_t *to, const uint8_t *source, int64_t n) noexcept nogil:
-    """memcpy for short values: two moves of a fixed size, which overlap in the middle, cost less than the call."""
+    """memcpy for short values: two overlapping moves of a fixed size cost less than the call."""
     if n > 128:
         memcpy(to, source, <size_t>n)
     elif n > 64:
@@ -163,7 +163,7 @@ cdef inline void copy(uint8_t *to, const uint8_t *source, int64_t n) noexcept no
 
 
 cdef inline void put(Binary *column, int64_t row, const uint8_t *source, int32_t length) noexcept nogil:
-    """Append one value; a negative length is null. Room was checked by the caller."""
+    """Append one value; a negative length means null. The caller has checked for room."""
     cdef int32_t at = column.offsets[row]
     if length < 0:
         set_null(column, row)
@@ -174,7 +174,7 @@ cdef inline void put(Binary *column, int64_t row, const uint8_t *source, int32_t
 
 
 cdef inline int64_t length_at(const Binary *column, int64_t row) noexcept nogil:
-    """The length of a value, -1 for null."""
+    """The length of a value; -1 means null."""
     if column.offsets == NULL:
         return -1
     if column.validity != NULL and not column.validity[row >> 3] >> (row & 7) & 1:
@@ -196,7 +196,7 @@ cdef inline bint sound(const Binary *column, int64_t first, int64_t end) noexcep
 
 
 cdef inline int check_columns(const Arrays *source, int64_t first, int64_t end) except -1:
-    """Refuse columns whose offsets lead outside their data: nothing below checks them again."""
+    """Refuse columns whose offsets point outside their data; nothing below checks them again."""
     cdef int64_t row
     cdef bint good = 0 <= first <= end <= source.capacity
     good = good and sound(&source.key, first, end) and sound(&source.value, first, end)

@@ -1,4 +1,4 @@
-"""`checksums.h`: each module that calls it prepares its tables once."""
+"""Declares `checksums.h`; each module that calls it prepares its tables once."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint32_t

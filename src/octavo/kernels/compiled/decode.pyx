@@ -1,4 +1,4 @@
-"""v2 records to Arrow-shaped columns, in one pass."""
+"""Decodes v2 records to Arrow-shaped columns, in one pass."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.layout cimport *
@@ -7,7 +7,7 @@ from octavo.kernels.compiled.varint cimport *
 
 cdef int decode_headers(const uint8_t *base, const uint8_t *p, const uint8_t *end, int32_t count, Arrays *out,
                         bint build, Problem *problem) noexcept nogil:
-    """`count` headers that fill the bytes up to `end` exactly."""
+    """Decode `count` headers that fill the bytes up to `end` exactly."""
     cdef int32_t key_length = 0, length = 0
     cdef const uint8_t *q
     cdef const uint8_t *key
@@ -41,7 +41,7 @@ cdef int decode_headers(const uint8_t *base, const uint8_t *p, const uint8_t *en
 
 cdef int decode_batch(const uint8_t *base, const uint8_t *p, const uint8_t *end, const Batch *batch, int columns,
                       Arrays *out, Problem *problem) noexcept nogil:
-    """Append the records between p and `end` to the columns; positions of problems count from `base`."""
+    """Append the records between p and `end` to the columns; positions of problems are relative to `base`."""
     cdef int64_t area = end - p, row = out.rows, timestamp = 0
     cdef int64_t overruled = batch.attributes & LOG_APPEND_TIME and not columns & STORED_TIMESTAMP
     cdef int32_t n, length = 0, delta = 0, headers = 0
@@ -51,12 +51,12 @@ cdef int decode_batch(const uint8_t *base, const uint8_t *p, const uint8_t *end,
     if batch.count < 0:
         return fail(problem, NEGATIVE_COUNT, p - base, batch.count)
     if batch.count == 0:
-        return DONE  # Kafka does not look at what follows
+        return DONE  # Kafka ignores what follows
     if <int64_t>batch.count * MIN_RECORD_BYTES > area:
         return fail(problem, TOO_MANY_RECORDS, p - base, batch.count)
     if row + batch.count > out.capacity:
         return fail(problem, FULL, p - base, 0)
-    # Keys and values together are shorter than the records, so no copy below needs a check of its own.
+    # Keys and values together are shorter than the records, so the copies below need no checks of their own.
     if columns & KEY and out.key.bytes - out.key.offsets[row] < area:
         return fail(problem, FULL, p - base, 0)
     if columns & VALUE and out.value.bytes - out.value.offsets[row] < area:
@@ -69,7 +69,7 @@ cdef int decode_batch(const uint8_t *base, const uint8_t *p, const uint8_t *end,
         if length < 1 or length > end - p:
             return fail(problem, RECORD_BEYOND_END, record - base, length)
         record_end = p + length
-        p += 1  # attributes: written 0, never read
+        p += 1  # attributes: written as 0, never read
         q = p
         p = read_varlong(p, record_end, &timestamp)
         if p == NULL:
@@ -139,13 +139,13 @@ cdef void take_back(Arrays *out, int columns, int64_t rows, int32_t count, int64
 
 cdef Py_ssize_t decode_all(const uint8_t *base, int64_t length, const Batch *batches, Py_ssize_t i, Py_ssize_t count,
                            const int64_t *starts, const int64_t *ends, int columns, Arrays *out, Problem *problem):
-    """The first batch that was not decoded; -1 - i where batch i's records lie outside the buffer."""
+    """Decode batches; returns the first one not decoded, or -1 - i if batch i's records lie outside the buffer."""
     cdef int64_t start, end, header_rows
     with nogil:
         while i < count:
             if starts != NULL:
                 start, end = starts[i], ends[i]
-            elif 0 <= batches[i].position <= length:  # else the sums could overflow
+            elif 0 <= batches[i].position <= length:  # otherwise the sums could overflow
                 start, end = batches[i].position + BATCH_OVERHEAD, batches[i].position + batches[i].size
             else:
                 start = end = -1
@@ -163,9 +163,9 @@ cdef Py_ssize_t decode_all(const uint8_t *base, int64_t length, const Batch *bat
 def decode_records(data, table, Py_ssize_t first, out, int columns=31, starts=None, ends=None):
     """Append the records of v2 batches `first`, `first + 1`, … of `table` to the columns `out`.
 
-    The records lie in `data` after each batch's header, or between `starts` and `ends` (int64, one per row) if these
-    are given: so unpacked records are decoded. Returns an `Outcome`; whatever the code, the columns have the records
-    of all batches before the returned one and nothing of that one.
+    The records lie in `data` after each batch's header or, if given, between `starts` and `ends` (int64, one per row),
+    which is how decompressed records are decoded. Returns an `Outcome`; whatever the code, the columns hold the records
+    of all batches before the returned one, and none of that one's.
     """
     cdef Arrays arrays
     cdef Problem problem

@@ -1,4 +1,4 @@
-"""Columns to v2 records, and to whole batches with header and CRC."""
+"""Encodes columns as v2 records, and as whole batches with header and CRC."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.batch_header cimport *
@@ -13,7 +13,7 @@ checksums_prepare()
 
 cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, int64_t base_offset, int64_t base_timestamp,
                           uint8_t *p, const uint8_t *end, int *code) noexcept nogil:
-    """Write the records of these rows; NULL with a code where they do not fit."""
+    """Write the records of these rows; NULL with a code if they do not fit."""
     cdef int64_t body, delta
     cdef uint64_t timestamp
     while row < end_row:

@@ -1,4 +1,4 @@
-"""Compaction's filter: of v2 batches those records that survive, as the bytes of the batches that hold them then."""
+"""Compaction's filter: keeps the surviving records of v2 batches, and writes the batches that hold them."""
 
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -15,7 +15,7 @@ checksums_prepare()
 
 cdef enum:
     AHEAD = 512  # about this many records are read and their slots fetched before the first of them is looked up
-    MOST_GROWTH = 14  # a record that is written again may take this many more bytes: nine of a timestamp, some of its length
+    MOST_GROWTH = 14  # a rewritten record may take this many more bytes: nine for a timestamp, the rest for its length
     KEPT_ATTRIBUTES = 0x38  # LOG_APPEND_TIME | TRANSACTIONAL | CONTROL
 
 cdef enum BatchVerdict:
@@ -55,7 +55,7 @@ cdef struct Candidates:
 cdef struct Source:
     const uint8_t *data  # the batches
     int64_t length
-    const uint8_t *records  # what their records lie in
+    const uint8_t *records  # the buffer that holds their records
     int64_t records_length
     const Batch *batches
     const uint8_t *verdicts
@@ -74,7 +74,7 @@ cdef struct Target:
 
 
 cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int64_t *end) noexcept nogil:
-    """Where a batch's records lie; False where batch or records are not inside their buffers."""
+    """Where a batch's records lie; False if the batch or its records are not inside their buffers."""
     cdef const Batch *batch = source.batches + i
     if batch.size < BATCH_OVERHEAD or not 0 <= batch.position <= source.length - batch.size:
         return False
@@ -86,9 +86,10 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
 
 
 cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
-    """Whether the marks say which of the batch's records are superseded.
+    """Whether the marks show which of the batch's records are superseded.
 
-    They do not for a batch whose keys were not put: it is odd at both ends. (So are some others, which are looked up.)
+    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some others, which are
+    looked up.)
     """
     cdef int64_t first = batch.base_offset - map.state.marks_from, last = batch.base_offset + batch.last_offset_delta
     return (not batch.attributes & CONTROL and first >= 0 and batch.last_offset_delta >= 0
@@ -97,7 +98,7 @@ cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
 
 
 cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) noexcept nogil:
-    """What becomes of a batch, where that is known without its records: GONE, WHOLE or EMPTIED, else -1."""
+    """The fate of a batch if it is known without its records: GONE, WHOLE or EMPTIED; otherwise -1."""
     cdef int64_t first = batch.base_offset - map.state.marks_from, end = first + batch.last_offset_delta + 1
     if verdict & DISCARD_RECORDS or batch.count == 0:
         return EMPTIED if verdict & RETAIN_EMPTY else GONE
@@ -110,7 +111,7 @@ cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) 
 
 
 def foresee_fates(offset_table, table, verdicts, fates):
-    """What becomes of v2 batches, into `fates` (int8 each), if the table's marks tell; -1 if they do not."""
+    """Write the fate of each v2 batch to `fates` (int8) if the table's marks settle it; otherwise -1."""
     cdef Table map
     cdef Py_buffer views[3]
     cdef int pinned = 0
@@ -135,7 +136,7 @@ def foresee_fates(offset_table, table, verdicts, fates):
 
 cdef int read_batch(const Source *source, Py_ssize_t i, Candidate *candidates, key_ref *keys,
                     Problem *problem) noexcept nogil:
-    """The records of a batch, and their keys if they are to be looked up."""
+    """Read the records of a batch, and their keys if they have to be looked up."""
     cdef const Batch *batch = source.batches + i
     cdef const uint8_t *p
     cdef const uint8_t *end
@@ -162,7 +163,7 @@ cdef int read_batch(const Source *source, Py_ssize_t i, Candidate *candidates, k
 
 cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, const key_ref *keys,
                    FilterState *state, bint *has_tombstones) noexcept nogil:
-    """Decide on each record; returns how many stay. Without keys the marks tell."""
+    """Decide about each record; returns how many stay. Without keys, the marks decide."""
     cdef int64_t kept = 0
     cdef int32_t n
     cdef bint keeps_tombstones = not batch.attributes & DELETE_HORIZON or state.now_ms < batch.base_timestamp
@@ -189,9 +190,9 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
 
 cdef int rebuild(const Source *source, const Batch *batch, const Candidate *candidates, int32_t kept,
                  int64_t horizon_ms, uint8_t *p, Batch *row, Problem *problem) noexcept nogil:
-    """Write a batch of the records that stay: offsets and sequence are the old ones, timestamps count from a new base.
+    """Write a batch with the records that stay: offsets and sequence are unchanged, timestamps get a new base.
 
-    The records are not compressed here, whatever the attributes say; then the header is the caller's to write.
+    The records are not compressed here, whatever the attributes say; the caller then writes the header.
     """
     cdef uint8_t *at = p + BATCH_OVERHEAD
     cdef int64_t timestamp
@@ -282,7 +283,7 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
 
 cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candidates *candidates, Target *target,
                            Problem *problem) noexcept nogil:
-    """The first batch that was not filtered."""
+    """Filter batches; returns the first one not filtered."""
     cdef Py_ssize_t i = 0, end
     cdef int64_t read, looked_up
     cdef bint marked
@@ -303,7 +304,7 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candida
             end += 1
         hash_keys(map, candidates.keys, <size_t>looked_up)
         read, looked_up = 0, 0
-        while i < end:  # what comes before a damaged batch is settled in any case
+        while i < end:  # everything before a damaged batch is settled in any case
             marked = is_marked(map, source.batches + i)
             if settle(map, source, i, candidates.records + read, NULL if marked else candidates.keys + looked_up,
                       target, problem) != DONE:
@@ -317,11 +318,11 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candida
 
 
 def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=None, starts=None, ends=None):
-    """Append what survives of v2 batches to the run, and note in `fates` (a byte each) what became of them.
+    """Append the surviving parts of v2 batches to the run, and write to `fates` (one byte each) what happened to them.
 
-    `verdicts` (a byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`;
-    FULL: the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    `verdicts` (one byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
+    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`; FULL:
+    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
     """
     cdef Table map
     cdef Source source

@@ -1,4 +1,4 @@
-"""Make the index entries that batches give, by the counting rule of appends and recovery."""
+"""Makes the index entries for batches, by the counting rule of appends and recovery."""
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 
@@ -28,7 +28,7 @@ cdef struct Entries:
 
 
 cdef inline bint fits(uint64_t number) noexcept nogil:
-    """Whether a difference, in Java's arithmetic, is an int32 of 0 or more."""
+    """Whether a difference, in Java's arithmetic, is a non-negative int32."""
     return number <= MAX_INT32
 
 
@@ -62,10 +62,10 @@ cdef void index_batch(Counters *counters, const Batch *batch, int64_t position, 
 
 
 def index_batches(table, int64_t position, int64_t interval_bytes, counters, int64_t offset_room, int64_t time_room):
-    """The entries of both indexes for consecutive batches from `position` on.
+    """Make the entries of both indexes for consecutive batches from `position` on.
 
     `counters` (six int64, see `layout.INDEX_COUNTERS`) are updated. Entries beyond the room (a number of entries) are
-    left out, and so is an offset that is not larger than the last entry's.
+    left out, and so is an offset not larger than the last entry's.
     """
     cdef Py_buffer views[2]
     cdef const Batch *batches

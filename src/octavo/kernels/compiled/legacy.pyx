@@ -1,4 +1,4 @@
-"""v0 and v1 message sets to Arrow-shaped columns."""
+"""Decodes v0 and v1 message sets to Arrow-shaped columns."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.checksums cimport *
@@ -9,7 +9,7 @@ checksums_prepare()
 
 cdef int decode_message(const uint8_t *base, const uint8_t *p, const uint8_t *end, int columns, bint check_crc,
                         int64_t base_offset, const int64_t *timestamp, Arrays *out, Problem *problem) noexcept nogil:
-    """Append one message; `timestamp` overrules that of a v1 where it is given. Room was checked by the caller."""
+    """Append one message; `timestamp`, if given, overrides that of a v1 message. The caller has checked for room."""
     cdef int8_t magic = <int8_t>p[MESSAGE_MAGIC_POSITION]
     cdef uint8_t codec = p[MESSAGE_ATTRIBUTES_POSITION] & CODEC_MASK
     cdef uint32_t crc = load_be32(p + MESSAGE_CRC_POSITION)
@@ -51,7 +51,7 @@ cdef int decode_message(const uint8_t *base, const uint8_t *p, const uint8_t *en
 
 cdef int64_t count_messages(const uint8_t *base, const uint8_t *p, const uint8_t *end, const uint8_t **last,
                             const uint8_t **stop, Problem *problem) noexcept nogil:
-    """How many whole messages there are, the last of them and where it ends. An incomplete one ends the set."""
+    """Count the whole messages; also finds the last one and its end. An incomplete message ends the set."""
     cdef int64_t n = 0, size
     last[0], stop[0] = NULL, p
     while end - p >= LOG_OVERHEAD:
@@ -86,7 +86,7 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
         return fail(problem, FULL, p - base, 0)
     if columns & VALUE and out.value.bytes - out.value.offsets[out.rows] < end - p:
         return fail(problem, FULL, p - base, 0)
-    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker: the inner ones count as they are.
+    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker; the inner ones are then absolute.
     if relative and wrapper_offset != 0:
         last_inner = <int64_t>load_be64(last)
         if wrapper_offset < last_inner:
@@ -102,9 +102,9 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
 
 def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31, bint check_crc=True,
                     bint relative=False, int64_t wrapper_offset=0, timestamp=None):
-    """Append the uncompressed messages of data[start:end] to the columns `out`, all of them or none.
+    """Append the uncompressed messages of data[start:end] to the columns `out`, all or none.
 
-    `relative`: the offset of the v1 wrapper that the set was unpacked from; inner offsets count from its first one.
+    `relative`: the offset of the v1 wrapper that the set came from; inner offsets are relative to its first one.
     `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     cdef Arrays arrays

@@ -1,4 +1,5 @@
-"""Fill the table of a compaction: the last offset of each key, from batches or from columns; and look offsets up."""
+"""Fills the offset table of a compaction with the last offset of each key, from batches or columns; and looks offsets
+up."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.layout cimport *
@@ -13,17 +14,17 @@ cdef enum:
 cdef struct Block:
     key_ref keys[AHEAD]
     int64_t offsets[AHEAD]
-    bint ends_batch[AHEAD]  # no key: all up to this offset is in the table
+    bint ends_batch[AHEAD]  # not a key: everything up to this offset is in the table
     int count
 
 
 cdef struct Ahead:
-    Block blocks[2]  # one is filled; the other's slots are on their way into the cache
+    Block blocks[2]  # one is being filled, while the other's slots are fetched into the cache
     int filling
 
 
 cdef bint put_block(Table *table, Block *block, int64_t first_offset) noexcept nogil:
-    """Put the keys of a block; False where one does not fit."""
+    """Put the keys of a block; False if one does not fit."""
     cdef int i
     for i in range(block.count):
         if not block.ends_batch[i]:
@@ -36,7 +37,7 @@ cdef bint put_block(Table *table, Block *block, int64_t first_offset) noexcept n
 
 
 cdef bint advance(Table *table, Ahead *ahead, int64_t first_offset) noexcept nogil:
-    """Fetch the slots of the block that was filled, and put the one before it."""
+    """Fetch the slots of the filled block, and put the keys of the previous one."""
     cdef Block *filled = &ahead.blocks[ahead.filling]
     hash_keys(table, filled.keys, <size_t>filled.count)
     ahead.filling = 1 - ahead.filling
@@ -44,7 +45,7 @@ cdef bint advance(Table *table, Ahead *ahead, int64_t first_offset) noexcept nog
 
 
 cdef bint finish(Table *table, Ahead *ahead, int64_t first_offset) noexcept nogil:
-    """Put all that is left."""
+    """Put the remaining keys."""
     return advance(table, ahead, first_offset) and advance(table, ahead, first_offset)
 
 
@@ -67,7 +68,7 @@ cdef inline bint end_batch(Table *table, Ahead *ahead, int64_t last_offset, int6
 
 cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint8_t *p, const uint8_t *end,
                      const Batch *batch, int64_t first_offset, Problem *problem) noexcept nogil:
-    """The keys of a batch's records; what follows the value's length is not looked at."""
+    """Collect the keys of a batch's records; nothing after the value's length is read."""
     cdef int64_t timestamp = 0, offset
     cdef int32_t n, length = 0, delta = 0, value_length = 0
     cdef const uint8_t *key
@@ -114,10 +115,10 @@ cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint
 
 
 def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts=None, ends=None):
-    """Put the keys of v2 batches with the offsets of their records, from `first_offset` on.
+    """Put the keys of v2 batches, with their records' offsets, from `first_offset` on.
 
-    For batches marked in `skipped` (a byte each), only the last offset is noted. `starts` and `ends` as in
-    `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and its latest offset says how far it got.
+    For batches marked in `skipped` (one byte each), only the last offset is recorded. `starts` and `ends` are as in
+    `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and the table's latest offset says how far it got.
     """
     cdef Table map
     cdef Ahead ahead
@@ -158,14 +159,14 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
                                                 first_offset, &problem) != DONE:
                         break
                 last_offset = <int64_t>(<uint64_t>batches[i].base_offset + <uint64_t><int64_t>batches[i].last_offset_delta)
-                if skip[i]:  # marks at both ends of a batch say that there are none inside
+                if skip[i]:  # marks at both ends of a batch mean that there are none inside
                     mark(&map, map.odd, batches[i].base_offset)
                     mark(&map, map.odd, last_offset)
                 if not end_batch(&map, &ahead, last_offset, first_offset):
                     problem.code = FULL
                     break
                 i += 1
-            # What comes before a damaged batch is in the table.
+            # Everything before a damaged batch is in the table.
             if problem.code != FULL and not finish(&map, &ahead, first_offset):
                 problem.code = FULL
     finally:
@@ -179,7 +180,7 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
 
 
 cdef void take_keys(const Arrays *arrays, int64_t start, int64_t stop, key_ref *keys) noexcept nogil:
-    """The keys of rows; null is as empty here."""
+    """Collect the keys of rows; a null key counts as empty here."""
     cdef int64_t row
     for row in range(start, stop):
         keys[row - start].bytes = arrays.key.data + arrays.key.offsets[row] if arrays.key.offsets != NULL else NULL
@@ -187,9 +188,9 @@ cdef void take_keys(const Arrays *arrays, int64_t start, int64_t stop, key_ref *
 
 
 def map_columns(offset_table, columns, int64_t first_offset):
-    """Put the keys of rows with the rows' offsets, from `first_offset` on; returns how many rows were taken.
+    """Put the keys of rows, with the rows' offsets, from `first_offset` on; returns how many rows were processed.
 
-    Fewer than all: no more keys fit.
+    If that is not all of them, no more keys fit.
     """
     cdef Table map
     cdef Arrays arrays
@@ -218,7 +219,7 @@ def map_columns(offset_table, columns, int64_t first_offset):
 
 
 def find_offsets(offset_table, columns, out):
-    """Write the offset of each row's key in the table to `out` (int64), -1 if the key is missing in row or table."""
+    """Write the table's offset for each row's key to `out` (int64), -1 if the key is null or not in the table."""
     cdef Table map
     cdef Arrays arrays
     cdef int64_t row = 0, start, stop, out_bytes = 0
@@ -245,7 +246,7 @@ def find_offsets(offset_table, columns, out):
 
 
 def settle_marks(offset_table):
-    """Keep only the marks of superseded records: remove those of each key's last offset. Put no keys afterwards."""
+    """Keep only the marks of superseded records by removing those of each key's last offset. Put no keys afterwards."""
     cdef Table map
     cdef int64_t i
     cdef uint64_t place

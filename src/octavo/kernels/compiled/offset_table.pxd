@@ -1,4 +1,4 @@
-"""The table of `offset_table.py` as pointers: hash a key, find its slot, put an offset into it."""
+"""The table of `offset_table.py` as pointers: hashes a key, finds its slot, puts an offset into it."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -23,9 +23,9 @@ cdef extern from "key_hash.h" nogil:
 
 cdef enum:
     SLOT_BYTES = 24
-    MD5_LAST_PROBE = 12  # the last int32 of the hash; later probes count on from there
+    MD5_LAST_PROBE = 12  # the last int32 of the hash; later probes continue from there
     GROWTH = 4
-    SPILLED = 4096  # slots that find no place while a table grows; some few do, of those at its two ends
+    SPILLED = 4096  # slots without a place while a table grows: only a few, at its two ends
 
 cdef enum KeyHash:
     SIPHASH = 0
@@ -49,7 +49,7 @@ cdef struct TableState:
 cdef struct Slot:
     uint64_t first  # 0 and 0: empty
     uint64_t second
-    uint64_t offset  # big-endian with MD5, as Kafka's
+    uint64_t offset  # big-endian with MD5, like Kafka's
 
 
 cdef struct Table:
@@ -95,7 +95,7 @@ cdef inline void mark(const Table *table, uint8_t *bits, int64_t offset) noexcep
 
 
 cdef inline bint has_mark(const Table *table, const uint8_t *bits, int64_t offset) noexcept nogil:
-    """Whether an offset has the mark; it lies in the part that has marks."""
+    """Whether an offset, which must lie in the marked part, has the mark."""
     cdef int64_t place = offset - table.state.marks_from
     return bits[place >> 3] >> (place & 7) & 1
 
@@ -129,7 +129,7 @@ cdef inline void hash_keys(const Table *table, key_ref *keys, size_t count) noex
         siphash_keys(keys, count, table.state.key0, table.state.key1)
     for i in range(count):
         if keys[i].hash[0] == 0 and keys[i].hash[1] == 0:
-            keys[i].hash[0] = 1  # zeros are an empty slot
+            keys[i].hash[0] = 1  # all zeros would mean an empty slot
         prefetch_slot(table, keys[i].hash)
 
 
@@ -146,7 +146,7 @@ cdef inline Slot *find_slot_md5(const Table *table, const uint64_t *hash) noexce
 
 
 cdef inline Slot *find_slot(const Table *table, const uint64_t *hash) noexcept nogil:
-    """The key's slot, or the empty one where it belongs; NULL where there is neither. Without MD5, slot by slot."""
+    """The key's slot, or the empty one where it belongs; NULL if there is neither. Without MD5, probes slot by slot."""
     cdef Slot *slot
     cdef Slot *end
     cdef int64_t left = table.state.slots
@@ -178,10 +178,10 @@ cdef inline void place(Table *table, const Slot *moved) noexcept nogil:
 
 
 cdef inline void grow_table(Table *table) noexcept nogil:
-    """Spread the keys over more slots of the same memory: as much of it is touched as its keys need.
+    """Spread the keys over more slots of the same memory, so that only as much of it is touched as the keys need.
 
-    A hash's part of the slots is the same before and after, so keys only move up. They are moved from the last slot
-    down, each after all that have not moved yet; the few for which there is no such place are put in at the end.
+    A hash keeps its relative place among the slots, so keys only move up. They are moved from the last slot down, each
+    to a place after all that have not moved yet; the few without such a place are inserted at the end.
     """
     cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at
     cdef int64_t count = 0
@@ -204,7 +204,7 @@ cdef inline void grow_table(Table *table) noexcept nogil:
                 spilled[count] = moved
                 count += 1
             else:
-                table.state.size -= 1  # a key that is forgotten keeps its old records, no more
+                table.state.size -= 1  # a forgotten key only means that its old records are kept
         i -= 1
     for i in range(count):
         place(table, &spilled[i])
@@ -234,6 +234,6 @@ cdef inline bint put_offset(Table *table, const uint64_t *hash, int64_t offset) 
 
 
 cdef inline int64_t find_offset(const Table *table, const uint64_t *hash) noexcept nogil:
-    """The key's offset, -1 if it has none."""
+    """The key's offset; -1 if it has none."""
     cdef const Slot *slot = find_slot(table, hash)
     return offset_in(table, slot) if is_key(slot, hash) else -1

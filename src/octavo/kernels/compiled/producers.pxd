@@ -9,7 +9,7 @@ cdef enum:
     NONE = -1
 
 cdef enum Replayed:
-    NOT_TRANSACTIONAL = 2  # DONE and FULL are those of `Code`
+    NOT_TRANSACTIONAL = 2  # DONE and FULL have the values of `Code`
     MARKER_MISSING = 3
 
 
@@ -54,4 +54,4 @@ cdef struct Producers:
     int64_t count
     int64_t ongoing_count
     uint64_t mask  # of the slots
-    int shift  # of a hash, to the number of a slot
+    int shift  # shifts a hash to the number of a slot

@@ -1,4 +1,4 @@
-"""One v2 record as pointers into its bytes, checked to the last one; and the same record written again."""
+"""One v2 record as pointers into its bytes, checked completely; and the same record written again."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -18,15 +18,15 @@ cdef struct Fields:
 
 
 cdef inline bint minimal(const uint8_t *p, const uint8_t *q, int32_t number) noexcept nogil:
-    """Whether the varint p..q of a length, or of a count, is the one that Kafka writes; it writes null as -1."""
+    """Whether the varint p..q of a length or count is encoded as Kafka would write it; Kafka writes null as -1."""
     return number >= -1 and (q - p == 1 or (q[-1] != 0 and (q - p < 5 or q[-1] < 0x10)))
 
 
 cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, const uint8_t *end, Fields *fields,
                                        Problem *problem) noexcept nogil:
-    """The end of the record that begins at p; NULL with a problem, whose position counts from `base`.
+    """The end of the record that begins at p; NULL with a problem, whose position is relative to `base`.
 
-    What follows the value's length is left to `check_tail`: most records that compaction reads are not kept.
+    What follows the value's length is left to `check_tail`, since most records that compaction reads are not kept.
     """
     cdef int32_t length = 0
     cdef const uint8_t *q = p
@@ -38,7 +38,7 @@ cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, co
         fail(problem, RECORD_BEYOND_END, q - base, length)
         return NULL
     end = fields.end = p + length
-    q = p + 1  # attributes: written 0, never read
+    q = p + 1  # attributes: written as 0, never read
     p = read_varlong(q, end, &fields.timestamp_delta)
     if p != NULL:
         q = p
@@ -65,7 +65,7 @@ cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, co
 
 
 cdef inline int check_tail(const uint8_t *base, const Fields *fields, bint *is_minimal, Problem *problem) noexcept nogil:
-    """Check what follows the value's length; `is_minimal`: every number is written as Kafka would write it."""
+    """Check what follows the value's length; `is_minimal`: every number is encoded as Kafka would write it."""
     cdef const uint8_t *end = fields.end
     cdef const uint8_t *p = fields.key
     cdef const uint8_t *q = p + fields.key_length if fields.key_length > 0 else p
@@ -97,7 +97,7 @@ cdef inline int check_tail(const uint8_t *base, const Fields *fields, bint *is_m
 
 
 cdef inline int64_t rewrite_bytes(const uint8_t **at, const uint8_t *end, uint8_t **out) noexcept nogil:
-    """Read a length and its bytes, and write them with the shortest length if there is an `out`; returns their size."""
+    """Read a length and its bytes, and write them with the shortest length if `out` is given; returns their size."""
     cdef int32_t length = 0
     cdef const uint8_t *p = read_varint(at[0], end, &length)
     length = max(length, -1)
@@ -110,7 +110,8 @@ cdef inline int64_t rewrite_bytes(const uint8_t **at, const uint8_t *end, uint8_
 
 
 cdef inline int64_t rewrite_tail(const Fields *fields, uint8_t **out) noexcept nogil:
-    """A tail, checked before, with the shortest numbers, which do not take more room; without an `out` only its size."""
+    """Write a tail that was checked before with the shortest numbers, which never take more room; without `out`, only
+    its size."""
     cdef const uint8_t *p = fields.tail
     cdef const uint8_t *q
     cdef int32_t count = 0, part
@@ -127,7 +128,7 @@ cdef inline int64_t rewrite_tail(const Fields *fields, uint8_t **out) noexcept n
 
 cdef inline uint8_t *write_record(uint8_t *p, const Fields *fields, int64_t timestamp_delta,
                                   bint is_minimal) noexcept nogil:
-    """The record with another timestamp delta; the caller sees to room for its old size and 14 bytes."""
+    """Write the record with another timestamp delta; the caller provides room for its old size and 14 more bytes."""
     cdef uint64_t timestamp = zigzag_long(timestamp_delta), delta = zigzag(fields.offset_delta)
     cdef int64_t tail = fields.end - fields.tail if is_minimal else rewrite_tail(fields, NULL)
     p = write_uvarlong(p, zigzag(<int32_t>(1 + size_of_uvarlong(timestamp) + size_of_uvarlong(delta) + tail)))

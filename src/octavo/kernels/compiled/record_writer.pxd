@@ -1,4 +1,4 @@
-"""A row of the columns as a v2 record."""
+"""Writes a row of the columns as a v2 record."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.varint cimport *
@@ -14,7 +14,7 @@ cdef inline uint8_t *write_bytes(uint8_t *p, const Binary *column, int64_t row, 
 
 cdef inline uint8_t *write_record(uint8_t *p, const Arrays *source, int64_t row, int64_t body, uint64_t timestamp,
                                   int32_t delta) noexcept nogil:
-    """Write a record whose length field says `body`; there is room. The timestamp is the delta, in zigzag."""
+    """Write a record whose length field is `body`, into a buffer with enough room. The timestamp is a zigzag delta."""
     cdef int64_t first = 0, last = 0, header
     p = write_uvarlong(p, zigzag(<int32_t>body))
     p[0] = 0

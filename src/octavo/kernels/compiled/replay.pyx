@@ -1,4 +1,4 @@
-"""Replay the batches of a log onto the producers' state, and tell batches with which a producer just goes on."""
+"""Replays the batches of a log onto the producers' state, and recognises batches that simply continue a producer's."""
 
 from libc.string cimport memmove, memset
 
@@ -9,7 +9,7 @@ cdef uint64_t HASH_MULTIPLIER = 0x9E3779B97F4A7C15u
 
 
 cdef inline Producer *find(const Producers *all, int64_t producer_id, uint64_t *slot) noexcept nogil:
-    """The producer's entry, and where its index is or belongs; NULL where it is not known."""
+    """The producer's entry, and where its index is or belongs; NULL if it is unknown."""
     slot[0] = (<uint64_t>producer_id * HASH_MULTIPLIER) >> all.shift & all.mask
     while 0 <= all.slots[slot[0]] < all.count:
         if all.entries[all.slots[slot[0]]].producer_id == producer_id:
@@ -19,7 +19,7 @@ cdef inline Producer *find(const Producers *all, int64_t producer_id, uint64_t *
 
 
 cdef inline Producer *find_or_add(Producers *all, const Producers *known, int64_t producer_id) noexcept nogil:
-    """The producer's entry, a new one if need be; NULL where that has no room."""
+    """The producer's entry, a new one if necessary; NULL if there is no room for it."""
     cdef uint64_t slot = 0, known_slot = 0
     cdef Producer *entry = find(all, producer_id, &slot)
     cdef Producer *before
@@ -40,7 +40,7 @@ cdef inline Producer *find_or_add(Producers *all, const Producers *known, int64_
 
 
 cdef inline int32_t last_sequence(int32_t base, int32_t delta) noexcept nogil:
-    """As Kafka computes it, in 32 bits; `octavo.format.sequence` explains."""
+    """The last sequence as Kafka computes it, in 32 bits; see `octavo.format.sequence`."""
     cdef uint32_t largest = 2147483647
     if base == NONE:
         return NONE
@@ -50,14 +50,14 @@ cdef inline int32_t last_sequence(int32_t base, int32_t delta) noexcept nogil:
 
 
 cdef inline void set_epoch(Producer *entry, int16_t epoch) noexcept nogil:
-    """Keep only batches of one epoch for a producer."""
+    """Set the producer's epoch and forget batches of an older one."""
     if entry.epoch != epoch:
         entry.epoch = epoch
         entry.batch_count = entry.next_batch = 0
 
 
 cdef inline void begin(Producers *all, int64_t first_offset, int64_t producer_id) noexcept nogil:
-    """Insert the transaction in order, which is last unless offsets go backwards."""
+    """Insert the transaction in order: at the end, unless offsets go backwards."""
     cdef int64_t at = all.ongoing_count
     while at and all.ongoing[at - 1].first_offset > first_offset:
         all.ongoing[at] = all.ongoing[at - 1]
@@ -78,7 +78,7 @@ cdef inline int64_t complete(Producers *all, int64_t producer_id, int64_t after_
 
 
 cdef inline int add_batch(Producers *all, Producer *entry, const Batch *batch) noexcept nogil:
-    """Check that within a transaction every batch of its producer is transactional."""
+    """Add a data batch to its producer's entry; within a transaction every batch must be transactional."""
     cdef CachedBatch *cached
     cdef bint is_transactional = batch.attributes & TRANSACTIONAL
     cdef bint begins = is_transactional and entry.current_txn_first_offset == NONE and batch.base_offset != NONE
@@ -104,7 +104,7 @@ cdef inline int add_batch(Producers *all, Producer *entry, const Batch *batch) n
 cdef inline void end_transaction(Producers *all, Producer *entry, int16_t epoch, Marker *marker) noexcept nogil:
     marker.first_offset = NONE
     if marker.type == NONE:
-        return  # compaction has emptied it, after the whole transaction was gone
+        return  # emptied by compaction, after the whole transaction was gone
     set_epoch(entry, epoch)
     marker.first_offset = entry.current_txn_first_offset
     if marker.first_offset != NONE:
@@ -121,7 +121,8 @@ cdef int pin(Py_buffer *views, int *pinned, array, int flags) except -1:
 
 
 cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Producers *all) except -1:
-    """Checks what keeps the loops inside the arrays: a free slot always, and room for a transaction of each producer."""
+    """Check what keeps the loops inside the arrays: there is always a free slot, and room for a transaction of each
+    producer."""
     cdef int64_t slots, transactions, bits = 0
     cdef int first = pinned[0]
     for array in (producers.entries, producers.slots, producers.ongoing):
@@ -141,9 +142,9 @@ cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Prod
 def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, known=None):
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
-    Only what no log may hold is checked: these batches were accepted once. `markers` has a row for each control batch
-    of a producer, and receives the transaction that it ended. Batches without a producer id are skipped. A new
-    producer that is among the `known` ones begins with its state there, but without batches; `known` does not change.
+    The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
+    of a producer, which receives the transaction that the batch ended. Batches without a producer id are skipped. A new
+    producer that is among the `known` ones starts with its state there, but without batches; `known` does not change.
     """
     cdef Producers all, others
     cdef Producer *entry = NULL
@@ -208,10 +209,10 @@ cdef inline bint is_cached(const Producer *entry, const Batch *batch) noexcept n
 
 
 def continues(table, producers):
-    """Whether all batches are data of one known producer that goes on: in its epoch, with the next sequences.
+    """Whether all batches are data from one known producer that continues in its epoch with the next sequences.
 
-    No transaction begins or ends with them, and none is among the producer's last batches, so no rule could refuse
-    them.
+    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule could
+    refuse them.
     """
     cdef Producers all
     cdef const Producer *entry = NULL

@@ -1,4 +1,5 @@
-"""Rows in any order into runs of batches, one pass: each run's batches are cut as a producer fills them, and encoded."""
+"""Encodes rows in any order as runs of batches in one pass; each run is cut into batches as a producer would fill
+them."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.batch_header cimport *
@@ -11,7 +12,8 @@ from octavo.kernels.compiled.varint cimport *
 checksums_prepare()
 
 cdef enum:
-    ROWS_AHEAD = 6  # the order jumps about in the columns, which the CPU cannot foresee: 20 % less time with it
+    # the order jumps around in the columns, which the CPU cannot foresee: prefetching saves 20 % of the time
+    ROWS_AHEAD = 6
 
 
 cdef extern from *:
@@ -22,7 +24,7 @@ cdef extern from *:
 
 
 cdef inline void fetch_ahead(const Binary *column, int64_t row) noexcept nogil:
-    """Ask for a value's first lines; the CPU goes on by itself."""
+    """Prefetch the first cache lines of a value; the CPU fetches the rest by itself."""
     if column.offsets != NULL:
         octavo_prefetch(column.data + column.offsets[row])
         octavo_prefetch(column.data + column.offsets[row] + 64)
@@ -30,7 +32,8 @@ cdef inline void fetch_ahead(const Binary *column, int64_t row) noexcept nogil:
 
 cdef int64_t fill_batch(const Arrays *source, const int32_t *order, int64_t place, int64_t end, Batch *batch,
                         int64_t batch_size, uint8_t *base, int64_t length, int *code) noexcept nogil:
-    """Write the rows from a place of the order on that fit into a batch after its header; returns the place after them."""
+    """Fill a batch, after its header, with as many rows as fit from a place in the order on; returns the place after
+    them."""
     cdef int64_t first = place, limit = batch_size, fields, body, size, timestamp, row
     cdef uint64_t delta_ms
     cdef uint8_t *start = base + batch.position
@@ -68,10 +71,10 @@ cdef int64_t fill_batch(const Arrays *source, const int32_t *order, int64_t plac
 def encode_runs(columns, order, ends, table, out, int64_t batch_size, bint seal):
     """Write runs of v2 batches one after another to `out`; run i has the rows order[ends[i - 1]:ends[i]].
 
-    Batches count offsets from 0. Each row of `table` has the rest of its batch's header already, and gets position,
-    size, count, lastOffsetDelta and timestamps. If sealed, header and CRC are written, too; else the header's place is
-    left as it was. `ends` becomes the number of batches up to each run's end. Returns (code, batches written, end
-    position).
+    Offsets in each batch count from 0. Each row of `table` already has the rest of its batch's header, and gets
+    position, size, count, lastOffsetDelta and timestamps. With `seal`, header and CRC are written too; otherwise the
+    header's bytes are left unchanged. `ends` becomes the number of batches up to each run's end. Returns (code, batches
+    written, end position).
     """
     cdef Arrays arrays
     cdef Batch *batches

@@ -1,4 +1,4 @@
-"""Searches the slots of an index, and finds the first record of a time."""
+"""Searches the slots of an index, and finds the first record with a given timestamp."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *
@@ -10,10 +10,10 @@ cdef inline int64_t slot_value(const uint8_t *p, int width) noexcept nogil:
 
 
 def last_slot_up_to(data, int entry_bytes, int position, int width, int64_t target):
-    """The last slot whose number is not above the target, -1 if there is none; slots must ascend.
+    """The last slot whose number is not above the target, or -1 if there is none; slots must ascend.
 
-    Entries have `entry_bytes`; in each the number is at `position`, 4 or 8 bytes wide. If slots do not ascend the
-    search still ends, at some slot.
+    Each entry has `entry_bytes` bytes, with its number at `position`, 4 or 8 bytes wide. If slots do not ascend the
+    search still terminates, at some slot.
     """
     cdef Py_buffer view
     cdef const uint8_t *base
@@ -43,7 +43,7 @@ cdef struct Place:
 
 cdef bint seek_records(const uint8_t *p, const uint8_t *end, int64_t timestamp, int64_t start_offset,
                        Place *place) noexcept nogil:
-    """Whether the search ends in the batch at p, whose bytes are there up to `end`."""
+    """Whether the search ends in the batch at p, whose bytes are available up to `end`."""
     cdef int16_t attributes = <int16_t>load_be16(p + ATTRIBUTES_POSITION)
     cdef int32_t count = <int32_t>load_be32(p + RECORDS_COUNT_POSITION), length = 0, offset_delta = 0, i
     cdef int64_t base_offset = <int64_t>load_be64(p), delta = 0
@@ -77,7 +77,7 @@ cdef bint seek_records(const uint8_t *p, const uint8_t *end, int64_t timestamp, 
 
 
 def find_timestamp(data, int64_t timestamp, int64_t start_offset):
-    """The first record from an offset on with at least this time, among the batches at the start of `data`.
+    """The first record, from an offset on, with at least this timestamp, among the batches at the start of `data`.
 
     Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what is needed is read, and
     no CRC is checked. The last batch may be incomplete.

@@ -1,16 +1,16 @@
-"""How many bytes parts of a v2 record take."""
+"""The sizes in bytes of the parts of a v2 record."""
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.varint cimport *
 
 
 cdef inline int64_t size_of_bytes(int64_t length) noexcept nogil:
-    """A key or value after its length; -1 is null."""
+    """The size of a key or value with its length; -1 means null."""
     return size_of_uvarlong(zigzag(<int32_t>length)) + (length if length > 0 else 0)
 
 
 cdef inline int64_t size_of_headers(const Arrays *source, int64_t first, int64_t end) noexcept nogil:
-    """Headers without their count."""
+    """The size of headers without their count."""
     cdef int64_t size = 0, header
     for header in range(first, end):
         size += size_of_bytes(length_at(&source.header_key, header)) + size_of_bytes(length_at(&source.header_value, header))
@@ -18,7 +18,7 @@ cdef inline int64_t size_of_headers(const Arrays *source, int64_t first, int64_t
 
 
 cdef inline int64_t size_of_fields(const Arrays *source, int64_t row) noexcept nogil:
-    """A row's key and value, the count of its headers, and these."""
+    """The size of a row's key and value, the count of its headers, and the headers."""
     cdef int64_t first = 0, last = 0, size
     if source.header_offsets != NULL:
         first, last = source.header_offsets[row], source.header_offsets[row + 1]
@@ -30,5 +30,5 @@ cdef inline int64_t size_of_fields(const Arrays *source, int64_t row) noexcept n
 
 
 cdef inline int64_t size_of_record(int64_t body) noexcept nogil:
-    """A record whose length field says `body`."""
+    """The size of a record whose length field is `body`."""
     return size_of_uvarlong(zigzag(<int32_t>body)) + body

@@ -1,4 +1,4 @@
-"""Write what a leader assigns into the headers of v2 batches: offset, leader epoch, timestamp type and time."""
+"""Writes what a leader assigns into the headers of v2 batches: offset, leader epoch, timestamp type and timestamp."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.checksums cimport *
@@ -15,7 +15,7 @@ cdef void stamp(uint8_t *p, Batch *batch, int64_t last_offset, int32_t leader_ep
     store_be32(p + PARTITION_LEADER_EPOCH_POSITION, <uint32_t>leader_epoch)
     if (batch.attributes & LOG_APPEND_TIME) == timestamp_type and batch.max_timestamp == max_timestamp:
         return
-    # Bits that Kafka does not know are lost.
+    # Bits unknown to Kafka are lost.
     batch.attributes = <int16_t>((batch.attributes & (CODEC_MASK | TRANSACTIONAL | CONTROL | DELETE_HORIZON)) | timestamp_type)
     batch.max_timestamp = max_timestamp
     store_be16(p + ATTRIBUTES_POSITION, <uint16_t>batch.attributes)
@@ -25,10 +25,12 @@ cdef void stamp(uint8_t *p, Batch *batch, int64_t last_offset, int32_t leader_ep
 
 
 def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint log_append_time, max_timestamps):
-    """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
+    """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
+    `data`.
 
-    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each; None: its own.
-    Headers and rows are changed; a CRC is computed again if type or time changes. Returns the next offset.
+    Each batch takes as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
+    theirs. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
+    offset.
     """
     cdef Py_buffer views[3]
     cdef uint8_t *base

@@ -1,4 +1,4 @@
-"""What an append asks of all its batches at once."""
+"""Summarizes all batches of an append at once."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *
@@ -7,7 +7,7 @@ from octavo.kernels.compiled.layout cimport *
 def summarize_batches(table):
     """The fields of `layout.BATCH_SUMMARY` over the rows of a table.
 
-    Of an empty table they are 0, -1 for offsets, epochs and times, True for what holds for all.
+    For an empty table they are 0, or -1 for offsets, epochs and times, or True for conditions that hold for all.
     """
     cdef Py_buffer view
     cdef const Batch *rows

@@ -1,4 +1,4 @@
-"""Records as the lines of Kafka's dump-log."""
+"""Formats records as the lines of Kafka's dump-log."""
 
 from libc.string cimport memcpy
 
@@ -6,8 +6,8 @@ from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.layout cimport DONE, FULL
 
 cdef enum:
-    NUMBERS = 200  # more than the fixed words and the numbers of a line take
-    EXPANSION = 3  # a byte that is not UTF-8 becomes the three of U+FFFD
+    NUMBERS = 200  # more than the fixed words and the numbers of a line need
+    EXPANSION = 3  # a byte that is not UTF-8 becomes the three bytes of U+FFFD
 
 
 cdef inline uint8_t *put_words(uint8_t *p, const char *words, size_t n) noexcept nogil:
@@ -41,9 +41,9 @@ cdef inline bint continues(uint8_t byte) noexcept nogil:
 
 
 cdef int sequence_at(const uint8_t *p, int64_t left, int *skip) noexcept nogil:
-    """The length of the UTF-8 character at p, which is not ASCII; 0 for a malformed one, `skip` says how far it reaches.
+    """The length of the non-ASCII UTF-8 character at p; 0 if it is malformed, and `skip` then says how far it reaches.
 
-    The reach is that of Java's String, which differs from Python's only in surrogates.
+    It reaches as far as in Java's String, which differs from Python only for surrogates.
     """
     cdef uint8_t first = p[0]
     cdef uint8_t second = p[1] if left > 1 else 0
@@ -71,8 +71,8 @@ cdef int sequence_at(const uint8_t *p, int64_t left, int *skip) noexcept nogil:
     return 0
 
 
-# What a byte is shown as by itself, and how many bytes that are: itself, or U+FFFD. 0: it may begin a character. In
-# binary values, where no byte tells what the next one is, a table guesses wrong far less often than comparisons do.
+# What a byte is shown as on its own (itself or U+FFFD), and how many bytes that takes; 0 if it may begin a character.
+# In binary values, where no byte predicts the next one, a table mispredicts far less often than comparisons do.
 cdef uint8_t shown[256][4]
 cdef uint8_t shown_length[256]
 
@@ -90,7 +90,7 @@ prepare_shown()
 
 
 cdef uint8_t *put_text(uint8_t *p, const uint8_t *source, int64_t n) noexcept nogil:
-    """The bytes as Java shows them; `p` has room for three times as many, and for a few more."""
+    """Write the bytes as Java shows them; `p` has room for three times as many, and for a few more."""
     cdef const uint8_t *end = source + n
     cdef const uint8_t *stop
     cdef uint64_t word
@@ -156,7 +156,7 @@ cdef int64_t most_bytes(const Arrays *rows, int64_t row, size_t kind_length, bin
     cdef int64_t names = rows.header_key.offsets[last] - rows.header_key.offsets[first]
     cdef int64_t most = NUMBERS + <int64_t>kind_length + (last - first) + EXPANSION * names
     if content:
-        # In 64 bits: three times a value may be more than an int32 holds.
+        # In 64 bits, since three times a value's length may exceed an int32.
         most += EXPANSION * (<int64_t>(rows.key.offsets[row + 1] - rows.key.offsets[row])
                              + (rows.value.offsets[row + 1] - rows.value.offsets[row]))
     return most
@@ -171,8 +171,8 @@ def record_lines(columns, int64_t first, int64_t end, sequences, bytes timestamp
                  out, Py_ssize_t at):
     """Write one line per row first..end of decoded columns to out[at:]; returns (code, next row, position).
 
-    `sequences` has an int32 for each of these rows. `metadata` adds offset, timestamp, sizes, sequence and header
-    keys, `content` adds key and payload as text. FULL: the returned row did not fit.
+    `sequences` has an int32 for each of these rows. `metadata` adds offset, timestamp, sizes, sequence and header keys;
+    `content` adds key and payload as text. FULL: the returned row did not fit.
     """
     cdef Arrays arrays
     cdef uint8_t *base

@@ -1,11 +1,11 @@
-"""Kafka's varints. Simple and branchy, for one byte and two: measured 2.5 x faster than clever code."""
+"""Kafka's varints. Simple branches for one and two bytes were measured 2.5 times faster than cleverer code."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef inline const uint8_t *read_uvarlong(const uint8_t *p, const uint8_t *end, int limit, uint64_t *value) noexcept nogil:
-    """The groups of at most `limit` bytes; NULL where the last allowed byte says that more follow, or the data ends."""
+    """Read a varint of at most `limit` bytes; NULL if the last allowed byte says that more follow, or the data ends."""
     cdef uint64_t v = 0
     cdef int i
     for i in range(limit):
@@ -29,7 +29,7 @@ cdef inline const uint8_t *read_varint(const uint8_t *p, const uint8_t *end, int
         p += 2
     else:
         p = read_uvarlong(p, end, 5, &v)
-    # Bits above the 32nd are dropped, as Kafka does.
+    # Bits above the 32nd are dropped, as in Kafka.
     value[0] = <int32_t>((<uint32_t>v >> 1) ^ (0 - (<uint32_t>v & 1)))
     return p
 

@@ -1,4 +1,5 @@
-"""Walk the entries of a log: a row of the batch table for each, its CRC checked; and group rows to decode together."""
+"""Walks the entries of a log, filling one row of the batch table for each after checking its CRC; and groups rows to be
+decoded together."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.checksums cimport *
@@ -8,7 +9,8 @@ checksums_prepare()
 
 
 cdef inline void read_batch(const uint8_t *p, int64_t available, Batch *row, bint check_crc) noexcept nogil:
-    """`available` bytes follow p; Kafka reads a header's 61 bytes even where the batch claims to be shorter."""
+    """Read a header; `available` bytes follow p. Kafka reads the header's 61 bytes even if the batch claims to be
+    shorter."""
     if row.size < BATCH_OVERHEAD:
         row.flaws |= TOO_SHORT
         if available < BATCH_OVERHEAD:
@@ -49,7 +51,8 @@ cdef inline void read_message(const uint8_t *p, Batch *row, bint check_crc) noex
 def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
     """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
 
-    Positions count from the start of `data`. The walk only follows lengths: a flawed batch is a row like any other.
+    Positions are relative to the start of `data`. The walk only follows lengths: a flawed batch gets a row like any
+    other.
     """
     cdef Py_buffer bytes_view, table_view
     cdef const uint8_t *base
@@ -130,7 +133,7 @@ def next_run(table, Py_ssize_t first, int64_t max_bytes):
                 break
             if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
                 break
-            # A count is trusted only up to what its bytes can hold; otherwise the decode refuses it.
+            # A count is trusted only as far as its bytes allow; the decode refuses a larger one.
             records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
             size += area
             end += 1

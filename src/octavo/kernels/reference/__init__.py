@@ -1,1 +1,1 @@
-"""The kernels in plain Python: the oracle of the compiled ones, and their stand-in where no compiler was."""
+"""The kernels in plain Python: the reference for testing the compiled ones, and their fallback without a compiler."""

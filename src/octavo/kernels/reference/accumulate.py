@@ -17,7 +17,7 @@ from octavo.kernels.reference.varint import write_varint, write_varlong
 COMPRESSION_RATE_ESTIMATION_FACTOR = np.float32(1.05)
 _INT32 = 2**31 - 1
 
-# The compiled kernel holds the GIL throughout; threads take turns here too.
+# The compiled kernel holds the GIL throughout, so threads take turns here too.
 _turn = threading.Lock()
 
 
@@ -64,7 +64,7 @@ def append_record(
 
 
 def close_batch(batch: bytearray) -> None:
-    """Close an open batch: from now on it has no room. Closed batches stay as they are."""
+    """Close an open batch: from now on it has no room. Closed batches stay unchanged."""
     with _turn:
         if len(batch) >= layout.BATCH_OVERHEAD:
             batch[layout.MAGIC_POSITION] = 2
@@ -73,7 +73,7 @@ def close_batch(batch: bytearray) -> None:
 def cut_batches(
     columns: RecordColumns, row: int, end: int, table: NDArray[np.void], batch_size: int, ratio: float
 ) -> tuple[int, int]:
-    """Cut rows into batches as if records were sent one by one; returns (batches, the first row left).
+    """Cut rows into batches as if records were sent one by one; returns (batches, first remaining row).
 
     Each row of `table` gets count, lastOffsetDelta, timestamps and, in `size`, its bytes before compression.
     """
@@ -86,7 +86,7 @@ def cut_batches(
 
 
 def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_size: int, ratio: float) -> int:
-    """Give a batch the rows from `row` on that fit into it; returns the row after them."""
+    """Fill a batch with as many rows from `row` on as fit; returns the row after them."""
     first, used, limit = row, 0, batch_size
     timestamps = columns.timestamp
     base_timestamp = int(timestamps[row])
@@ -107,7 +107,8 @@ def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_s
 
 
 def _estimated_size(record_bytes: int, ratio: float) -> int:
-    """The estimated size of a batch with that many bytes of records, in Kafka's float arithmetic; ratio 0: no codec."""
+    """The estimated size of a batch with this many bytes of records, in Kafka's float arithmetic; ratio 0 means no
+    codec."""
     if ratio == 0:
         return layout.BATCH_OVERHEAD + record_bytes
     packed = np.float32(record_bytes) * np.float32(ratio) * COMPRESSION_RATE_ESTIMATION_FACTOR

@@ -71,7 +71,7 @@ def _row_capacity(column: BinaryColumn | None) -> int | None:
 
 
 def _appendable(column: BinaryColumn | None, rows: int) -> bool:
-    """Whether a value can be appended to a column that has that many."""
+    """Whether a value can be appended to a column with this many values."""
     room = _row_capacity(column)
     if column is None or column.validity is None or room is None:
         return False
@@ -105,7 +105,7 @@ def value_at(column: BinaryColumn | None, row: int) -> memoryview | None:
 
 
 class HeaderRoom:
-    """The room for headers after those that are filled."""
+    """The room for headers after the filled ones."""
 
     def __init__(self, out: RecordColumns) -> None:
         room = [_row_capacity(column) or 0 for column in (out.header_key, out.header_value)]

@@ -1,4 +1,4 @@
-"""v2 records to columns, in plain Python."""
+"""Decodes v2 records to columns, in plain Python."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def decode_records(
 ) -> Outcome:
     """Append the records of v2 batches `first`, `first + 1`, … of `table` to the columns `out`.
 
-    The records lie in `data` after each batch's header, or between `starts` and `ends` (int64, one per row) if these
-    are given: so unpacked records are decoded. Returns an `Outcome`; whatever the code, the columns have the records
-    of all batches before the returned one and nothing of that one.
+    The records lie in `data` after each batch's header or, if given, between `starts` and `ends` (int64, one per row),
+    which is how decompressed records are decoded. Returns an `Outcome`; whatever the code, the columns hold the records
+    of all batches before the returned one, and none of that one's.
     """
     if first < 0 or (starts is None) != (ends is None):
         raise ValueError("first must not be negative, and starts and ends come together")
@@ -79,7 +79,7 @@ def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColum
         raise DecodeProblem(Code.TOO_MANY_RECORDS, at, count)
     if out.rows + count > capacity(out):
         raise DecodeProblem(Code.FULL, at)
-    # Like the compiled twin: ask for room for the whole area, so that no copy needs its own check.
+    # Like the compiled twin, ask for room for the whole area, so that no copy needs its own check.
     for column, asked in ((out.key, Column.KEY), (out.value, Column.VALUE)):
         if columns & asked and free_bytes(column, out.rows) < area:
             raise DecodeProblem(Code.FULL, at)
@@ -100,7 +100,7 @@ def _record(
     if length < 1 or length > end - at:
         raise DecodeProblem(Code.RECORD_BEYOND_END, start, length)
     end = at + length
-    at += 1  # attributes: written 0, never read
+    at += 1  # attributes: written as 0, never read
     delta_ms, at = read_varlong(view, at, end)
     delta, at = read_varint(view, at, end)
     key, at = _field(view, at, end, Code.KEY_BEYOND_RECORD)

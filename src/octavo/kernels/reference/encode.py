@@ -1,4 +1,4 @@
-"""Columns to v2 records and whole batches, in plain Python."""
+"""Encodes columns as v2 records and whole batches, in plain Python."""
 
 from __future__ import annotations
 

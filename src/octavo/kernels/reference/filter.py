@@ -1,4 +1,4 @@
-"""Compaction's filter, in plain Python: batches to columns, a decision for each row, the surviving rows to batches."""
+"""Compaction's filter, in plain Python: decodes batches to columns, decides about each row, encodes what survives."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOTHING = _Judged([], False)
 def foresee_fates(
     offset_table: OffsetTable, table: NDArray[np.void], verdicts: NDArray[np.uint8], fates: NDArray[np.int8]
 ) -> None:
-    """What becomes of v2 batches, into `fates` (int8 each), if the table's marks tell; -1 if they do not."""
+    """Write the fate of each v2 batch to `fates` (int8) if the table's marks settle it; otherwise -1."""
     if min(len(verdicts), len(fates)) < len(table):
         raise ValueError("a verdict and a fate are needed for each batch")
     for row, batch in enumerate(table):
@@ -61,9 +61,10 @@ def _foreseen(offset_table: OffsetTable, batch: np.void, verdict: int) -> int:
 
 
 def _is_marked(offset_table: OffsetTable, batch: np.void) -> bool:
-    """Whether the marks say which of the batch's records are superseded.
+    """Whether the marks show which of the batch's records are superseded.
 
-    They do not for a batch whose keys were not put: it is odd at both ends. (So are some others, which are looked up.)
+    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some others, which are
+    looked up.)
     """
     base, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
     first, is_known = base - offset_table.marks_from, base + delta <= offset_table.latest_offset
@@ -90,11 +91,11 @@ def filter_batches(
     starts: NDArray[np.int64] | None = None,
     ends: NDArray[np.int64] | None = None,
 ) -> Outcome:
-    """Append what survives of v2 batches to the run, and note in `fates` (a byte each) what became of them.
+    """Append the surviving parts of v2 batches to the run, and write to `fates` (one byte each) what happened to them.
 
-    `verdicts` (a byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`;
-    FULL: the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    `verdicts` (one byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
+    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`; FULL:
+    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
     """
     if (
         len(run.state) != len(FILTER_STATE)
@@ -139,10 +140,11 @@ def filter_batches(
 
 
 def _judge(lookup: OffsetLookup, run: FilterRun, batch: np.void, columns: RecordColumns) -> _Judged:
-    """Decide which records of a batch stay. Control records stay, and so do records beyond the last offset of the map.
+    """Decide which records of a batch stay. Control records stay, and so do records beyond the map's last offset.
 
-    Any other record stays unless the map has a later one with its key, and goes if it has no key. A tombstone goes once
-    the delete horizon in its batch's header has passed; the first cleaning that keeps it sets that horizon (`_settle`).
+    Any other record without a key is removed, and so is one whose key has a later offset in the map. A tombstone is
+    removed once the delete horizon in its batch's header has passed; the first cleaning that keeps it sets that horizon
+    (`_settle`).
     """
     horizon = int(batch["base_timestamp"]) if batch["attributes"] & layout.DELETE_HORIZON else None
     keeps_tombstones = horizon is None or run.state[FILTER_STATE.index("now_ms")] < horizon

@@ -24,10 +24,10 @@ def index_batches(
     offset_room: int,
     time_room: int,
 ) -> tuple[bytes, bytes]:
-    """The entries of both indexes for consecutive batches from `position` on.
+    """Make the entries of both indexes for consecutive batches from `position` on.
 
     `counters` (six int64, see `layout.INDEX_COUNTERS`) are updated. Entries beyond the room (a number of entries) are
-    left out, and so is an offset that is not larger than the last entry's.
+    left out, and so is an offset not larger than the last entry's.
     """
     state = memoryview(counters).cast("B").cast("q")
     if len(state) != len(INDEX_COUNTERS):

@@ -26,9 +26,9 @@ def decode_messages(
     wrapper_offset: int = 0,
     timestamp: int | None = None,
 ) -> Outcome:
-    """Append the uncompressed messages of data[start:end] to the columns `out`, all of them or none.
+    """Append the uncompressed messages of data[start:end] to the columns `out`, all or none.
 
-    `relative`: the offset of the v1 wrapper that the set was unpacked from; inner offsets count from its first one.
+    `relative`: the offset of the v1 wrapper that the set came from; inner offsets are relative to its first one.
     `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     require_writable(out, columns)
@@ -69,7 +69,7 @@ def _entries(view: memoryview, at: int, end: int) -> list[tuple[int, int]]:
 
 
 def _base_offset(view: memoryview, last: int, wrapper_offset: int) -> int:
-    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker: the inner ones count as they are.
+    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker; the inner ones are then absolute.
     if wrapper_offset == 0:
         return 0
     inner, _ = layout.ENTRY_PREFIX.unpack_from(view, last)

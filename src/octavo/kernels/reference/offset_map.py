@@ -1,4 +1,4 @@
-"""The offset table of a compaction, in plain Python: byte for byte the compiled one."""
+"""The offset table of a compaction, in plain Python: byte for byte like the compiled one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EMPTY = bytes(_HASH_BYTES)
 
 
 class OffsetLookup:
-    """One table, while a kernel runs."""
+    """One table, as seen by a running kernel."""
 
     def __init__(self, table: OffsetTable) -> None:
         room = min(len(table.slots) // SLOT_BYTES, MAX_SLOTS)
@@ -65,7 +65,7 @@ class OffsetLookup:
         table.state[TABLE_STATE.index("marks")] = table.marking
 
     def get(self, key: memoryview) -> int:
-        """The key's offset, -1 if it has none."""
+        """The key's offset; -1 if it has none."""
         digest = self._digest(key)
         slot = self._find(digest)
         if slot is None:
@@ -134,10 +134,10 @@ def map_batches(
     starts: NDArray[np.int64] | None = None,
     ends: NDArray[np.int64] | None = None,
 ) -> Outcome:
-    """Put the keys of v2 batches with the offsets of their records, from `first_offset` on.
+    """Put the keys of v2 batches, with their records' offsets, from `first_offset` on.
 
-    For batches marked in `skipped` (a byte each), only the last offset is noted. `starts` and `ends` as in
-    `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and its latest offset says how far it got.
+    For batches marked in `skipped` (one byte each), only the last offset is recorded. `starts` and `ends` are as in
+    `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and the table's latest offset says how far it got.
     """
     lookup = OffsetLookup(offset_table)
     for row in range(min(len(table), len(skipped), len(table) if starts is None else len(starts))):
@@ -166,16 +166,16 @@ def map_batches(
 
 
 def map_columns(offset_table: OffsetTable, columns: RecordColumns, first_offset: int) -> int:
-    """Put the keys of rows with the rows' offsets, from `first_offset` on; returns how many rows were taken.
+    """Put the keys of rows, with the rows' offsets, from `first_offset` on; returns how many rows were processed.
 
-    Fewer than all: no more keys fit.
+    If that is not all of them, no more keys fit.
     """
     check_columns(columns, 0, columns.rows)
     return _put_rows(OffsetLookup(offset_table), columns, first_offset)
 
 
 def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray[np.int64]) -> None:
-    """Write the offset of each row's key in the table to `out` (int64), -1 if the key is missing in row or table."""
+    """Write the table's offset for each row's key to `out` (int64), -1 if the key is null or not in the table."""
     check_columns(columns, 0, columns.rows)
     if len(out) < columns.rows:
         raise ValueError(f"room for {len(out)} offsets, expected {columns.rows}")
@@ -186,7 +186,7 @@ def find_offsets(offset_table: OffsetTable, columns: RecordColumns, out: NDArray
 
 
 def settle_marks(offset_table: OffsetTable) -> None:
-    """Keep only the marks of superseded records: remove those of each key's last offset. Put no keys afterwards."""
+    """Keep only the marks of superseded records by removing those of each key's last offset. Put no keys afterwards."""
     OffsetLookup(offset_table).settle_marks()
 
 

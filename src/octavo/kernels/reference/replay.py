@@ -21,9 +21,9 @@ def replay(
 ) -> tuple[int, int, int]:
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
-    Only what no log may hold is checked: these batches were accepted once. `markers` has a row for each control batch
-    of a producer, and receives the transaction that it ended. Batches without a producer id are skipped. A new
-    producer that is among the `known` ones begins with its state there, but without batches; `known` does not change.
+    The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
+    of a producer, which receives the transaction that the batch ended. Batches without a producer id are skipped. A new
+    producer that is among the `known` ones starts with its state there, but without batches; `known` does not change.
     """
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
@@ -54,10 +54,10 @@ def replay(
 
 
 def continues(table: NDArray[np.void], producers: ProducerArrays) -> bool:
-    """Whether all batches are data of one known producer that goes on: in its epoch, with the next sequences.
+    """Whether all batches are data from one known producer that continues in its epoch with the next sequences.
 
-    No transaction begins or ends with them, and none is among the producer's last batches, so no rule could refuse
-    them.
+    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule could
+    refuse them.
     """
     index = producers.find(int(table["producer_id"][0])) if len(table) and table["producer_id"][0] >= 0 else NONE
     if index == NONE or not producers.entries[index]["batch_count"]:
@@ -80,13 +80,13 @@ def continues(table: NDArray[np.void], producers: ProducerArrays) -> bool:
 
 
 def _cached(entry: np.void) -> list[np.void]:
-    """The producer's batches, the newest last."""
+    """The producer's batches, newest last."""
     end = int(entry["next_batch"])
     return [entry["batches"][slot] for slot in range(end - int(entry["batch_count"]), end)]
 
 
 def _add_batch(producers: ProducerArrays, entry: np.void, batch: np.void) -> Replayed:
-    """Check that within a transaction every batch of its producer is transactional."""
+    """Add a data batch to its producer's entry; within a transaction every batch must be transactional."""
     base_offset, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
     is_transactional = batch["attributes"] & layout.TRANSACTIONAL
     begins = is_transactional and entry["current_txn_first_offset"] == NONE and base_offset != NONE
@@ -121,14 +121,14 @@ def _end_transaction(producers: ProducerArrays, entry: np.void, epoch: int, mark
 
 
 def _set_epoch(entry: np.void, epoch: int) -> None:
-    """Keep only batches of one epoch for a producer."""
+    """Set the producer's epoch and forget batches of an older one."""
     if entry["epoch"] != epoch:
         entry["epoch"] = epoch
         entry["batch_count"] = entry["next_batch"] = 0
 
 
 def _begin(producers: ProducerArrays, first_offset: int, producer_id: int) -> None:
-    """Insert the transaction in order, which is last unless offsets go backwards."""
+    """Insert the transaction in order: at the end, unless offsets go backwards."""
     ongoing, at = producers.ongoing, producers.ongoing_count
     while at and ongoing[at - 1]["first_offset"] > first_offset:
         ongoing[at] = ongoing[at - 1]
@@ -147,7 +147,7 @@ def _complete(producers: ProducerArrays, producer_id: int, after_marker: int) ->
 
 
 def _last_sequence(base_sequence: int, last_offset_delta: int) -> int:
-    """As Kafka computes it, in 32 bits; `octavo.format.sequence` explains."""
+    """The last sequence as Kafka computes it, in 32 bits; see `octavo.format.sequence`."""
     if base_sequence == layout.NO_SEQUENCE:
         return layout.NO_SEQUENCE
     if base_sequence > _wrapped(_MAX_INT32 - last_offset_delta, 32):

@@ -1,4 +1,4 @@
-"""Writes rows in any order as runs of batches, in plain Python."""
+"""Encodes rows in any order as runs of batches, in plain Python."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def encode_runs(
 ) -> tuple[int, int, int]:
     """Write runs of v2 batches one after another to `out`; run i has the rows order[ends[i - 1]:ends[i]].
 
-    Batches count offsets from 0. Each row of `table` has the rest of its batch's header already, and gets position,
-    size, count, lastOffsetDelta and timestamps. If sealed, header and CRC are written, too; else the header's place is
-    left as it was. `ends` becomes the number of batches up to each run's end. Returns (code, batches written, end
-    position).
+    Offsets in each batch count from 0. Each row of `table` already has the rest of its batch's header, and gets
+    position, size, count, lastOffsetDelta and timestamps. With `seal`, header and CRC are written too; otherwise the
+    header's bytes are left unchanged. `ends` becomes the number of batches up to each run's end. Returns (code, batches
+    written, end position).
     """
     check_columns(columns, 0, columns.rows)
     _check_order(order, ends, columns.rows)
@@ -52,7 +52,7 @@ def encode_runs(
 def _encode_one(
     columns: RecordColumns, row: int, batch: NDArray[np.void], out: memoryview, batch_size: int, seal: bool
 ) -> tuple[int | None, int]:
-    """The size of the batch of rows that fit from `row` on, None if there is no room, and the row after them."""
+    """The size of the batch of rows that fit from `row` on (None if there is no room), and the row after them."""
     draft = batch.copy()
     _, end = cut_batches(columns, row, columns.rows, draft, batch_size, 0.0)
     size, count = int(draft["size"][0]), end - row

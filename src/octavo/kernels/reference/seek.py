@@ -1,4 +1,4 @@
-"""Searches the slots of an index, and finds the first record of a time, in plain Python."""
+"""Searches the slots of an index, and finds the first record with a given timestamp, in plain Python."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from octavo.kernels.reference.varint import BrokenVarintError, read_varint, read
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-Sought = tuple[int, int, int, int, int, int]
+SeekResult = tuple[int, int, int, int, int, int]
 
 
 def last_slot_up_to(data: Buffer, entry_bytes: int, position: int, width: int, target: int) -> int:
-    """The last slot whose number is not above the target, -1 if there is none; slots must ascend.
+    """The last slot whose number is not above the target, or -1 if there is none; slots must ascend.
 
-    Entries have `entry_bytes`; in each the number is at `position`, 4 or 8 bytes wide. If slots do not ascend the
-    search still ends, at some slot.
+    Each entry has `entry_bytes` bytes, with its number at `position`, 4 or 8 bytes wide. If slots do not ascend the
+    search still terminates, at some slot.
     """
     if entry_bytes < position + width or position < 0 or width not in (4, 8):
         raise ValueError(f"a number of {width} bytes at position {position} of an entry of {entry_bytes} bytes")
@@ -34,8 +34,8 @@ def last_slot_up_to(data: Buffer, entry_bytes: int, position: int, width: int, t
     return low - 1
 
 
-def find_timestamp(data: Buffer, timestamp: int, start_offset: int) -> Sought:
-    """The first record from an offset on with at least this time, among the batches at the start of `data`.
+def find_timestamp(data: Buffer, timestamp: int, start_offset: int) -> SeekResult:
+    """The first record, from an offset on, with at least this timestamp, among the batches at the start of `data`.
 
     Returns (Seek, position of the batch, its size, timestamp, offset, leader epoch). Only what is needed is read, and
     no CRC is checked. The last batch may be incomplete.
@@ -58,7 +58,7 @@ def find_timestamp(data: Buffer, timestamp: int, start_offset: int) -> Sought:
 
 
 def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: int) -> tuple[int, int, int, int] | None:
-    """How the search ends in this batch; None if it goes on after it."""
+    """How the search ends in this batch; None if it continues after it."""
     base_offset, _, epoch, _, _, attributes, _, base_timestamp, max_timestamp, *_, count = (
         layout.BATCH_HEADER.unpack_from(batch)
     )
@@ -83,5 +83,5 @@ def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: in
 
 
 def _int64(number: int) -> int:
-    """Java's arithmetic."""
+    """The number wrapped to 64 bits, as in Java."""
     return (number + 2**63) % 2**64 - 2**63

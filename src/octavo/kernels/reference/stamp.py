@@ -14,7 +14,7 @@ from octavo.kernels.reference.hash import crc32c
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# Bits that Kafka does not know are lost.
+# Bits unknown to Kafka are lost.
 _KEPT_ATTRIBUTES = layout.CODEC_MASK | layout.TRANSACTIONAL | layout.CONTROL | layout.DELETE_HORIZON
 
 
@@ -26,10 +26,12 @@ def stamp_batches(
     log_append_time: bool,
     max_timestamps: NDArray[np.int64] | None,
 ) -> int:
-    """Give the v2 batches of `table` in `data` consecutive offsets, the leader epoch, a timestamp type and time.
+    """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
+    `data`.
 
-    Each takes as many offsets as it has records, and `max_timestamps` (int64) has the time of each; None: its own.
-    Headers and rows are changed; a CRC is computed again if type or time changes. Returns the next offset.
+    Each batch takes as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
+    theirs. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
+    offset.
     """
     view = memoryview(data).cast("B")
     if view.readonly or not table.flags.writeable:

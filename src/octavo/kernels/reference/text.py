@@ -1,4 +1,4 @@
-"""Writes records as the lines of Kafka's dump-log, in plain Python."""
+"""Formats records as the lines of Kafka's dump-log, in plain Python."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import Code
 from octavo.kernels.reference.columns import check_columns, value_at
 
-# Half of a surrogate pair, encoded as if it were a character: one malformed character for Java, two or three for
-# Python. In all other cases they agree on the length of a malformed character.
+# Half of a surrogate pair, encoded as if it were a character: one malformed character in Java, two or three in Python.
+# In all other cases they agree on the length of a malformed character.
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "�".encode()
 
@@ -42,8 +42,8 @@ def record_lines(
 ) -> tuple[int, int, int]:
     """Write one line per row first..end of decoded columns to out[at:]; returns (code, next row, position).
 
-    `sequences` has an int32 for each of these rows. `metadata` adds offset, timestamp, sizes, sequence and header
-    keys, `content` adds key and payload as text. FULL: the returned row did not fit.
+    `sequences` has an int32 for each of these rows. `metadata` adds offset, timestamp, sizes, sequence and header keys;
+    `content` adds key and payload as text. FULL: the returned row did not fit.
     """
     needed = columns.key, columns.value, columns.header_offsets, columns.header_key
     if end > columns.rows or any(column is None for column in needed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class BrokenVarintError(Exception):
-    """A varint that is too long, or cut off by the end of the data; `position` is where it begins."""
+    """A varint that is too long or truncated; `position` is where it begins."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -12,7 +12,7 @@ class BrokenVarintError(Exception):
 
 
 def read_uvarint(data: memoryview | bytes | bytearray, position: int, end: int, limit: int = 5) -> tuple[int, int]:
-    """(value, next position) of the groups of at most `limit` bytes."""
+    """Read a varint of at most `limit` bytes; returns (value, next position)."""
     value = 0
     for group in range(min(limit, end - position)):
         byte = data[position + group]

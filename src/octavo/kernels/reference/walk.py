@@ -23,7 +23,8 @@ def walk(
 ) -> tuple[int, int, int]:
     """Fill `table` with the entries of data[start:end]; returns (rows, next position, Stop).
 
-    Positions count from the start of `data`. The walk only follows lengths: a flawed batch is a row like any other.
+    Positions are relative to the start of `data`. The walk only follows lengths: a flawed batch gets a row like any
+    other.
     """
     view = memoryview(data).cast("B")
     if not 0 <= start <= end <= len(view):
@@ -82,7 +83,8 @@ def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any,
 
 
 def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, int, int, int]:
-    """The rows from `first` on that are of one kind: (kind, end row, most records they can hold, bytes after headers).
+    """Find the rows from `first` on that are of one kind; returns (kind, end row, most records they can hold, bytes
+    after headers).
 
     A run ends with the row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are
     consecutive, so that one call decodes them all.
@@ -97,7 +99,7 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
             break
         if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
-        # A count is trusted only up to what its bytes can hold; otherwise the decode refuses it.
+        # A count is trusted only as far as its bytes allow; the decode refuses a larger one.
         records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1

@@ -1,1 +1,1 @@
-"""Reading on after damage: the next sound batch, and what was skipped."""
+"""Continues reading after damage: finds the next sound batch, and reports what was skipped."""

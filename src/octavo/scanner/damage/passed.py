@@ -1,4 +1,4 @@
-"""Remembers the damage that a search passes: what it looks for may have been there."""
+"""Remembers the damage that a search passes, where the record it looks for may have been."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from octavo.scanner.places.location import Location
 class PassedDamage:
     """The damaged places of one log file after the last sound batch that begins at or before an offset.
 
-    Damage before that batch holds smaller offsets, so it cannot hide what a search for that offset looks for.
+    Damage before that batch holds smaller offsets, so it cannot hide the record that a search for that offset looks
+    for.
     """
 
     def __init__(self, location: Location, offset: int) -> None:
@@ -23,7 +24,7 @@ class PassedDamage:
         self._found: list[tuple[int, str]] = []
 
     def see(self, chunk: Chunk, rows: int) -> None:
-        """Note the damage in the first rows of a chunk."""
+        """Record the damage in the first rows of a chunk."""
         table = chunk.table[:rows]
         flawed = unreadable(table)
         before = np.flatnonzero(~flawed & (table["base_offset"] <= self._offset))
@@ -34,7 +35,7 @@ class PassedDamage:
             self._found.append((chunk.file_position + position, "a damaged batch"))
 
     def see_gap(self, gap: Gap) -> None:
-        """Note a place where the batches could not be followed."""
+        """Record a place where the batches could not be followed."""
         self._found.append((gap.position, STOP_TEXTS[gap.stop]))
 
     def notes(self) -> list[Note]:
@@ -48,5 +49,5 @@ class PassedDamage:
 
 
 def not_read(path: object, error: OSError) -> Note:
-    """The note on a file that cannot be read, if nothing else reports it."""
+    """The note about a file that cannot be read, if nothing else reports it."""
     return Note(str(path), f"{error.strerror or error}; not read", is_damage=True)

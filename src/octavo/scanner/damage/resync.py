@@ -25,8 +25,8 @@ def next_sound_position(
     """The first position from `start` on at which a sound batch begins whose offsets may follow `next_offset`.
 
     The batch ends by `end`, and begins before the position `before` if that is given. Candidates are recognized by
-    their first bytes and then checked whole. All checks together may read only a few times the bytes that are searched,
-    because garbage can look like many headers. Zeros never do.
+    their first bytes and then checked completely. All checks together may read only a few times the number of bytes
+    searched, because garbage can look like many headers. Zeros never do.
     """
     before = end if before is None else before
     budget = 4 * (before - start) + _WINDOW_BYTES
@@ -48,7 +48,7 @@ def next_sound_position(
 
 
 def zeros_end(file: ReadableFile, position: int, end: int) -> int:
-    """The position of the first byte from here on that is not zero, or `end`. Holes are skipped without reading."""
+    """The position of the first non-zero byte from here on, or `end`. Holes are skipped without reading."""
     return zeros.zeros_end(partial(read_fully, file), position, end, file.skip_hole)
 
 

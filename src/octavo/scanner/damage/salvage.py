@@ -1,4 +1,4 @@
-"""Walks that go on after damage, and report it."""
+"""Walks that continue after damage, and report it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.scanner.places.segment_log import walk_file
 
 
 class Gap(NamedTuple):
-    """Where a walk could not follow the batches, and where it went on; None if nowhere."""
+    """Where a walk could not follow the batches, and where it continued (None if nowhere)."""
 
     stop: Stop
     position: int
@@ -27,9 +27,9 @@ class Gap(NamedTuple):
 def walk_past(
     log: ReadableFile, start: int, end: int, next_offset: int, tell: Callable[[Gap], None] | None = None
 ) -> Iterator[Chunk]:
-    """All whole batches between two positions, also those after damage; `tell` is called for each gap.
+    """All whole batches between two positions, including those after damage; `tell` is called for each gap.
 
-    `next_offset` is a lower bound of the first batch's offsets.
+    `next_offset` is a lower bound for the first batch's offsets.
     """
     resumed: int | None = start
     while resumed is not None:
@@ -49,8 +49,8 @@ def walk_past(
 def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: str = "") -> Iterator[Chunk]:
     """The batches from a position on, as far as they can be followed.
 
-    The length of a damaged batch may itself be damaged. If the next batch does not continue its offsets, sound batches
-    are looked for within the bytes that it claims, and the walk goes on with the first of them.
+    The length of a damaged batch may itself be damaged. If the next batch does not continue its offsets, the bytes it
+    claims are searched for sound batches, and the walk continues with the first of them.
     """
     resumed: int | None = start
     while resumed is not None:
@@ -71,7 +71,7 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: s
 
 
 def _doubtful_rows(chunk: Chunk) -> list[int]:
-    """The damaged batches whose length may be wrong: the next batch does not begin with the next offset."""
+    """The damaged batches whose length may be wrong, because the next batch does not begin with the next offset."""
     flawed = np.flatnonzero(broken(chunk.table))
     following = np.append(chunk.table["base_offset"][1:], -1)
     rows: list[int] = flawed[following[flawed] != last_offsets(chunk.table)[flawed] + 1].tolist()
@@ -85,7 +85,7 @@ def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
 
 
 def _next_offset_after(chunk: Chunk, next_offset: int) -> int:
-    """The same for a whole chunk."""
+    """`_next_offset` for a whole chunk."""
     if chunk.summary.flaws & BROKEN or not len(chunk.table):
         return _next_offset(chunk, len(chunk.table), next_offset)
     return chunk.summary.last_offset + 1

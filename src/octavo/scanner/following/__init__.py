@@ -1,1 +1,1 @@
-"""Reading on as files grow, with the offsets of a group."""
+"""Follows files as they grow, starting from a group's offsets."""

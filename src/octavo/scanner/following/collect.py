@@ -1,4 +1,4 @@
-"""Collects records of several partitions in turn; an error of one does not lose the records of the others."""
+"""Collects records of several partitions in turn; an error in one does not lose the records of the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ State = TypeVar("State", bound=ConsumedPartition)
 
 
 class Collected:
-    """Records that are about to be handed out; the positions of all partitions move with them, or of none."""
+    """Records about to be returned; either all positions move with them, or none does."""
 
     def __init__(self) -> None:
         self.records: dict[TopicPartition, list[ConsumerRecord]] = {}
@@ -50,16 +50,16 @@ class Collected:
 
 
 class Collector(Generic[State]):
-    """Collects from `states`, the partitions that a consumer reads at present."""
+    """Collects from `states`, the partitions that a consumer currently reads."""
 
     def __init__(self, states: Mapping[TopicPartition, State]) -> None:
         self._states = states
         self._turn = 0
 
     def collect(self, limit: int) -> Collected:
-        """The records that the partitions have at present, at most `limit`.
+        """The records that the partitions currently have, at most `limit`.
 
-        As in Kafka's FetchCollector an error ends the collecting; if something was collected before, the next call
+        As in Kafka's FetchCollector an error ends the collecting; if something was collected before it, the next call
         raises it.
         """
         collected = Collected()
@@ -71,7 +71,7 @@ class Collector(Generic[State]):
             except Exception:
                 if not collected.records:
                     raise
-                self._turn = self._readable().index(state)  # it comes first next time
+                self._turn = self._readable().index(state)  # this partition comes first next time
                 break
             if records:
                 collected.add(state, records, position)
@@ -79,7 +79,7 @@ class Collector(Generic[State]):
         return collected
 
     def in_turn(self) -> list[State]:
-        """The partitions that are not paused, beginning with another one each time."""
+        """The partitions that are not paused, starting with a different one each time."""
         states = self._readable()
         if not states:
             return []

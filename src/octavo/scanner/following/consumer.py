@@ -1,7 +1,7 @@
-"""`Scan.consumer`: a consumer over files that someone else may be writing.
+"""`Scan.consumer`: a consumer for files that someone else may be writing.
 
-It takes no lock and changes no file, so it works beside a running broker or an open `LogDir`. It finds what is appended
-later by looking at the files again.
+It takes no lock and changes no file, so it works next to a running broker or an open `LogDir`. It finds what is
+appended later by looking at the files again.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from octavo.system.held_records import write_held
 
 Partition = TopicPartition | tuple[str, int]
 
-# How long to sleep between two looks at files with nothing new: a look lists a folder and reads the end of a log.
+# How long to sleep between two looks when there is nothing new: a look lists a folder and reads the end of a log.
 _LOOK_SECONDS = 0.05
 
 
 class ScanConsumer:
     """Reads the partitions of a scan, each from its position on. Not thread-safe: use one per thread.
 
-    Partitions that are created later are not read. With a group, it begins where the group has committed; it commits
-    nothing itself.
+    Partitions that are created later are not read. With a group, it starts where the group has committed; it never
+    commits anything itself.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ScanConsumer:
         return set(self._partitions)
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition; waits for the first up to `timeout_ms` (-1: without limit)."""
+        """The next records by partition; waits up to `timeout_ms` for the first one (-1: without limit)."""
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         end = _end(timeout_ms)
@@ -72,7 +72,7 @@ class ScanConsumer:
                 return collected.hand_out()
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """One record after the other; ends after consumer_timeout_ms without a new one."""
+        """Yield one record after the other; ends after consumer_timeout_ms without a new one."""
         end = _end(self._timeout_ms)
         while not self.is_closed:
             for partition in self._collector.in_turn():
@@ -98,17 +98,17 @@ class ScanConsumer:
         partition.advance(position)
 
     def position(self, partition: Partition) -> int:
-        """The offset of the next record to be handed out."""
+        """The offset of the next record to be returned."""
         return self._one(partition).begin()
 
     def seek(self, partition: Partition, offset: int) -> None:
-        """Read on from an offset."""
+        """Continue from an offset."""
         if offset < 0:
             raise IllegalStateError(f"cannot seek to offset {offset}: it is below 0")
         self._one(partition).seek(offset)
 
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
-        """Read on from the first record of this time (milliseconds) or later, or from the end if there is none."""
+        """Continue from the first record of this time (milliseconds) or later, or from the end if there is none."""
         for partition in self._chosen(partitions):
             offset = partition.first_from(timestamp)
             partition.seek(partition.reach().end if offset is None else offset)
@@ -124,12 +124,12 @@ class ScanConsumer:
             partition.seek(partition.reach().end)
 
     def pause(self, *partitions: Partition) -> None:
-        """Return no records of these partitions until `resume`."""
+        """Return no records from these partitions until `resume`."""
         for partition in self._chosen(partitions):
             partition.is_paused = True
 
     def resume(self, *partitions: Partition) -> None:
-        """End a pause, of all partitions if none is named."""
+        """End the pause of these partitions, or of all if none is named."""
         for partition in self._chosen(partitions):
             partition.is_paused = False
 
@@ -144,7 +144,7 @@ class ScanConsumer:
         }
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """The end of what this consumer may see now."""
+        """The end offset of what this consumer may see now."""
         return {
             TopicPartition(*topic_partition): self._one(topic_partition).reach().end for topic_partition in partitions
         }
@@ -161,7 +161,7 @@ class ScanConsumer:
         return self._committed.get(TopicPartition(*partition))
 
     def commit(self, offsets: object = None) -> None:
-        """Refused: nothing is written here."""
+        """Raise: a scan consumer writes nothing."""
         raise IllegalStateError(
             "a consumer over a scan only reads; to commit a group's offsets, open the directory with octavo.LogDir and"
             " use its consumer"
@@ -173,7 +173,8 @@ class ScanConsumer:
         self._partitions.clear()
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep a little; whether to look again: there is time, or a producer in this process still held records."""
+        """Sleep briefly; returns whether to look again: there is time left, or a producer in this process still held
+        records."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
         if self.is_closed:
             return False

@@ -1,4 +1,4 @@
-"""A partition that is read as it grows: each look at its files shows how far it reaches."""
+"""A partition that is read while it grows: each look at its files shows how far it reaches."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class Followed:
         self._reading = reading
         self._findings = findings
         self._records: Iterator[ConsumerRecord] = iter(())
-        self._next = -1  # the position at which `_records` goes on; they are useless at any other
-        self._end = -1  # where they end
+        self._next = -1  # the position at which `_records` continues; they are useless at any other
+        self._end = -1  # where `_records` end
 
     @property
     def topic_partition(self) -> TopicPartition:
         return self._files.topic_partition
 
     def seek(self, offset: int) -> None:
-        """Read on from another offset."""
+        """Continue from another offset."""
         self.seeks += 1
         self.position, self._next = offset, -1
 
     def advance(self, offset: int | None) -> None:
-        """Move on: what comes before the offset was returned."""
+        """Move on: everything before the offset has been returned."""
         self.position = offset
 
     def reach(self) -> OffsetRange:
@@ -85,7 +85,7 @@ class Followed:
         return self._look(look)
 
     def begin(self) -> int:
-        """The position. At first, it is the start of the scan, or its end with `latest`."""
+        """The position. Initially, it is the start of the scan, or its end with `latest`."""
         if self.position is None:
             bounds = self._reading.bounds
 
@@ -108,7 +108,7 @@ class Followed:
         return self._taken(limit)
 
     def _taken(self, limit: int) -> tuple[list[ConsumerRecord], int]:
-        self._next = -1  # unless all goes well: a generator that raised cannot go on
+        self._next = -1  # unless all goes well: a generator that raised cannot continue
         records: list[ConsumerRecord] = []
         try:
             records.extend(islice(self._records, limit))
@@ -120,7 +120,7 @@ class Followed:
             self._next = records[-1].offset + 1
             return records, self._next
         if not records:
-            self.position = self._end  # there are no records between, only markers and gaps
+            self.position = self._end  # there are no records in between, only markers and gaps
         return records, self._end
 
     def _fetch(self, position: int) -> None:
@@ -151,7 +151,7 @@ class Followed:
         return max(resolve(to_end, snapshot, transactions).end, snapshot.log_start_offset)
 
     def _look(self, look: Callable[[PartitionSnapshot, PartitionTransactions | None], Value]) -> Value:
-        """The result of `look` on the files as they are now; the checkpoints around them are read again too."""
+        """The result of `look` on the files as they are now; the checkpoints next to them are read again too."""
 
         def at(files: PartitionFiles) -> Value:
             snapshot = look_at(files)

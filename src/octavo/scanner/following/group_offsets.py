@@ -9,7 +9,7 @@ from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES, deco
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord
 
-_OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # the types of two ages
+_OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # the old and the current record type
 
 
 def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[TopicPartition, int]:

@@ -1,4 +1,4 @@
-"""From which offset to which a partition is read: the request, limited to what is there."""
+"""Determines the offsets to read from a partition: the request, limited to what exists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OffsetName = Literal["earliest", "latest", "highWatermark"]
 Offset = int | OffsetName
-Timestamp = int | str | date  # a datetime is one
+Timestamp = int | str | date  # this includes datetime
 Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The requested limits: the later of two starts and the earlier of two ends count. Ends are not included.
+    """The requested limits: the later of two starts and the earlier of two ends count. Ends are exclusive.
 
     A time stands for the first offset from that time on, as a consumer looks it up. Records after it may still be
     older, and records before it newer.
@@ -40,7 +40,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """The offsets to read, the end not included; empty unless `start` is below `end`."""
+    """The offsets to read, end exclusive; empty unless `start` is below `end`."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class OffsetRange:
 
 
 def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
-    """The offsets to read of one partition; with transactions, up to its last stable offset."""
+    """The offsets to read from one partition; with transactions, up to its last stable offset."""
     limit = snapshot.log_end_offset if transactions is None else transactions.last_stable_offset
     asked = _asked(bounds.from_offset, snapshot, limit, "earliest")
     start = max(asked, snapshot.log_start_offset)
@@ -58,7 +58,7 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Partition
         found = first_offset_from(snapshot, bounds.from_timestamp, notes)
         start = max(start, limit if found is None else found)
     if bounds.to_timestamp is not None and start < end:
-        found = first_offset_from(snapshot, bounds.to_timestamp, [])  # the reader reports the same damage
+        found = first_offset_from(snapshot, bounds.to_timestamp, [])  # the reader will report the same damage
         end = end if found is None else min(end, found)
     if asked < snapshot.log_start_offset:
         sentence = f"offset {asked} is below the log start offset, read from {snapshot.log_start_offset} on"
@@ -84,7 +84,7 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise:
 
 
 def to_milliseconds(timestamp: Timestamp) -> int:
-    """Milliseconds since 1970. A time without a zone is UTC, as in records; a date stands for its midnight."""
+    """Milliseconds since 1970. A time without a zone is UTC, as in records; a date means its midnight."""
     if isinstance(timestamp, int):
         return timestamp
     if isinstance(timestamp, str):

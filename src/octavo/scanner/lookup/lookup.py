@@ -1,6 +1,6 @@
-"""Finds an offset or a timestamp, and says how: Kafka's fetch and ListOffsets on a snapshot.
+"""Finds an offset or a timestamp and shows how: Kafka's fetch and ListOffsets on a snapshot.
 
-As in a broker, a timestamp is looked for only in the first segment whose largest timestamp is not smaller.
+As in a broker, a timestamp is searched only in the first segment whose largest timestamp is not smaller.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ANY = -(1 << 63)  # no timestamp is smaller
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """The answer and the steps that led to it; offset -1 if no record fits."""
+    """The answer and the steps that led to it; offset -1 if no record matches."""
 
     offset: int = NOT_FOUND
     timestamp: int = NO_TIMESTAMP
@@ -63,7 +63,7 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
 
 
 def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> LookupResult:
-    """The first record of this time or later, or what a `SpecialTimestamp` stands for, below `end_offset`."""
+    """The first record of this time or later, or the one a `SpecialTimestamp` stands for, below `end_offset`."""
     if timestamp == SpecialTimestamp.LATEST:
         return LookupResult(end_offset, segment=_segment_of(snapshot, end_offset))
     if timestamp == SpecialTimestamp.EARLIEST:
@@ -80,7 +80,7 @@ def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int)
 def max_so_far(snapshot: PartitionSnapshot, slot: int) -> TimestampOffset:
     """A segment's largest timestamp and the last offset of its batch; -1 if its time index has none.
 
-    In a closed segment that is the last entry. The active segment may have a larger one after its last entry.
+    In a closed segment that is the last entry. The active segment may have a larger timestamp after its last entry.
     """
     segment = snapshot.segments[slot]
     entry = _last_time_entry(snapshot, segment)
@@ -104,9 +104,9 @@ def _segment_of(snapshot: PartitionSnapshot, offset: int) -> ListedSegment | Non
 
 
 def _last_time_entry(snapshot: PartitionSnapshot, segment: ListedSegment) -> TimestampOffset:
-    """The last entry of a segment's time index. Only that is read, unless the file ends in zeros.
+    """The last entry of a segment's time index. Nothing else is read, unless the file ends in zeros.
 
-    If the file cannot be read, the log tells the same.
+    If the file cannot be read, the log has the same information.
     """
     if segment.time_index is not None and segment.time_index.size >= TIME_ENTRY.size:
         content = memoryview(bytearray(TIME_ENTRY.size))
@@ -124,7 +124,7 @@ def _last_time_entry(snapshot: PartitionSnapshot, segment: ListedSegment) -> Tim
 
 
 class _Search:
-    """A search in one segment for records from `start_offset` up to, not including, `end_offset`."""
+    """A search in one segment for records from `start_offset` up to, but not including, `end_offset`."""
 
     def __init__(self, snapshot: PartitionSnapshot, slot: int, start_offset: int, end_offset: int) -> None:
         self._snapshot = snapshot
@@ -148,7 +148,7 @@ class _Search:
     def _scan(
         self, time_entry: TimestampOffset | None, from_offset: int, timestamp: int, *, exactly: bool = False
     ) -> LookupResult:
-        """Read from the offset index's entry on, up to the first record that fits."""
+        """Read from the offset index's entry on, up to the first matching record."""
         entry = read_offset_index(self._snapshot.files, self._segment).lookup(from_offset)
         location = self._snapshot.files.path(self._segment)
         passed, start, match = PassedDamage(location, from_offset), None, None
@@ -190,7 +190,7 @@ class _Search:
             for number in np.flatnonzero(wanted):
                 row = table[number]
                 if exactly and row["magic"] == 0:
-                    return  # it has no timestamp, and -1 is not one; Kafka looks at no other batch
+                    return  # it has no timestamp, and -1 does not count; Kafka looks at no other batch
                 try:
                     columns = self._decoder.decode_one(chunk.data, row)
                 except CorruptionError as error:

@@ -1,4 +1,4 @@
-"""Finds the first offset from a time on, through the time indexes."""
+"""Finds the first offset from a given time on, through the time indexes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from octavo.scanner.places.segment_log import follow
 def first_offset_from(snapshot: PartitionSnapshot, timestamp: int, notes: list[Note]) -> int | None:
     """The offset of the first record with this timestamp or a later one; None if there is none.
 
-    Transaction markers, which carry the broker's time, do not count as records here, though they do in a broker's
-    lookup. `notes` gets the damage that was skipped and may have held such a record.
+    Transaction markers, which carry the broker's time, do not count as records here, although they do in a broker's
+    lookup. `notes` collects skipped damage that may have held such a record.
     """
     for slot in range(snapshot.first_slot(), len(snapshot.segments)):
         try:
@@ -42,7 +42,7 @@ def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: l
     index = read_time_index(snapshot.files, segment)
     sealed = segment is not snapshot.segments[-1]
     if sealed and len(index) and index.last().timestamp < timestamp:
-        return None  # the last entry, written when the segment was rolled, holds its largest timestamp
+        return None  # the last entry, written when the segment was rolled, has its largest timestamp
     start = max(index.lookup(timestamp).offset, snapshot.log_start_offset)
     decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
     passed = PassedDamage(snapshot.files.path(segment), start)
@@ -60,7 +60,7 @@ def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: l
 
 
 def _in_chunk(chunk: Chunk, decoder: Decoder, start: int, end: int, timestamp: int) -> tuple[int, int | None]:
-    """How many batches were looked at, and the offset of the record in the last of them; None if it is in none."""
+    """How many batches were examined, and the offset of the record if the last of them has it; otherwise None."""
     table = chunk.table
     late = ~unreadable(table) & (table["max_timestamp"] >= timestamp) & (last_offsets(table) >= start)
     late &= (table["magic"] < 2) | (table["attributes"] & CONTROL == 0)

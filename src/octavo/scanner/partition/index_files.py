@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 Index = TypeVar("Index", OffsetIndex, TimeIndex)
 
-# An active segment's index has 10 MB, most of them unused, so the end of its entries is found by a search over blocks.
+# An active segment's index is 10 MB, most of it unused, so the end of its entries is found by searching over blocks.
 _BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
 _TRIES = 4
 
 
 def read_offset_index(files: PartitionFiles, segment: ListedSegment) -> OffsetIndex:
-    """The used entries of a segment's offset index; none if the file is absent, unreadable or out of order."""
+    """The used entries of a segment's offset index; none if the file is missing, unreadable or out of order."""
     if segment.offset_index is None:
         return OffsetIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
@@ -34,7 +34,7 @@ def read_offset_index(files: PartitionFiles, segment: ListedSegment) -> OffsetIn
 
 
 def read_time_index(files: PartitionFiles, segment: ListedSegment) -> TimeIndex:
-    """The used entries of a segment's time index; none if the file is absent, unreadable or out of order."""
+    """The used entries of a segment's time index; none if the file is missing, unreadable or out of order."""
     if segment.time_index is None:
         return TimeIndex.decode(b"", segment.base_offset)
     index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
@@ -56,9 +56,9 @@ def last_sound_entry(files: PartitionFiles, segment: ListedSegment, log: Readabl
 
 
 def are_untrimmed(files: PartitionFiles, segment: ListedSegment) -> bool:
-    """Whether the indexes of a segment end in unused entries: it is being written, or was during a crash.
+    """Whether a segment's indexes end in unused entries: it is being written, or was when a crash came.
 
-    Also true without indexes, because nothing says then that the segment was closed.
+    Also true without indexes, because nothing then shows that the segment was closed.
     """
     kinds = [(FileKind.OFFSET_INDEX, OffsetIndex.LAYOUT.size)] if segment.offset_index else []
     kinds += [(FileKind.TIME_INDEX, TimeIndex.LAYOUT.size)] if segment.time_index else []
@@ -66,16 +66,16 @@ def are_untrimmed(files: PartitionFiles, segment: ListedSegment) -> bool:
 
 
 def end_unused(ends: Iterable[bool]) -> bool | None:
-    """Whether an index file of a segment ends in unused entries, as a crash leaves it; None without index files.
+    """Whether a segment's index file ends in unused entries, as after a crash; None without index files.
 
-    One of two is enough: a crash may come between trimming the one and the other when a segment is closed.
+    One of the two is enough: when a segment is closed, a crash may come between trimming one and the other.
     """
     unused = list(ends)
     return any(unused) if unused else None
 
 
 def hint_for(files: PartitionFiles, segment: ListedSegment, log: ReadableFile, offset: int) -> int:
-    """A position at or before the batch with the offset: from the index if it can be trusted, else 0."""
+    """A position at or before the batch with the offset: from the index if it can be trusted, otherwise 0."""
     if offset <= segment.base_offset:
         return 0
     entry = read_offset_index(files, segment).lookup(offset)
@@ -92,7 +92,7 @@ def sound_position_after(files: PartitionFiles, segment: ListedSegment, log: Rea
 
 
 def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
-    """Whether a sound batch begins where the entry points, with fitting offsets: the entry may hold its first or last.
+    """Whether a sound batch with matching offsets begins where the entry points; the entry may hold its first or last.
 
     Up to Kafka 4.0.0 it may also hold the last offset of an append of several batches.
     """
@@ -115,7 +115,7 @@ def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_
 
 
 def _used_end(file: ReadableFile, size: int, entry_bytes: int) -> int:
-    """A position after the last used entry, by less than a block."""
+    """A position less than a block after the last used entry."""
     if size == 0 or _has_entry(file, size - entry_bytes, entry_bytes):
         return size
     low, high = 0, -(-size // _BLOCK_BYTES)  # blocks from `high` on begin with an unused entry

@@ -1,4 +1,4 @@
-"""A snapshot of one partition: its segments, the offset from which it may be read, and where it ends."""
+"""A snapshot of one partition: its segments, the first readable offset, and where it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_part
 from octavo.scanner.places.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scanner.places.root import Root
 
-_COMMITS = 5  # how many commits may interrupt a look before its result is taken as it is
+_COMMITS = 5  # how many commits may interrupt a look before its result is used anyway
 _RETRY_SECONDS = 30.0
 
 Value = TypeVar("Value")
@@ -27,11 +27,11 @@ class PartitionSnapshot:
     """A partition at one moment. What a broker appends later lies above `log_end_offset`."""
 
     files: PartitionFiles
-    segments: tuple[ListedSegment, ...]  # the ones that a broker would read, by base offset
+    segments: tuple[ListedSegment, ...]  # the segments that a broker would read, by base offset
     log_start_offset: int
     log_end_offset: int
-    high_watermark: int | None  # from the checkpoint, between the two; None if that has no entry
-    tail: SegmentTail | None  # of the last segment; None without a segment
+    high_watermark: int | None  # from the checkpoint, between the two; None if it has no entry
+    tail: SegmentTail | None  # of the last segment; None if there are no segments
     notes: tuple[Note, ...] = ()
     failure: OSError | None = None  # why the last segment, which is not in `segments`, cannot be read
 
@@ -40,7 +40,8 @@ class PartitionSnapshot:
         return self.files.topic_partition
 
     def notes_up_to(self, end_offset: int) -> list[Note]:
-        """The notes for a reader up to an offset: damage at the end of the log counts only if it reads that far."""
+        """The notes for a reader up to an offset: damage at the end of the log counts only if the reader gets that
+        far."""
         reaches_end = end_offset >= self.log_end_offset
         return [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
 
@@ -63,12 +64,12 @@ class PartitionSnapshot:
 
 
 def take_snapshot(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
-    """Look at a partition. If files went away since they were listed, it is listed again."""
+    """Look at a partition. If files disappeared since they were listed, it is listed again."""
     return retrying(files, partial(look_at, patience=patience))
 
 
 class ListingRetries:
-    """Decides whether to list a folder again after its files went away before they could be read.
+    """Decides whether to list a folder again after its files disappeared before they could be read.
 
     A busy cleaner may rename and delete other files each time, so changing listings are followed up to a deadline. If
     the listings stay the same, the file cannot be opened at all, and a few tries are enough.
@@ -103,9 +104,9 @@ def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> 
 
 
 def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value:
-    """The result of `look` over partitions of some roots, repeated until no commit of several partitions interrupts it.
+    """The result of `look` over partitions of some roots, repeated until no commit to several partitions interrupts it.
 
-    `look` is told whether it is repeated, and so has to list again.
+    `look` is told whether it is being repeated, and must then list again.
     """
     result, roots = look(False)
     for _ in range(_COMMITS - 1):
@@ -135,7 +136,7 @@ def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> Pa
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
     segments, tail, failure = _readable(files, listed, patience)
-    # A log reaches at least to its last segment's base offset, even if that segment cannot be read. A log that ends
+    # A log reaches at least to its last segment's base offset, even if that segment is unreadable. A log that ends
     # below its checkpointed start has nothing to read: a broker would start it again there.
     log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
     if pending_start is not None:
@@ -148,10 +149,10 @@ def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> Pa
 
 
 def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
-    """The segments that a broker would have after its start: `.swap` files replace the segments of their range.
+    """The segments that a broker would have after its start: `.swap` files replace the segments in their range.
 
     A `.swap` file is complete, except after a `.cleaned` file: then it belongs to an unfinished split. A folder or FIFO
-    of such a name is ignored.
+    with such a name is ignored.
     """
     swaps = tuple(swap for swap in files.transient_segments(Transient.SWAP) if swap.log.size != UNKNOWN_SIZE)
     if not swaps or not files.whole:
@@ -172,7 +173,7 @@ def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
 def _readable(
     files: PartitionFiles, segments: tuple[ListedSegment, ...], patience: WriterPatience | None
 ) -> tuple[tuple[ListedSegment, ...], SegmentTail | None, OSError | None]:
-    """The segments up to the last readable one, where that ends, and why those after it cannot be read."""
+    """The segments up to the last readable one, where that one ends, and why those after it cannot be read."""
     failure: OSError | None = None
     while segments:
         try:
@@ -181,7 +182,7 @@ def _readable(
             raise
         except OSError as error:
             if len(segments) == 1:
-                raise  # nothing of the partition can be read
+                raise  # nothing in the partition can be read
             failure = failure or error
             segments = segments[:-1]
     return segments, None, failure

@@ -1,4 +1,4 @@
-"""Where a segment ends: after its last whole batch with a good CRC, whatever follows."""
+"""Determines where a segment ends: after its last whole batch with a good CRC, whatever follows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RECENT_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class WriterPatience:
-    """Whether a file may be being written, and how to wait for its writer. Picklable."""
+    """Whether a file may be in the process of being written, and how to wait for its writer. Picklable."""
 
     clock: Clock = field(default_factory=SystemClock)
     sleep: Callable[[float], None] = time.sleep
@@ -40,7 +40,7 @@ class WriterPatience:
         return self.clock.time_ms() - entry.mtime_ms < _RECENT_MS
 
     def pause(self) -> None:
-        """Give a writer time to go on."""
+        """Give a writer time to continue."""
         self.sleep(_PAUSE_SECONDS)
 
 
@@ -49,12 +49,12 @@ class SegmentTail(NamedTuple):
 
     next_offset: int
     position: int  # the end of the last whole sound batch
-    size: int  # of the file when it was looked at
+    size: int  # of the file at that time
     stop: Stop  # why the walk ended
     damaged_batches: int  # whole batches after `position`, none of them sound
     zeros: bool  # only zeros follow `position`, as in a preallocated file
     largest: TimestampOffset  # the largest timestamp from the last index entry on, and the last offset of its batch
-    being_written: bool = True  # now or during a crash: incomplete batches and zeros are ordinary then
+    being_written: bool = True  # now, or when a crash came: incomplete batches and zeros are normal then
 
     @property
     def unread_bytes(self) -> int:
@@ -76,9 +76,9 @@ class SegmentTail(NamedTuple):
 
 
 def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPatience | None = None) -> SegmentTail:
-    """Walk a segment from its last sound index entry on; without one, from its start.
+    """Walk a segment from its last sound index entry on, or from its start if there is none.
 
-    Damage counts only if a second look finds it again: a broker may be writing into a preallocated file.
+    Damage counts only if a second look finds it again, because a broker may be writing into a preallocated file.
     """
     patience, tail = patience or WriterPatience(), _look(files, segment)
     for _ in range(LOOKS - 1):
@@ -117,13 +117,13 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> SegmentTail:
         damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
         stop = stop if chunk.stop is None else chunk.stop
     if stop is Stop.END and not damaged:
-        size = position  # the file was truncated to there since
+        size = position  # the file has been truncated to there
     zeros = not damaged and position < size and are_zeros(log, position, size)
     return SegmentTail(next_offset, position, size, stop, damaged, zeros, largest)
 
 
 def largest_in_log(files: PartitionFiles, segment: ListedSegment) -> TimestampOffset:
-    """The largest timestamp of a segment from its log alone; -1 if that cannot be read."""
+    """The largest timestamp of a segment from its log alone; -1 if the log cannot be read."""
     try:
         with follow(files.path(segment)) as log:
             return _walk_tail(log, segment.base_offset, 0).largest

@@ -28,23 +28,25 @@ from octavo.scanner.places.segment_log import follow
 
 
 class PartitionTransactions(NamedTuple):
-    """Without a broker the high watermark is the log end offset; only open transactions limit the last stable one."""
+    """Without a broker the high watermark is the log end offset, so only open transactions limit the last stable
+    offset."""
 
     last_stable_offset: int
-    aborted: tuple[AbortedTxn, ...]  # by their last offset
+    aborted: tuple[AbortedTxn, ...]  # ordered by last offset
     notes: tuple[Note, ...] = ()
-    # The index may lack markers of aborted transactions below this offset: it is absent or damaged for a segment there.
+    # The index may lack markers of aborted transactions below this offset, because a segment's index is missing or
+    # damaged.
     unindexed_below: int = 0
-    open: tuple[tuple[int, int], ...] = ()  # the producers of open transactions, with the first offset of each
+    open: tuple[tuple[int, int], ...] = ()  # producer ids of open transactions, with their first offsets
 
     def without_open(self, end_offset: int) -> PartitionTransactions:
-        """For a reader up to an offset that leaves out the records of open transactions instead of stopping there."""
+        """For a reader up to an offset that leaves out the records of open transactions instead of stopping at them."""
         unfinished = tuple(AbortedTxn(number, first, end_offset, first) for number, first in self.open)
         return self._replace(last_stable_offset=end_offset, aborted=(*self.aborted, *unfinished))
 
 
 def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
-    """Take the newest producer snapshot and replay the log after it.
+    """Start from the newest producer snapshot and replay the log after it.
 
     Aborted transactions come from the transaction indexes and from the replay: under a running broker, a marker may be
     in the log a moment before its entry is in the index.
@@ -78,7 +80,7 @@ def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
 
 
 def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, dict[int, int]]:
-    """The offset of the newest readable snapshot and the transactions open there; without one, the log's start."""
+    """The offset of the newest readable snapshot and the transactions open there; the log's start if there is none."""
     files = snapshot.files
     for offset in reversed(files.snapshots):
         if not snapshot.log_start_offset < offset <= snapshot.log_end_offset:
@@ -98,7 +100,7 @@ def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, 
 def _transactional(
     snapshot: PartitionSnapshot, start: int, passed: list[Location]
 ) -> Iterator[tuple[Chunk, NDArray[np.void]]]:
-    """The sound transactional batches from an offset on; `passed` gets the files in which damage was skipped."""
+    """The sound transactional batches from an offset on; `passed` collects the files in which damage was skipped."""
     for slot, segment in enumerate(snapshot.segments):
         end = snapshot.end_of(slot)
         if end <= start:
@@ -120,9 +122,9 @@ def _transactional(
 
 
 def _read_index(snapshot: PartitionSnapshot, segment: ListedSegment, notes: list[Note]) -> TxnIndex | None:
-    """A segment's transaction index; None if it is absent or damaged."""
+    """A segment's transaction index; None if it is missing or damaged."""
     if segment.txn_index is None and segment is not snapshot.segments[-1]:
-        return None  # the last segment's may have been created since the listing
+        return None  # the last segment's index may have been created since the listing
     location = snapshot.files.path(segment, FileKind.TXN_INDEX)
     try:
         return read_small(location, txn_index.decode)

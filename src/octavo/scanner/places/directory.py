@@ -26,10 +26,10 @@ Wanted = Callable[[TopicPartition], bool]
 class Directory:
     """One listing of a place. It takes memory only for the partitions that were wanted."""
 
-    place: Location  # as it was given
+    place: Location  # as the caller gave it
     root: Root
     partitions: dict[TopicPartition, PartitionFiles]
-    leaving: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
+    not_current: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
     files: dict[str, FileStat] = field(default_factory=dict)  # in the root
     single: bool = False  # the place is a partition's folder, or a segment file
     topics: set[str] = field(default_factory=set)  # of all current partitions, wanted or not
@@ -63,7 +63,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
 
 
 def _is_partition(name: str, entries: list[Entry]) -> bool:
-    """Whether a folder is a partition's. A log directory may be called `logs-1` too, so the content decides."""
+    """Whether a folder is a partition's. A log directory may also be called `logs-1`, so the content decides."""
     if any(not entry.is_folder and SegmentFile.parse(entry.name) for entry in entries):
         return True
     return not entries and _parsed(name) is not None
@@ -90,7 +90,7 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
     try:
         files = read_partition(directory.root, location, folder)
     except (FileNotFoundError, NotADirectoryError):
-        return  # deleted, or renamed to be deleted, since the root was listed
+        return  # deleted, or renamed for deletion, since the root was listed
     except OSError as error:
         directory.notes.append(Note(str(location), f"not read: {error.strerror}"))
         if is_current:
@@ -98,7 +98,7 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
         return
     known = directory.partitions.get(folder.topic_partition)
     if not is_current:
-        directory.leaving.append(files)
+        directory.not_current.append(files)
     elif known is not None:
         sentence = f"not read: {known.location.name} names the same partition"
         directory.notes.append(Note(str(files.location), sentence))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FileStat(NamedTuple):
-    """A file's size and time in a listing; a folder with a file's name has `UNKNOWN_SIZE`."""
+    """A file's size and time in a listing; a folder in the place of a file has `UNKNOWN_SIZE`."""
 
     size: int
     mtime_ms: int
@@ -33,7 +33,7 @@ class FileStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListedSegment:
-    """A segment's log file and those of its indexes that exist. With `transient`, all names have that suffix."""
+    """A segment's log file, and those of its index files that exist. With `transient`, all names have that suffix."""
 
     base_offset: int
     log: FileStat
@@ -48,7 +48,7 @@ class ListedSegment:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFiles:
-    """A partition's folder as one listing showed it; a broker may roll, rename and delete files at any time."""
+    """A partition's folder as listed once; a broker may roll, rename and delete files at any time."""
 
     root: Root
     location: Location
@@ -56,7 +56,7 @@ class PartitionFiles:
     segments: tuple[ListedSegment, ...]  # by base offset
     snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
     others: dict[str, FileStat]  # all other files: small files, .deleted, .cleaned, .swap, unknown names
-    whole: bool = True  # False: one segment file was asked for, not its partition
+    whole: bool = True  # False: a single segment file was asked for, not its partition
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -75,17 +75,17 @@ class PartitionFiles:
         return _segments((file, stat) for file, stat in parsed if file is not None and file.transient is transient)
 
     def topic_id(self) -> bytes | None:
-        """From partition.metadata; None without that file (before 2.8). A damaged file is an error."""
+        """The topic id from partition.metadata; None without that file (before 2.8). Raises if it is damaged."""
         data = read_small(self.location.child(PARTITION_METADATA), partition_metadata.decode)
         return data.topic_id if data is not None else None
 
     def leader_epochs(self) -> list[EpochEntry]:
-        """From leader-epoch-checkpoint; empty without that file. A damaged file is an error."""
+        """The entries of leader-epoch-checkpoint; empty without that file. Raises if it is damaged."""
         return read_small(self.location.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
 
 
 def snapshot_path(folder: Location, offset: int) -> Location:
-    """Where the snapshot of the producers' state before an offset is."""
+    """Where the snapshot of the producers' state as of an offset is."""
     return folder.child(SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name)
 
 
@@ -117,7 +117,7 @@ def from_entries(root: Root, location: Location, folder: PartitionFolder, entrie
 def read_segments(
     root: Root, location: Location, folder: PartitionFolder, names: Sequence[SegmentFile]
 ) -> PartitionFiles:
-    """A partition of which single segment files were given; they may have a transient suffix."""
+    """A partition of which single segment files were given, perhaps with a transient suffix."""
     files = read_partition(root, location, folder)
     listed = {Transient.NONE: files.segments}
     wanted = []
@@ -129,7 +129,7 @@ def read_segments(
 
 
 def _segments(files: Iterable[tuple[SegmentFile, FileStat]]) -> tuple[ListedSegment, ...]:
-    """The segments that have a log file; an index without one does not make a segment."""
+    """The segments that have a log file; an index without one is not a segment."""
     by_base: dict[int, dict[FileKind, FileStat]] = {}
     transient = Transient.NONE
     for file, stat in files:

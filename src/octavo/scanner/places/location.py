@@ -1,4 +1,4 @@
-"""Where files are read from: a path or a URL behind one small interface that can list and read, but not write."""
+"""Where files are read from: a path or a URL, with one small interface that can list and read, but not write."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from octavo.system.regular_file import open_regular, skip_hole
 from octavo.system.urls import local_path, whole_url
 
 UNKNOWN_SIZE = -1
-# The limit for files that are read whole (checkpoints, snapshots, transaction indexes): a million producers take 50 MB.
+# The limit for files that are read as a whole (checkpoints, snapshots, transaction indexes); a million producers take
+# 50 MB.
 MOST_SMALL_BYTES = 256 << 20
 
 
 class Entry(NamedTuple):
     """A file or folder in a listing. A folder's size and time are not looked up and are 0.
 
-    What cannot be read (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`; opening it raises the reason.
+    Anything unreadable (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`; opening it raises the reason.
     """
 
     name: str
@@ -30,18 +31,18 @@ class Entry(NamedTuple):
 
 
 class ReadableFile(Protocol):
-    """An open file. Whoever opened it closes it. Several threads may read it at once."""
+    """An open file, to be closed by its opener. Several threads may read it at once."""
 
     def size(self) -> int:
-        """The size now; a broker may be appending to the file."""
+        """The current size; a broker may be appending to the file."""
         ...
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
-        """Read bytes from the position on into the buffer; returns how many, and 0 at the end."""
+        """Read bytes from the position on into the buffer; returns their number, 0 at the end."""
         ...
 
     def skip_hole(self, position: int, /) -> int:
-        """The position, or a later one if all bytes between them are known to be zero without reading them."""
+        """The position, or a later one if all bytes in between are known to be zero without reading them."""
         ...
 
     def close(self) -> None: ...
@@ -61,17 +62,17 @@ class ReadableFileSystem(Protocol):
     def open(self, path: str, /) -> ReadableFile: ...
 
     def absolute(self, path: str, /) -> str:
-        """The absolute path; only there does `.` have a name."""
+        """The absolute path, in which even `.` has a name."""
         ...
 
     def shown(self, path: str, /) -> str:
-        """The path as users give it, with the scheme of a URL."""
+        """The path as users write it, with the scheme of a URL."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A path in its file system. Making one does not touch the file system."""
+    """A path in a file system. Creating one does not touch the file system."""
 
     file_system: ReadableFileSystem
     path: str
@@ -82,7 +83,7 @@ class Location:
 
     @property
     def parent(self) -> Location:
-        """The folder around it."""
+        """The folder that contains it."""
         head, slash, name = self.path.rpartition("/")
         if not slash or name in (".", ".."):  # a relative path of one part
             head, _, _ = self.file_system.absolute(self.path).rpartition("/")
@@ -145,7 +146,7 @@ class LocalReadableFile:
     def pread(self, buffer: memoryview, position: int, /) -> int:
         try:
             return os.preadv(self._descriptor, [buffer], position)
-        except OSError as error:  # it has no path, only the descriptor failed
+        except OSError as error:  # the error has no path, because only the descriptor failed
             raise OSError(error.errno, error.strerror, self._path) from None
 
     def skip_hole(self, position: int, /) -> int:
@@ -171,7 +172,7 @@ class LocalReadableFileSystem:
     """The local file system."""
 
     def list(self, folder: str, /) -> list[Entry]:
-        """The folder's entries, in no order. What vanishes during the listing is left out."""
+        """The folder's entries, in no particular order. Entries that vanish during the listing are left out."""
         listed = []
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -223,6 +224,7 @@ def locate(place: str | os.PathLike[str] | Location) -> Location:
     path = local_path(text)
     if path is not None:
         return Location(LOCAL, path.rstrip("/") or path[:1])
-    from octavo.scanner.places.remote import locate_url  # local files do without pyarrow, which takes long to import
+    # imported here: local files need no pyarrow, which takes long to import
+    from octavo.scanner.places.remote import locate_url
 
     return locate_url(whole_url(text))

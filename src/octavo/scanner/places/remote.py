@@ -18,7 +18,7 @@ from octavo.system.urls import shown_url, without_secrets
 
 
 class RemoteFile:
-    """An open file of a pyarrow file system. Its size is the one it had when it was opened."""
+    """An open file of a pyarrow file system. Its size is that at the time it was opened."""
 
     __slots__ = ("_file", "_shown")
 
@@ -52,7 +52,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFileSystem:
-    """A file system of pyarrow, or one of fsspec behind pyarrow's adapter."""
+    """A pyarrow file system, or an fsspec one wrapped in pyarrow's adapter."""
 
     file_system: Any = field(hash=False)  # comparable, but not hashable
     prefix: str  # what stands before a path in the URL
@@ -88,7 +88,7 @@ def locate_url(url: str) -> Location:
         if "Unrecognized filesystem type" not in str(error):
             raise _refused(url, error) from None
         file_system, path = _fsspec(url, error)
-    except pa.ArrowNotImplementedError as error:  # a build of pyarrow without that file system
+    except pa.ArrowNotImplementedError as error:  # this build of pyarrow lacks that file system
         file_system, path = _fsspec(url, error)
     except OSError as error:  # it has no path: Hadoop's library is missing, or a bucket cannot be reached
         raise _refused(url, error) from None

@@ -24,14 +24,14 @@ from octavo.scanner.places.location import Location
 
 Value = TypeVar("Value")
 
-_LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers get deleted or uncommitted records
+_LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers would get deleted or uncommitted records
 
 
 class Root:
-    """Reads each file once, when it is first needed. As in Kafka, an absent or unreadable file counts as empty.
+    """Reads each file once, when it is first needed. As in Kafka, a missing or unreadable file counts as empty.
 
-    `notes` names the unreadable ones. If only a partition's folder was given, the root is the folder around it, which
-    need not be a log directory and then has none of these files.
+    `notes` lists the unreadable ones. If only a partition's folder was given, the root is the folder that contains it,
+    which need not be a log directory and then has none of these files.
     """
 
     def __init__(self, location: Location) -> None:
@@ -55,7 +55,7 @@ class Root:
         return self.offsets(CLEANER_OFFSET_CHECKPOINT)
 
     def pending_starts(self) -> Mapping[TopicPartition, int]:
-        """Where partitions end for readers: a commit of several partitions that is not finished begins there."""
+        """Where partitions end for readers, because an unfinished commit to several partitions begins there."""
         store = self._once(COMMIT_STORE, commit_store.decode)
         return {} if store is None else store.start_offsets()
 
@@ -67,7 +67,7 @@ class Root:
     def has_committed(self) -> bool:
         """Whether a commit was decided or finished since `pending_starts` was read; reads it again.
 
-        Partitions are looked at one after the other. To see all of a commit or nothing, look at all of them again.
+        Partitions are looked at one after the other. To see all of a commit or none of it, look at all of them again.
         """
         before = self._once(COMMIT_STORE, commit_store.decode)
         del self._read[COMMIT_STORE]
@@ -89,7 +89,7 @@ class Root:
 
 
 def read_small(location: Location, decode: Callable[[bytes], Value]) -> Value | None:
-    """A small file's decoded content; None if there is no such file. A damaged or unreadable one is an error."""
+    """A small file's decoded content; None if the file does not exist. Raises if it is damaged or unreadable."""
     try:
         data = location.read()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The batches of an open log file, and the sound batch at a position."""
+"""Walks the batches of an open log file, and finds the sound batch at a position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_CHUNK_BYTES = 16 << 10
 
 
 def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = True, path: str = "") -> Iterator[Chunk]:
-    """The batches between two positions; the file positions of the chunks count from the start of the file.
+    """The batches between two positions; the chunks' file positions are relative to the start of the file.
 
     If the disk fails, its OSError is raised after the batches that were read before.
     """

@@ -39,7 +39,7 @@ class TopicSelection:
         )
 
     def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
-        """The wanted ones. A partition whose own folder was `given` as the place counts as named."""
+        """The wanted partitions. A partition whose own folder was `given` as the place counts as named."""
         unnamed = self.topics is None
         named = {
             topic_partition
@@ -56,7 +56,7 @@ class TopicSelection:
         return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
     def check(self, listed: Collection[TopicPartition], topics: Collection[str], place: str) -> None:
-        """Refuse a name for which nothing was found; `topics` are all that exist."""
+        """Raise for a name that matches nothing; `topics` are all that exist."""
         if not isinstance(self.topics, frozenset):
             return
         for topic in sorted(self.topics):

@@ -1,6 +1,6 @@
-"""The aborted transactions of a task, from the transaction indexes or, where those may be missing, from the log.
+"""The aborted transactions of a task, from the transaction indexes or, if those may be missing, from the log.
 
-A segment without `.txnindex` has no aborted transactions, or is a copy that lost the file: only its batches can tell.
+A segment without `.txnindex` has no aborted transactions, or is a copy that lost the file; only its batches can tell.
 So when a task without a reliable index comes to a transaction, it looks ahead through its own batches and those after
 it, until all transactions that began in the task have ended.
 """
@@ -27,14 +27,14 @@ from octavo.scanner.reading.source import Source
 class AbortedRanges:
     """The aborted transactions by producer: its batches from the first offset to the ABORT marker are left out.
 
-    A consumer does the same with a set of producer ids, from which markers remove.
+    A consumer does the same with a set of producer ids, from which markers remove ids.
     """
 
     def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
         ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for txn in aborted:
             ranges[txn.producer_id].append((txn.first_offset, txn.last_offset))
-        # A producer's transactions do not overlap, so sorting by first offsets also sorts by last offsets.
+        # A producer's transactions do not overlap, so sorting by first offset also sorts by last offset.
         self._ranges = {number: np.array(sorted(found), np.int64).T for number, found in ranges.items()}
 
     def mask(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
@@ -63,7 +63,7 @@ class AbortedOf:
         self._looks_ahead = task.replay_end is not None
 
     def at(self, chunk: Chunk) -> AbortedRanges:
-        """The ones that may concern a chunk."""
+        """The transactions that may concern a chunk."""
         if self._looks_ahead and len(transactional(chunk.table)):
             self._looks_ahead = False
             self._add(look_ahead(self._task))

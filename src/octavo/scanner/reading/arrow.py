@@ -36,7 +36,7 @@ _LEAST_REPEATED = 32 << 10
 
 
 def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Schema:
-    """The schema of these columns, in their order; with `dictionaries`, strings that repeat are dictionaries."""
+    """The schema of these columns, in their order; with `dictionaries`, repeating strings are dictionaries."""
     fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
     if dictionaries:
         fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
@@ -57,11 +57,11 @@ def read_tasks(
     builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
     for task in tasks:
         for filling in reader.fillings(task):
-            yield builder.batch(task, filling)  # not kept in a variable, or the pool could not use its memory again
+            yield builder.batch(task, filling)  # not kept in a variable, so that the pool can reuse its memory
 
 
 def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: ScanFindings) -> pa.RecordBatchReader:
-    """A reader of the tasks' record batches, one after the other."""
+    """A reader that yields the tasks' record batches, one after the other."""
     return pa.RecordBatchReader.from_batches(schema_of(columns), read_tasks(tasks, columns, findings))
 
 
@@ -79,7 +79,7 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[
 
 
 class _Builder:
-    """Joins the decoded columns and those with one value for the whole batch."""
+    """Combines the decoded columns with those that have one value for the whole batch."""
 
     def __init__(self, schema: pa.Schema, pool: ColumnPool) -> None:
         self._schema = schema
@@ -105,9 +105,9 @@ class _Builder:
 
 
 class Repeated:
-    """Columns of one value. All batches share the memory of one long array.
+    """Columns with a single value. All batches share the memory of one long array.
 
-    Columns of the same value share it too: all texts have one type, and so have all numbers.
+    Columns with the same value share it too: all texts have one type, and so do all numbers.
     """
 
     def __init__(self) -> None:

@@ -32,16 +32,16 @@ def write_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: Sin
         for batch in batches:
             rows += batch.num_rows
             writer.write_batch(batch)
-            del batch  # its memory is used again for the next batch
+            del batch  # its memory is reused for the next batch
     return rows
 
 
 def write_parquet(schema: pa.Schema, batches: Iterable[pa.RecordBatch], sink: Sink) -> int:
     """Write a Parquet file with one row group at a time in memory; returns its number of rows.
 
-    Only columns that repeat get dictionaries: trying one on keys and values takes as long as all the rest. Offsets and
-    timestamps are stored as differences, which take almost no space. Columns that come as dictionaries need no hashing;
-    readers still get plain columns, because Arrow's schema is not stored and Parquet's own is enough.
+    Only repeating columns get dictionaries: trying one on keys and values takes as long as all the rest. Offsets and
+    timestamps are stored as differences, which take almost no space. Columns that arrive as dictionaries need no
+    hashing; readers still get plain columns, because Arrow's schema is not stored and Parquet's own is enough.
     """
     names = set(schema.names)
     rows = 0

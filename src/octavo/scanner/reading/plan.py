@@ -1,4 +1,4 @@
-"""Cuts what a scan will read into independent tasks, which any process can run."""
+"""Divides what a scan will read into independent tasks, which any process can run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPLIT_BYTES = 128 << 20
 class SegmentRange:
     """A part of a log file between two batch starts, or up to the end of the file.
 
-    The positions are those of the planned file; if it has changed since, the reader goes by the offsets.
+    The positions refer to the planned file; if it has changed since, the reader goes by the offsets.
     """
 
     name: str
@@ -35,7 +35,7 @@ class SegmentRange:
     end: int
     size: int
     first_offset: int  # of the batch at `start`
-    end_offset: int  # not included
+    end_offset: int  # exclusive
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,14 @@ class ReadTask:
     topic: str
     partition: int
     start_offset: int
-    end_offset: int  # not included
+    end_offset: int  # exclusive
     ranges: tuple[SegmentRange, ...]
-    aborted: tuple[AbortedTxn, ...]  # whose records are left out; empty for read_uncommitted
+    aborted: tuple[AbortedTxn, ...]  # their records are left out; empty for read_uncommitted
     columns: tuple[str, ...]
-    # None: `aborted` is complete. Else an index may be missing, and the log is searched, up to this offset at most.
+    # None: `aborted` is complete. Otherwise an index may be missing, and the log is searched, up to this offset at
+    # most.
     replay_end: int | None = None
-    max_unpacked_bytes: int | None = None  # the limit for an unpacked batch; None: the default
+    max_unpacked_bytes: int | None = None  # the limit for a decompressed batch; None: the default
 
     @property
     def size(self) -> int:
@@ -88,7 +89,7 @@ def plan_partition(
 
 
 def _grouped(ranges: Sequence[SegmentRange], split_bytes: int) -> list[list[SegmentRange]]:
-    """Puts neighbours together, up to the size of a task."""
+    """Group neighbours, up to the size of a task."""
     groups: list[list[SegmentRange]] = []
     left = 0
     for part in ranges:

@@ -1,9 +1,9 @@
-"""Columns that are lent to consumers and used again once nobody holds them.
+"""Columns that are lent to consumers and reused once nobody holds them.
 
-Whoever reads record batches may keep them for any time (a table keeps all), so the memory under a batch must not be
-filled again as long as it exists. New memory for each batch would be safe, but three to four times as expensive as
-memory that is in use already. So batches are made over views of the columns' arrays: Arrow's buffers keep the views
-alive, the pool has weak references to them, and columns whose views are all gone are free again.
+A reader of record batches may keep them for any time (a table keeps all), so the memory of a batch must not be refilled
+as long as it exists. New memory for each batch would be safe, but three to four times as expensive as memory already in
+use. So batches are made over views of the columns' arrays: Arrow's buffers keep the views alive, the pool has weak
+references to them, and columns whose views are all gone are free again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from octavo.kernels.columns import BinaryColumn, RecordColumns, Scalar
 from octavo.kernels.layout import Column
 
 # A consumer that works on one batch while the next is made holds two; one that writes row groups holds as many as fill
-# one (32 of 2 MB). Beyond this many, the consumer is taken to keep them.
+# one (32 of 2 MB). Beyond this many, the pool assumes that the consumer keeps them.
 _REMEMBERED = 40
 
 _Views = list[weakref.ref[Any]]
@@ -61,7 +61,7 @@ class ColumnPool:
 
 
 class _ThreadPools(threading.local):
-    """The pool that a thread had last."""
+    """The pool that a thread last used."""
 
     def __init__(self) -> None:
         self.pool: ColumnPool | None = None
@@ -71,7 +71,7 @@ _pools = _ThreadPools()
 
 
 def pool_of_thread(wanted: Column) -> ColumnPool:
-    """The pool of this thread, so that each task uses the memory of the task before it again."""
+    """The pool of this thread, so that each task reuses the memory of the previous task."""
     if _pools.pool is None or _pools.pool.wanted != wanted:
         _pools.pool = ColumnPool(wanted)
     return _pools.pool

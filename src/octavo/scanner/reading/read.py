@@ -1,4 +1,4 @@
-"""A task's records as columns: decodes its batches, and cuts them to the requested offsets."""
+"""Reads a task's records as columns: decodes its batches, and cuts them to the requested offsets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
 from octavo.scanner.reading.source import Source
 
-# What the kernel builds for each column of a scan; a column of 0 has one value for a whole batch.
+# What the kernel builds for each column of a scan; a column marked 0 has one value for a whole batch.
 COLUMNS: dict[str, Column] = {
     "topic": Column(0),
     "partition": Column(0),
@@ -37,7 +37,7 @@ COLUMNS: dict[str, Column] = {
 
 
 class Filling(NamedTuple):
-    """The rows from `start` to `stop` of columns; they share `timestamp_type`, if that column is wanted."""
+    """The rows from `start` to `stop` of some columns; all have the same `timestamp_type`, if that column is wanted."""
 
     columns: RecordColumns
     start: int
@@ -56,7 +56,7 @@ def wanted_columns(names: tuple[str, ...]) -> Column:
 class TaskReader:
     """Reads one task after the other through the same buffers. Not thread-safe: use one per thread.
 
-    A filling is valid until the next one is requested. With `exchange`, each is made in columns that this returns, and
+    A filling is valid until the next one is requested. With `exchange`, each filling uses columns returned by it, and
     then belongs to the caller.
     """
 
@@ -108,7 +108,7 @@ class TaskReader:
 
 
 def sound_batches(chunk: Chunk, start: int, end: int, findings: ScanFindings) -> NDArray[np.void]:
-    """The batches that can be read. Any other among the wanted ones is reported to `findings`."""
+    """The readable batches. Any other batch among the wanted ones is reported to `findings`."""
     table = chunk.table
     if are_readable(chunk.summary):
         return table
@@ -124,7 +124,7 @@ def sound_batches(chunk: Chunk, start: int, end: int, findings: ScanFindings) ->
 
 
 def _damaged_row(decoder: Decoder, chunk: Chunk, table: NDArray[np.void], position: int) -> int:
-    """The row of the batch with the problem: at a border, either the one that ends or the one that begins there."""
+    """The row of the batch with the problem: at a boundary, either the one that ends or the one that begins there."""
     row = max(int(np.searchsorted(table["position"], position, "right")) - 1, 0)
     if row > 0 and table[row]["position"] == position:
         try:

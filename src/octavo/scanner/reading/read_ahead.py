@@ -9,7 +9,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-# One in the consumer's hands, one waiting, one in the making.
+# One in the consumer's hands, one waiting, one being made.
 _WAITING = 1
 _POLL_SECONDS = 0.1
 
@@ -22,7 +22,7 @@ class _End:
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, and an error in its place among them. The thread ends when the consumer closes this."""
+    """The same items, with an error in its place among them. The thread ends when the consumer closes this iterator."""
     queue: Queue[Item | _End] = Queue(_WAITING)
     stopped = Event()
     thread = Thread(target=_produce, args=(items, queue, stopped), name="octavo-read-ahead", daemon=True)
@@ -35,7 +35,7 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
                     raise item.error
                 return
             yield item
-            del item  # or its memory could not be used again
+            del item  # so that its memory can be reused
     finally:
         stopped.set()
         while thread.is_alive():

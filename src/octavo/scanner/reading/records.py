@@ -18,7 +18,7 @@ from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader
 
 
 class ConsumerRecord(NamedTuple):
-    """A record as a consumer gets it. None is null, which differs from empty; timestamp −1 stands for none."""
+    """A record as a consumer gets it. None means null, which differs from empty; timestamp −1 means none."""
 
     topic: str
     partition: int
@@ -30,7 +30,7 @@ class ConsumerRecord(NamedTuple):
     headers: tuple[Header, ...] = ()
 
 
-# What NamedTuple's own constructor does, without its Python call, which takes half the time of a record.
+# Does what NamedTuple's constructor does, but without its Python call, which takes half the time of a record.
 _make_record = partial(tuple.__new__, ConsumerRecord)
 _NO_HEADERS: tuple[Header, ...] = ()
 # Records made at a time: few enough that dropped ones are still in the cache for the next (1.5 times as fast).

@@ -1,4 +1,4 @@
-"""Which batches of a table are delivered: a consumer's rules, applied to whole columns."""
+"""Decides which batches of a table are delivered: a consumer's rules, applied to whole columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.scanner.reading.aborted import AbortedRanges
 
 
 def all_delivered(summary: BatchSummary, start: int, end: int) -> bool:
-    """Whether a consumer gets all records of the batches, as in most chunks; `delivered` would keep them all.
+    """Whether a consumer gets all records of the batches, as in most chunks; then `delivered` would keep them all.
 
     They have magic 2 and CreateTime; none belongs to a transaction, is a marker, or lies outside the bounds.
     """
@@ -30,10 +30,10 @@ def all_delivered(summary: BatchSummary, start: int, end: int) -> bool:
 
 
 def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRanges) -> NDArray[np.void]:
-    """The data batches that may hold offsets from `start` to `end`, which is not included."""
+    """The data batches that may hold offsets from `start` up to, but not including, `end`."""
     last = last_offsets(table)
     keep = (last >= start) & (table["base_offset"] < end)
-    keep[1:] &= last[1:] > np.maximum.accumulate(last)[:-1]  # a consumer does not go back
+    keep[1:] &= last[1:] > np.maximum.accumulate(last)[:-1]  # a consumer never goes back
     beyond = np.flatnonzero(table["base_offset"] >= end)
     if len(beyond) and is_wrapper(table[beyond[0]]):
         keep[beyond[0]] = True  # a wrapper has the offset of its last message; its first may lie before the end
@@ -46,7 +46,7 @@ def delivered(table: NDArray[np.void], start: int, end: int, aborted: AbortedRan
 
 
 def needs_offsets(table: NDArray[np.void], start: int, end: int) -> bool:
-    """Whether the batches may hold records outside the bounds, which their offsets must tell."""
+    """Whether the batches may hold records outside the bounds, so that offsets must be decoded."""
     if not len(table):
         return False
     first = table[0]
@@ -58,7 +58,7 @@ def is_wrapper(row: np.void) -> bool:
 
 
 def timestamp_types(table: NDArray[np.void]) -> list[tuple[NDArray[np.void], TimestampType]]:
-    """Groups neighbouring batches of one timestamp type."""
+    """Group neighbouring batches with the same timestamp type."""
     ids = np.where(table["magic"] == 0, -1, (table["attributes"] & LOG_APPEND_TIME != 0).astype(np.int8))
     bounds = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
     return [(table[start:end], TimestampType(int(ids[start]))) for start, end in pairwise(bounds) if start < end]

@@ -1,4 +1,4 @@
-"""The batches of a task, chunk by chunk, wherever its files are by now."""
+"""Reads the batches of a task, chunk by chunk, wherever its files are by now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from octavo.scanner.reading.plan import ReadTask, SegmentRange
 
 @dataclass(slots=True)
 class _Span:
-    """What to read of an open file: up to a position, or up to an offset if that comes first."""
+    """What to read from an open file: up to a position, or up to an offset if that comes first."""
 
     log: ReadableFile
     location: Location
@@ -40,7 +40,7 @@ class Source:
     """Reads a task's ranges in order; `next_offset` is the next offset to read.
 
     A file that was renamed for deletion is read under its new name. If a file is gone, or is not the planned one
-    (compaction replaces files), reading goes on by offset in a new listing. A task without ranges is read by offset
+    (compaction replaces files), reading continues by offset in a new listing. A task without ranges is read by offset
     from the start.
     """
 
@@ -94,9 +94,9 @@ class Source:
                 continue
             size = span.log.size()
             if stop is Stop.END and size == span.size:
-                return  # after compaction, the last offsets of a range may have no batch
+                return  # after compaction, there may be no batch for the last offsets of a range
             if size > span.end and stop is not Stop.SIZE_TOO_SMALL:
-                span.start, span.end, span.size = stop_position, size, size  # not the planned file, or it grew
+                span.start, span.end, span.size = stop_position, size, size  # not the planned file, or it has grown
             elif size < span.size:
                 self._findings.loss(span.location, f"truncated while it was read, at offset {self.next_offset}")
                 return
@@ -148,7 +148,7 @@ class Source:
             raise ScanError(f"{folder}: deleted or renamed while it was read") from None
 
     def _relocated(self, end_offset: int) -> Iterator[Chunk]:
-        """The batches up to an offset, from the segments that are there now."""
+        """The batches up to an offset, from the segments that exist now."""
         retries = ListingRetries()
         while retries.goes_on(((files := self._listing()).segments, files.others, self.next_offset)):
             try:
@@ -178,7 +178,7 @@ class Source:
 
 
 def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
-    """Whether the file can be the planned one: it is not shorter, and has the same batch at the same place."""
+    """Whether the file can be the planned one: it is not shorter, and has the same batch at the same position."""
     size = log.size()
     if size < part.size:
         return False

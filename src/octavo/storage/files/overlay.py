@@ -8,8 +8,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from octavo.storage.files.overlay_file import Content, OverlayFile, OverlayMapping
-from octavo.system.filesystem import File, LocalFileSystem, Lock, Mapping
+from octavo.storage.files.overlay_file import Content, OverlayFile, OverlayMappedFile
+from octavo.system.filesystem import File, LocalFileSystem, Lock, MappedFile
 from octavo.system.regular_file import not_regular
 
 
@@ -49,8 +49,8 @@ class OverlayFileSystem:
                 self._put(path, Content.empty(self._new_scratch()))
             return OverlayFile(self._content(path), self._new_scratch)
 
-    def map(self, path: Path, size: int) -> Mapping:
-        return OverlayMapping(self._content(path), size, self._new_scratch)
+    def map(self, path: Path, size: int) -> MappedFile:
+        return OverlayMappedFile(self._content(path), size, self._new_scratch)
 
     def truncate(self, path: Path, size: int) -> None:
         self.open(path, create=True).truncate(size)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.system.filesystem import LocalFile, LocalMapping
+from octavo.system.filesystem import LocalFile, LocalMappedFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -111,16 +111,16 @@ class OverlayFile:
         return self._file
 
 
-class OverlayMapping:
+class OverlayMappedFile:
     """A file's first bytes in memory: the machine's own, or the copy's from the first write on."""
 
     def __init__(self, content: Content, size: int, new_path: NewPath) -> None:
         self._content = content
         self._size = size
         self._new_path = new_path
-        self._copy: LocalMapping | None = None
+        self._copy: LocalMappedFile | None = None
         if content.is_copy:
-            self._copy = LocalMapping(content.source, size)
+            self._copy = LocalMappedFile(content.source, size)
         else:
             with content.source.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
@@ -131,7 +131,7 @@ class OverlayMapping:
     def write(self, data: bytes | bytearray, position: int) -> None:
         if self._copy is None:
             self._content.own(self._new_path)
-            self._copy = LocalMapping(self._content.source, self._size)
+            self._copy = LocalMappedFile(self._content.source, self._size)
         self._copy.write(data, position)
 
     def flush(self) -> None:

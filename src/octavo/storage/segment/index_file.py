@@ -18,7 +18,7 @@ from octavo.format.indexes.index import SparseIndex
 from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
 from octavo.format.indexes.time_index import TimeIndex, TimestampOffset
 from octavo.storage.files.open_files import OPEN_FILES
-from octavo.system.filesystem import FileSystem, Mapping
+from octavo.system.filesystem import FileSystem, MappedFile
 
 Index = TypeVar("Index", bound=SparseIndex[Any])
 
@@ -51,7 +51,7 @@ class IndexFile(Generic[Index]):
         self._full_bytes = max_bytes // self.entry_bytes * self.entry_bytes
         self._most = max_bytes // self.entry_bytes - self.KEPT_SLOTS
         self._lock = threading.RLock()
-        self._mapping: Mapping | None = None
+        self._mapping: MappedFile | None = None
         self._mapped_bytes = 0
         self._count: int | None = None
         self._entries: Index | None = None  # over the mapping, for lookups
@@ -192,10 +192,10 @@ class IndexFile(Generic[Index]):
     def _set_count(self, count: int) -> None:
         self._count, self._entries = count, None
 
-    def _readable(self) -> Mapping:
+    def _readable(self) -> MappedFile:
         return self._mapping or self._map(len(self) * self.entry_bytes)
 
-    def _writable(self, needed_bytes: int) -> Mapping:
+    def _writable(self, needed_bytes: int) -> MappedFile:
         """A mapping of the file at its full size, so that entries can be written without a system call."""
         full_bytes = max(self._full_bytes, needed_bytes)
         if self._mapping is None or self._mapped_bytes < full_bytes:
@@ -204,7 +204,7 @@ class IndexFile(Generic[Index]):
             return self._map(full_bytes)
         return self._mapping
 
-    def _map(self, size: int) -> Mapping:
+    def _map(self, size: int) -> MappedFile:
         self._check_own()
         self._mapping = mapping = self._filesystem.map(self.path, size)
         self._mapped_bytes = size
