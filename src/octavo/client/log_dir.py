@@ -16,9 +16,11 @@ from octavo.config import Given
 from octavo.coordinator.internal_topics import TRANSACTION_STATE
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import IllegalStateError
+from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.held_records import on_read
+from octavo.system.shown import count, size, some, table
 
 if TYPE_CHECKING:
     from octavo import Broker
@@ -31,6 +33,26 @@ class LogDir(LogManager):
     """
 
     _is_disowned = False
+
+    def __repr__(self) -> str:
+        opened: OpenLogs | None = getattr(self, "_open", None)
+        if opened is None or opened.is_closed:
+            return f"<LogDir {self._places()}: closed>"
+        logs = dict(self.logs)
+        topics = count(len({topic_partition.topic for topic_partition in logs}), "topic")
+        held = f"{topics}, {count(len(logs), 'partition')}, {size(sum(log.size for log in logs.values()))}"
+        return f"<LogDir {self._places()}: {held}{', some directories are offline' if self.offline else ''}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for topic, numbers in {} if self._open.is_closed else self.topics.items():
+            logs = [self.log(topic, number) for number in numbers]
+            offsets = sum(log.log_end_offset - log.log_start_offset for log in logs)
+            rows.append([topic, len(numbers), offsets, size(sum(log.size for log in logs))])
+        return table(repr(self), ["topic", "partitions", "offsets", "size"], rows)
+
+    def _places(self) -> str:
+        return some(root.path for root in getattr(self, "roots", ()))
 
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
         """A producer; configs are given by Kafka's names, or by keyword with underscores for dots (`linger_ms=5`)."""

@@ -22,6 +22,7 @@ from octavo.scanner.following.collect import Collector
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
+from octavo.system.shown import some
 from octavo.system.signals import Signal
 
 # How long to sleep between two looks at logs that have nothing new.
@@ -60,6 +61,11 @@ class Consumer:
         self._is_woken = False
         self._refusal: str | None = None  # why it cannot be used in this process
         self.is_closed = False
+
+    def __repr__(self) -> str:
+        group = "" if self.config.group_id is None else f" of group {self.config.group_id}"
+        state = "closed" if self.is_closed else some(self._states) or "no partitions yet"
+        return f"<Consumer{group}: {state}>"
 
     def __enter__(self) -> Self:
         return self

@@ -31,6 +31,7 @@ from octavo.format.names import TopicPartition
 from octavo.kernels import append_record, murmur2
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
+from octavo.system.shown import some
 
 _CLOSED = "the producer is closed"
 _FORKED = f"the producer cannot be used: {FORKED}"
@@ -64,6 +65,11 @@ class Producer:
         self._accumulator = Accumulator(parts, Sender(parts))
         self._topics = self._accumulator.topics
         self._tables = TableSender(parts, self._accumulator)
+
+    def __repr__(self) -> str:
+        name = "" if self.config.transactional_id is None else f" {self.config.transactional_id}"
+        state = "closed" if self.is_closed else some(self._topics) or "nothing sent yet"
+        return f"<Producer{name}: {state}>"
 
     def __enter__(self) -> Self:
         return self

@@ -16,6 +16,7 @@ from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.system.held_records import write_held
+from octavo.system.shown import some
 
 Partition = TopicPartition | tuple[str, int]
 
@@ -49,6 +50,9 @@ class ScanConsumer:
         for topic_partition, offset in committed.items():
             if topic_partition in self._partitions:
                 self._partitions[topic_partition].seek(offset)
+
+    def __repr__(self) -> str:
+        return f"<ScanConsumer {'closed' if self.is_closed else some(self._partitions) or 'of nothing'}>"
 
     def __enter__(self) -> Self:
         return self
