@@ -62,6 +62,7 @@ def test_a_scan_gives_what_a_real_client_read(archive: str) -> None:
         scan = octavo.scan(log_dirs(archive), topic, partition, isolation_level=isolation)
         assert as_records(scan) == rows, (isolation, topic, partition)
         assert as_table(scan) == rows, (isolation, topic, partition)
+        assert scan.count() == len(rows), (isolation, topic, partition)
         assert not scan.notes
 
 
@@ -91,7 +92,9 @@ def test_any_range_of_offsets_is_that_part_of_the_whole(archive: str) -> None:
         options: dict[str, Any] = {"isolation_level": isolation, "from_offset": low, "to_offset": high}
         for split_bytes in (300, 1 << 20):
             scan = octavo.scan(log_dirs(archive), topic, partition, split_bytes=split_bytes, **options)
-            assert as_records(scan) == [row for row in rows if low <= row[0] < high], (isolation, topic, partition)
+            wanted = [row for row in rows if low <= row[0] < high]
+            assert as_records(scan) == wanted, (isolation, topic, partition)
+            assert scan.count() == len(wanted), (isolation, topic, partition)
 
 
 @pytest.mark.parametrize("archive", WITH_RECORDS)

@@ -139,3 +139,49 @@ def test_a_record_is_named_as_a_consumers(scan: Scan) -> None:
         "topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers",
     )  # fmt: skip
     assert repr(next(iter(scan))).startswith("ConsumerRecord(topic='orders', partition=0, offset=0,")
+
+
+def test_count_head_and_limit(logs: Path, scan: Scan) -> None:
+    assert scan.count() == 4
+    assert scan.head(2)["offset"].to_pylist() == [0, 1]
+    assert scan.head().num_rows == 4
+    limited = scan.limit(3)
+    assert [record.offset for record in limited] == [0, 1, 2] == limited.to_table()["offset"].to_pylist()
+    assert (limited.count(), limited.limit(5).count(), limited.limit(1).count(), scan.limit(0).count()) == (3, 3, 1, 0)
+    assert scan.limit(0).to_table().num_rows == 0 == len(list(scan.limit(0)))
+    assert polars.DataFrame(limited).height == 3
+    assert scan.count() == len(list(scan))
+    with pytest.raises(octavo.ScanError, match="limit must be 0 or more, not -1"):
+        scan.limit(-1)
+    with pytest.raises(octavo.ScanError, match="a scan with a limit has no plan"):
+        limited.plan()
+    with pytest.raises(octavo.ScanError, match="a scan with a limit has no consumer"):
+        limited.consumer()
+
+
+def test_head_reads_no_further_than_it_must(tmp_path: Path) -> None:
+    batches = [build_batch([Record(offset, 0, None, b"v" * 1000)]) for offset in range(5000)]
+    damaged = bytearray(b"".join(batches))
+    damaged[-1] ^= 1
+    write_segment(tmp_path / "t-0", 0, bytes(damaged))
+    write_segment(tmp_path / "t-0", 5000, build_batch([Record(5000, 0, None, b"")]))
+    assert octavo.scan(tmp_path / "t-0").head(3)["offset"].to_pylist() == [0, 1, 2]
+    with pytest.raises(octavo.CorruptRecordError):
+        octavo.scan(tmp_path / "t-0").count()
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    scan: Scan, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(octavo.ScanError) as raised:
+        getattr(scan, f"to_{package}")()
+    expected = f"to_{package} needs {package}, which is not installed: pip install 'octavo[{package}]'"
+    assert str(raised.value) == expected
+
+
+def test_a_timestamp_type_is_kafkas_number(scan: Scan) -> None:
+    first, *_, last = scan
+    assert (first.timestamp_type, last.timestamp_type) == (0, 1)
+    assert f"{first.timestamp_type} {last.timestamp_type!s}" == "CreateTime LogAppendTime"

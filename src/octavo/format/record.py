@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import NamedTuple
 
 from octavo.kernels import layout
@@ -19,7 +19,7 @@ class SpecialTimestamp(IntEnum):
     EARLIEST_PENDING_UPLOAD = -6
 
 
-class TimestampType(Enum):
+class TimestampType(IntEnum):
     """Which clock a timestamp comes from. Values are Kafka's ids, texts are what its tools print."""
 
     NO_TIMESTAMP_TYPE = -1
@@ -35,6 +35,9 @@ class TimestampType(Enum):
 
     def __str__(self) -> str:
         return _SHOWN[self]
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
 
 _SHOWN = {

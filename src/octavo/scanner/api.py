@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from octavo.errors import ScanError
@@ -18,9 +21,10 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.scanner.places.selection import Topics, TopicSelection
 from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, plan_partition
-from octavo.scanner.reading.read import COLUMNS
+from octavo.scanner.reading.read import COLUMNS, TaskReader
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
+from octavo.system.shown import count, size, some, table
 
 if TYPE_CHECKING:
     import pandas
@@ -136,6 +140,23 @@ class Scan:
         self._request = request
         self._findings = findings
         self._findings.notes.extend(notes)
+        self._limit: int | None = None
+
+    def __repr__(self) -> str:
+        files = self._partitions
+        topics = count(len({one.topic_partition.topic for one in files}), "topic")
+        places = some(dict.fromkeys(one.root.location for one in files)) or "of nothing"
+        return f"<Scan {places}: {topics}, {count(len(files), 'partition')}, {size(sum(map(_log_bytes, files)))}>"
+
+    def _repr_html_(self) -> str:
+        topics: dict[str, list[PartitionFiles]] = {}
+        for files in self._partitions:
+            topics.setdefault(files.topic_partition.topic, []).append(files)
+        rows = [
+            [topic, len(each), sum(len(files.segments) for files in each), size(sum(map(_log_bytes, each)))]
+            for topic, each in topics.items()
+        ]
+        return table(repr(self), ["topic", "partitions", "segments", "size"], rows)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -154,6 +175,7 @@ class Scan:
 
     def plan(self) -> list[ReadTask]:
         """Independent, picklable tasks, sorted by topic, partition and offset; `reading.arrow.read_tasks` runs them."""
+        self._check_unlimited("plan")
         return list(self._tasks)
 
     @cached_property
@@ -194,7 +216,7 @@ class Scan:
         """Arrow record batches, read on demand, so memory use stays flat. The caller may keep them."""
         from octavo.scanner.reading.arrow import to_reader
 
-        return to_reader(self._tasks, self.columns, self._findings)
+        return to_reader(self._tasks, self.columns, self._findings, self._limit)
 
     def to_table(self) -> pyarrow.Table:
         """All records in memory, as an Arrow table."""
@@ -202,21 +224,44 @@ class Scan:
 
     def to_pandas(self) -> pandas.DataFrame:
         """All records in memory, as a pandas data frame."""
+        _check_installed("pandas")
         return self.to_table().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """All records in memory, as a Polars data frame."""
-        try:
-            import polars
-        except ImportError:
-            raise ScanError("to_polars needs polars, which is not installed: pip install polars") from None
+        _check_installed("polars")
+        import polars
+
         frame = polars.from_arrow(self.to_table())
         assert isinstance(frame, polars.DataFrame)
         return frame
 
     def records(self) -> Iterator[ConsumerRecord]:
         """The records one by one, with all their fields."""
-        return read_records(self._tasks, self._findings)
+        return islice(read_records(self._tasks, self._findings), self._limit)
+
+    def limit(self, records: int) -> Scan:
+        """A scan of the first records alone, in the order of this one: by topic, partition and offset.
+
+            octavo.scan("logs", "orders").limit(1000).to_pandas()
+
+        What this scan has planned already counts for the other too.
+        """
+        if records < 0:
+            raise ScanError(f"limit must be 0 or more, not {records}")
+        limited = copy(self)
+        limited._limit = records if self._limit is None else min(records, self._limit)
+        return limited
+
+    def head(self, records: int = 10) -> pyarrow.Table:
+        """The first records as an Arrow table; only the batches that hold them are read."""
+        return self.limit(records).to_table()
+
+    def count(self) -> int:
+        """How many records there are. Most batches say it in their header, so records are hardly ever decoded."""
+        reader = TaskReader(("offset",), self._findings)
+        found = sum(reader.count(task) for task in self._tasks)
+        return found if self._limit is None else min(found, self._limit)
 
     def consumer(
         self,
@@ -235,6 +280,7 @@ class Scan:
         from octavo.scanner.following.consumer import ScanConsumer
         from octavo.scanner.following.followed import Followed, Reading
 
+        self._check_unlimited("consumer")
         if auto_offset_reset not in ("earliest", "latest", "none"):
             raise ScanError(f"unknown auto_offset_reset {auto_offset_reset!r}; give earliest, latest or none")
         request = self._request
@@ -260,12 +306,25 @@ class Scan:
         request = ScanRequest(Bounds(), "read_committed", tuple(COLUMNS), SPLIT_BYTES, self._request.max_unpacked_bytes)
         return committed_offsets(Scan(log_dirs.partitions.values(), request, ScanFindings("skip")), group)
 
+    def _check_unlimited(self, what: str) -> None:
+        if self._limit is not None:
+            raise ScanError(f"a scan with a limit has no {what}: call {what}() on the scan without it")
+
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """Arrow's exchange protocol, through which DuckDB, Polars and others read a scan directly."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _log_bytes(files: PartitionFiles) -> int:
+    return sum(max(segment.log.size, 0) for segment in files.segments)  # a folder with a file's name has no size
+
+
+def _check_installed(package: str) -> None:
+    if find_spec(package) is None:
+        raise ScanError(f"to_{package} needs {package}, which is not installed: pip install 'octavo[{package}]'")
 
 
 def _columns(columns: Iterable[str] | None) -> tuple[str, ...]:

@@ -60,9 +60,12 @@ def read_tasks(
             yield builder.batch(task, filling)  # not kept in a variable, so that the pool can reuse its memory
 
 
-def to_reader(tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: ScanFindings) -> pa.RecordBatchReader:
-    """A reader that yields the tasks' record batches, one after the other."""
-    return pa.RecordBatchReader.from_batches(schema_of(columns), read_tasks(tasks, columns, findings))
+def to_reader(
+    tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: ScanFindings, limit: int | None = None
+) -> pa.RecordBatchReader:
+    """A reader of the tasks' record batches, one after the other, up to a number of records."""
+    batches = first_rows(read_tasks(tasks, columns, findings), limit)
+    return pa.RecordBatchReader.from_batches(schema_of(columns), batches)
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:

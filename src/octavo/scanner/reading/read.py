@@ -45,6 +45,18 @@ class Filling(NamedTuple):
     timestamp_type: TimestampType
 
 
+class _Delivered(NamedTuple):
+    """The batches of a chunk that a consumer gets, of which it wants the records from `start` on.
+
+    `is_whole`: it wants all records of all batches, they have magic 2 and CreateTime.
+    """
+
+    chunk: Chunk
+    start: int
+    table: NDArray[np.void]
+    is_whole: bool
+
+
 def wanted_columns(names: tuple[str, ...]) -> Column:
     """What the kernel has to build for these columns."""
     wanted = Column(0)
@@ -72,6 +84,34 @@ class TaskReader:
 
     def fillings(self, task: ReadTask) -> Iterator[Filling]:
         """The task's records in offset order."""
+        for chunk, start, table, is_whole in self._delivered(task):
+            is_one_type = is_whole or not self._by_type
+            runs = [(table, TimestampType.CREATE_TIME)] if is_one_type else timestamp_types(table)
+            sliced = not is_whole and needs_offsets(table, start, task.end_offset)
+            decoder = self._with_offsets if sliced else self._plain
+            for rows, timestamp_type in runs:
+                for columns in self._decode(decoder, chunk, rows):
+                    first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
+                    if first < last:
+                        yield Filling(columns, first, last, timestamp_type)
+
+    def count(self, task: ReadTask) -> int:
+        """How many records the task has. Batches are counted by their headers, and decoded only if those cannot tell:
+        batches that reach beyond the task's offsets, and the compressed wrappers of old formats.
+        """
+        records = 0
+        for chunk, start, table, is_whole in self._delivered(task):
+            by_header = table["count"] > 0
+            if not is_whole:
+                by_header &= (table["base_offset"] >= start) & (last_offsets(table) < task.end_offset)
+            records += int(table["count"][by_header].sum(dtype=np.int64))
+            others = table[~by_header & (table["count"] != 0)]
+            for columns in self._decode(self._with_offsets, chunk, others):
+                first, last = _bounds(columns, start, task.end_offset)
+                records += last - first
+        return records
+
+    def _delivered(self, task: ReadTask) -> Iterator[_Delivered]:
         aborted = AbortedOf(task, self._findings)
         source = Source(task, self._findings)
         for decoder in (self._plain, self._with_offsets):
@@ -79,18 +119,10 @@ class TaskReader:
         for chunk in source:
             start = source.next_offset
             if all_delivered(chunk.summary, start, task.end_offset):
-                runs, sliced = [(chunk.table, TimestampType.CREATE_TIME)], False
+                yield _Delivered(chunk, start, chunk.table, True)
             else:
                 sound = sound_batches(chunk, start, task.end_offset, self._findings)
-                table = delivered(sound, start, task.end_offset, aborted.at(chunk))
-                runs = timestamp_types(table) if self._by_type else [(table, TimestampType.CREATE_TIME)]
-                sliced = needs_offsets(table, start, task.end_offset)
-            decoder = self._with_offsets if sliced else self._plain
-            for rows, timestamp_type in runs:
-                for columns in self._decode(decoder, chunk, rows):
-                    first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
-                    if first < last:
-                        yield Filling(columns, first, last, timestamp_type)
+                yield _Delivered(chunk, start, delivered(sound, start, task.end_offset, aborted.at(chunk)), False)
 
     def _decode(self, decoder: Decoder, chunk: Chunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """Decode the batches; a damaged one is raised or skipped, as `findings` decides."""
