@@ -31,7 +31,7 @@ space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test newest check lint docs bench fuzz attack soak asan wheels kafka clean
+.PHONY: help setup demo test newest check lint docs site bench fuzz attack soak asan wheels kafka clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -81,6 +81,9 @@ docs: setup ## regenerate the generated parts and the diagrams of docs/
 	$(BIN)/python -m tests.docs.generated
 	$(BIN)/python -m tests.docs.diagrams.drawings
 	$(BIN)/python -m tests.spark.option_outcomes
+
+site: setup ## build the documentation as a site in build/site, offline; open build/site/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
 
 bench: setup ## measure each job beside its physical limit and its peers (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

@@ -21,24 +21,24 @@ extensions = ["myst_parser"]
 root_doc = "README"
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_disable_syntax = ["footnote_def", "footnote_ref"]  # `[^x]` is part of a pattern
 suppress_warnings = ["misc.highlighting_failure"]  # blocks that show a part of something
 
 html_theme = "furo"
 html_title = f"Octavo {version}"
-html_copy_source = False
+html_show_sourcelink = html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
 
 
 def navigation(readme: str) -> str:
     """A table of contents per section of the list of pages."""
-    parts = []
+    parts, seen = list[str](), set[str]()
     for section in SECTION.finditer(readme):
-        pages = dict.fromkeys(PAGE_LINK.findall(section["body"]))
+        pages = [page for page in dict.fromkeys(PAGE_LINK.findall(section["body"])) if page not in seen]
+        seen.update(pages)
         parts.append("\n".join(["```{toctree}", ":hidden:", f":caption: {section['title']}", "", *pages, "```\n"]))
-    decisions = sorted(f"decisions/{path.stem}" for path in (DOCS / "decisions").glob("0*.md"))
-    return "\n".join([*parts, "```{toctree}", ":hidden:", "", *decisions, "```\n"])
+    return "\n".join(parts)
 
 
 def without_outer_links(text: str, folder: Path) -> str:
@@ -56,7 +56,11 @@ def without_outer_links(text: str, folder: Path) -> str:
 
 def on_source_read(app: Sphinx, page: str, source: list[str]) -> None:
     text = without_outer_links(source[0], (DOCS / page).parent)
-    source[0] = text + "\n" + navigation(source[0]) if page == root_doc else text
+    if page == root_doc:
+        text += "\n" + navigation(text)
+    if page == "decisions/README":
+        text += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
+    source[0] = text
 
 
 def on_build_finished(app: Sphinx, error: Exception | None) -> None:

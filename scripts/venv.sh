@@ -71,8 +71,9 @@ demo)
     scripts/java.sh
     ;;
 dev)
-    step "Installing what tests, lint and benchmarks need: pytest, mypy, ruff, JPype, moto ..."
+    step "Installing what tests, lint and benchmarks need: pytest, mypy, ruff, JPype, moto, Sphinx ..."
     install_extra dev
+    install_extra docs
     ;;
 esac
 step "Done"
