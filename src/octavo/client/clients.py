@@ -1,4 +1,4 @@
-"""The producers and consumers of one `LogDir`, and the coordinators that they share."""
+"""The producers and consumers of one `LogDir`, and the coordinators they share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Closeable(Protocol):
 
 
 class Clients:
-    """Thread-safe. The transaction coordinator is made when first needed: making it reads `__transaction_state`."""
+    """Thread-safe. The transaction coordinator is created when first needed, since creating it reads
+    `__transaction_state`."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager
@@ -52,7 +53,7 @@ class Clients:
 
     @property
     def producers(self) -> list[Producer]:
-        """The producers that are not closed: even a forgotten one may hold records."""
+        """The producers that are not closed: even one that nobody references may hold records."""
         with self._lock:
             return list(self._producers)
 
@@ -64,17 +65,18 @@ class Clients:
 
     @property
     def users(self) -> list[Closeable]:
-        """What else is to be closed first, such as a broker."""
+        """Others that must be closed first, such as a broker."""
         with self._lock:
             return list(self._users)
 
     def write_held(self, topics: Collection[str] | None = None) -> bool:
-        """Append what the producers hold back, of some topics or of all; whether there was any."""
+        """Append what the producers hold back, for some topics or for all; returns whether there was anything."""
         held = [producer.write_held(topics) for producer in self.producers]
         return any(held)
 
     def disown(self) -> None:
-        """In a forked child: let every client refuse. Takes no lock: a thread of the parent may have held it."""
+        """In a forked child: make every client refuse. Takes no lock, because a thread of the parent may have held
+        it."""
         for producer in self._producers:
             producer.disown()
         for consumer in self._consumers:

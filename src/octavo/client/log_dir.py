@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class LogDir(LogManager):
     """Log directories that this program owns, with its producers and consumers.
 
-    Closing it closes them first: what producers hold is appended, what consumers handed out is committed.
+    Closing it closes them first: records held by producers are appended, and consumed positions are committed.
     """
 
     _is_disowned = False
@@ -55,7 +55,7 @@ class LogDir(LogManager):
         return some(root.path for root in getattr(self, "roots", ()))
 
     def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
-        """A producer; configs are given by Kafka's names, or by keyword with underscores for dots (`linger_ms=5`)."""
+        """A producer. Configs go by Kafka's names, or by keyword with underscores instead of dots (`linger_ms=5`)."""
         config = ProducerConfig.of(configs, **named)
         self._check_own("producer")
         self._complete_transactions()
@@ -80,7 +80,7 @@ class LogDir(LogManager):
     ) -> Consumer:
         """A consumer of topics, in a group if one is named; without topics, call `subscribe` or `assign`.
 
-        Configs are given by Kafka's names, or by keyword with underscores for dots (`auto_offset_reset="latest"`).
+        Configs go by Kafka's names, or by keyword with underscores instead of dots (`auto_offset_reset="latest"`).
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._check_own("consumer")
@@ -95,14 +95,14 @@ class LogDir(LogManager):
         """Serve the directories to Kafka's clients over the network, until the broker or this LogDir is closed.
 
         Listens on a free port of this machine, unless `listen` names an address; the other options are those of
-        `octavo.Broker`. Producers, consumers and scans of this program go on beside it.
+        `octavo.Broker`. Producers, consumers and scans in this program keep working next to it.
 
             with octavo.LogDir("logs") as logs, logs.serve() as broker:
                 print(broker.bootstrap_servers)
 
         `async with logs.serve() as broker:` works too.
         """
-        from octavo import Broker  # the layer above: only a program that serves loads it
+        from octavo import Broker  # a layer above: imported only by a program that serves
 
         return Broker(self, **options) if listen is None else Broker(self, listen=listen, **options)
 
@@ -127,19 +127,19 @@ class LogDir(LogManager):
             raise failure
 
     def write_held(self) -> bool:
-        """Append what producers hold back for linger.ms, so that a scan finds it; whether there was any.
+        """Append what producers hold back for linger.ms, so that a scan finds it; returns whether there was anything.
 
-        Readers in this process call it: nobody else needs to.
+        Readers in this process call it; nobody else needs to.
         """
         clients: Clients | None = self.__dict__.get("_shared")
         return clients is not None and not self._is_disowned and clients.write_held()
 
     def close_first(self, user: Closeable) -> None:
-        """Have something that uses this LogDir, such as a broker, closed before it."""
+        """Register something that uses this LogDir, such as a broker, to be closed before it."""
         self._clients.add_user(user)
 
     def disown(self) -> None:
-        """In a forked child: refuse every use, of producers and consumers too."""
+        """In a forked child: refuse every use, including that of producers and consumers."""
         super().disown()
         self._is_disowned = True
         clients: Clients | None = self.__dict__.get("_shared")
@@ -157,6 +157,6 @@ class LogDir(LogManager):
 
     @property
     def _clients(self) -> Clients:
-        """Made by the first thread that needs it, for all of them: setdefault is atomic."""
+        """Created by the first thread that needs it, for all threads: setdefault is atomic."""
         made: Clients | None = self.__dict__.get("_shared")
         return made or self.__dict__.setdefault("_shared", Clients(self))

@@ -1,1 +1,1 @@
-"""`Consumer`: reads the records of topics, and commits the offsets of its group."""
+"""`Consumer`: reads the records of topics, and commits its group's offsets."""

@@ -1,4 +1,4 @@
-"""The partitions that a consumer reads at present, kept in step with its membership."""
+"""The partitions that a consumer currently reads, kept in step with its membership."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Listener = Callable[[set[TopicPartition]], object]
 
 
 class Listeners(NamedTuple):
-    """Called with partitions that the consumer gets, and with those that it loses."""
+    """Called with partitions that the consumer gets, and with partitions that it loses."""
 
     on_assigned: Listener | None = None
     on_revoked: Listener | None = None
 
 
 class AssignedPartitions:
-    """Begins to read partitions that are new, commits and gives back those that are revoked, calls the listeners.
+    """Starts reading new partitions, commits and gives back revoked ones, and calls the listeners.
 
-    `membership` is None while the consumer neither subscribes nor is assigned anything. Not thread-safe.
+    `membership` is None while the consumer is neither subscribed nor assigned anything. Not thread-safe.
     """
 
     def __init__(self, log_manager: LogManager, config: ConsumerConfig, commits: OffsetCommits) -> None:
@@ -38,7 +38,7 @@ class AssignedPartitions:
         self._commits = commits
         self._listeners = Listeners()
         self._token: object = None  # of the membership that `states` belong to
-        self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was told
+        self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was last told
         self.membership: Membership | None = None
         self.states: dict[TopicPartition, PartitionState] = {}
 
@@ -63,7 +63,7 @@ class AssignedPartitions:
         if self.membership is None:
             raise IllegalStateError("the consumer reads nothing yet: call subscribe() or assign() first")
         owned = self.membership.refresh(self._clock.monotonic_ms(), self._revoke)
-        if self._token is not self.membership.token:  # another member may have had them meanwhile
+        if self._token is not self.membership.token:  # another member may have had the partitions in the meantime
             self.states.clear()
             self._announced = frozenset()
             self._token = self.membership.token
@@ -76,7 +76,7 @@ class AssignedPartitions:
         self._commits.write_changed(self.states.values(), self.membership)
 
     def _take(self, owned: frozenset[TopicPartition]) -> None:
-        """Read these partitions and no others, and tell the listener about those that are new."""
+        """Read exactly these partitions, and tell the listener about the new ones."""
         for topic_partition in self.states.keys() - owned:
             del self.states[topic_partition]
         new = owned - self.states.keys()

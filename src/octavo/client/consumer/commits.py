@@ -1,4 +1,4 @@
-"""The offsets that a consumer commits for its group, and when it does so automatically."""
+"""Commits a consumer's offsets for its group, on request or automatically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.storage.log_manager import LogManager
 
 
 class OffsetCommits:
-    """Commits the offsets of one consumer; automatically only those that changed since the last commit."""
+    """Commits the offsets of one consumer; automatic commits include only those that changed since the last one."""
 
     def __init__(self, log_manager: LogManager, config: ConsumerConfig, offsets: OffsetStore) -> None:
         self._log_manager = log_manager
@@ -34,7 +34,7 @@ class OffsetCommits:
         return self._offsets.committed(self._group_id(), partitions)
 
     def begin(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offsets to begin at, of the partitions that have a committed one; none without a group."""
+        """The committed offsets at which these partitions begin; none without a group."""
         if self._config.group_id is None:
             return {}
         found = {partition: committed.offset for partition, committed in self.committed(partitions).items()}
@@ -42,7 +42,7 @@ class OffsetCommits:
         return found
 
     def write(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], membership: Membership | None) -> None:
-        """Commit offsets; refused if the group has given the partitions to others."""
+        """Commit offsets; raises if the group has given the partitions to others."""
         if membership is not None and not membership.is_alive:
             raise IllegalStateError("the group has given this consumer's partitions to others: it did not poll in time")
         topic_ids = {partition.topic: self._log_manager.log(*partition).topic_id for partition in offsets}
@@ -50,7 +50,7 @@ class OffsetCommits:
         self._known.update({partition: committed.offset for partition, committed in offsets.items()})
 
     def write_changed(self, states: Iterable[PartitionState], membership: Membership | None) -> None:
-        """Commit what was handed out since the last commit, if enable.auto.commit is on and the member is alive."""
+        """Commit what was returned since the last commit, if enable.auto.commit is on and the member is alive."""
         self._last_ms = self._clock.monotonic_ms()
         if self._config.group_id is not None and self._config.enable_auto_commit and membership is not None:
             positions = self.positions(states)
@@ -63,7 +63,7 @@ class OffsetCommits:
                 self.write(changed, membership)
 
     def positions(self, states: Iterable[PartitionState]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The positions of partitions, without those of deleted topics: there is nothing to commit."""
+        """The positions of partitions, except those of deleted topics, which have nothing to commit."""
         logs = self._log_manager.logs
         return {
             state.topic_partition: OffsetAndMetadata(state.position)

@@ -37,7 +37,7 @@ class OffsetReset(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The meaning of a config's text; None if it has none."""
+        """Parse a config's text; None if it is invalid."""
         if text in ("earliest", "latest", "none"):
             return cls(text)
         if not text.startswith(_BY_DURATION):
@@ -52,7 +52,8 @@ class OffsetReset(NamedTuple):
     def offset(
         self, topic_partition: TopicPartition, log: PartitionLog, isolation: Isolation, now_ms: int
     ) -> int | None:
-        """The offset to begin at; None if no record is young enough yet. NoOffsetForPartitionError for `none`."""
+        """The offset to begin at; None if no record is young enough yet. Raises NoOffsetForPartitionError for
+        `none`."""
         match self.kind:
             case "earliest":
                 return log.log_start_offset
@@ -77,7 +78,7 @@ class ResetRange:
 
 @dataclass(frozen=True)
 class AssignorRange:
-    """The names of assignors, short or as Kafka's classes; the first of a list counts."""
+    """Assignors by short name or by Kafka's class name; the first in the list counts."""
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, tuple) and bool(value) and all(_assignor(name) in ASSIGNORS for name in value)
@@ -94,7 +95,7 @@ def _assignor(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConsumerConfig:
-    """Each field is the config of that name with dots for underscores. Configs of the network have no effect."""
+    """Each field is a config, named with underscores instead of dots. Network configs have no effect."""
 
     group_id: str | None = config(
         STRING, None,
@@ -152,7 +153,7 @@ class ConsumerConfig:
 
     @classmethod
     def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:
-        """The defaults, overridden by `configs` (Kafka's names), then by `named` (underscores for dots)."""
+        """The defaults, overridden by `configs` (Kafka's names), then by `named` (underscores instead of dots)."""
         return cls(**parse_client("consumer config", CONSUMER_CONFIGS, configs, named))
 
     @property

@@ -1,4 +1,4 @@
-"""`Consumer`: hands out the records of topics as they are asked for, with the offsets of a group."""
+"""`Consumer`: returns the records of topics on demand, with a group's offsets."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from octavo.system.forks import FORKED
 from octavo.system.shown import some
 from octavo.system.signals import Signal
 
-# How long to sleep between two looks at logs that have nothing new.
+# How long to sleep between two looks at logs with nothing new.
 _LOOK_SECONDS = 0.005
 
 Partition = TopicPartition | tuple[str, int]
-# Appends what producers hold back of these topics, and says whether they held anything.
+# Appends what producers hold back for these topics, and returns whether they held anything.
 WriteHeld = Callable[[Collection[str]], bool]
 
 
 class Consumer:
-    """Reads partitions that it is assigned, or its share of the topics that it is subscribed to.
+    """Reads the partitions it is assigned, or its share of the topics it is subscribed to.
 
-    Not thread-safe, like Kafka's: use one per thread. `LogDir.consumer` makes one; close it, or use it with `with`:
-    closing commits what was handed out and gives the partitions to the rest of the group.
+    Not thread-safe, like Kafka's: use one per thread. `LogDir.consumer` creates one; close it, or use it with `with`.
+    Closing commits what was returned and gives the partitions to the rest of the group.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Consumer:
         self.close()
 
     def __del__(self) -> None:
-        """Leave the group when another member polls: this consumer was forgotten, not closed.
+        """Leave the group when another member polls: this consumer was dropped without being closed.
 
-        The garbage collector calls this anywhere, inside any lock: nothing is written, and no lock is taken.
+        The garbage collector may call this anywhere, inside any lock, so nothing is written and no lock is taken.
         """
         assignment: AssignedPartitions | None = getattr(self, "_assignment", None)
         if assignment is not None and assignment.membership is not None:
@@ -90,9 +90,9 @@ class Consumer:
         on_assigned: Listener | None = None,
         on_revoked: Listener | None = None,
     ) -> None:
-        """Read topics, or those whose names match a pattern; the members of the group share their partitions.
+        """Read topics, given by name or by a pattern; the members of the group share their partitions.
 
-        Without a group the consumer reads all of them. Topics need not exist yet. Polls call the listeners.
+        Without a group the consumer reads all partitions. Topics need not exist yet. Polls call the listeners.
         """
         self._check_own()
         names = frozenset([topics] if isinstance(topics, str) else topics)
@@ -110,21 +110,22 @@ class Consumer:
         self._check_own()
         assigned = [TopicPartition(*partition) for partition in partitions]
         for topic_partition in assigned:
-            self._log_manager.log(*topic_partition)  # refuses what does not exist
+            self._log_manager.log(*topic_partition)  # raises if it does not exist
         self._assignment.replace(ManualAssignment(assigned))
         self._refresh()
 
     def unsubscribe(self) -> None:
-        """Stop reading, and commit what was handed out."""
+        """Stop reading, and commit what was returned."""
         self._check_own()
         self._assignment.replace(None)
 
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that this consumer reads at present."""
+        """The partitions that this consumer currently reads."""
         return set(self._states)
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition, at most max.poll.records; waits `timeout_ms` for the first (-1: for ever).
+        """The next records by partition, at most max.poll.records; waits up to `timeout_ms` for the first (-1:
+        forever).
 
         If a partition cannot be read, the records of those before it are returned, and the next poll raises.
         """
@@ -141,7 +142,7 @@ class Consumer:
             raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Record after record; commits and ends when there has been none for consumer.timeout.ms."""
+        """Yield one record after the other; commits and ends when there has been none for consumer.timeout.ms."""
         end = _end(self.config.consumer_timeout_ms)
         while True:
             self._refresh()
@@ -183,41 +184,41 @@ class Consumer:
             raise
 
     def position(self, partition: Partition) -> int | None:
-        """The offset of the next record to hand out."""
+        """The offset of the next record to return."""
         state = self._state(partition)
         self._write_held()
         return state.find_position()
 
     def seek(self, partition: Partition, offset: int) -> None:
-        """Continue at an offset."""
+        """Continue from an offset."""
         if offset < 0:
             raise IllegalStateError(f"offset {offset}, expected 0 or more")
         self._state(partition).seek(offset)
 
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
-        """Continue at the first record of this time (milliseconds) or later, at the end if there is none."""
+        """Continue from the first record of this time (milliseconds) or later, or from the end if there is none."""
         for state in self._chosen(partitions):
             self._write_held()
             found = state.log.offset_for_timestamp(timestamp, self.config.isolation).offset
             state.seek(found if found >= 0 else self._end_offset(state.topic_partition))
 
     def seek_to_beginning(self, *partitions: Partition) -> None:
-        """Go back to the first record, in all partitions if none is named."""
+        """Go back to the first record of these partitions, or of all."""
         for state in self._chosen(partitions):
             state.seek(state.log.log_start_offset)
 
     def seek_to_end(self, *partitions: Partition) -> None:
-        """Skip everything up to the end, in all partitions if none is named."""
+        """Skip to the end of these partitions, or of all."""
         for state in self._chosen(partitions):
             state.seek(self._end_offset(state.topic_partition))
 
     def pause(self, *partitions: Partition) -> None:
-        """Hand out nothing from these partitions until `resume`."""
+        """Return nothing from these partitions until `resume`."""
         for state in self._chosen(partitions):
             state.is_paused = True
 
     def resume(self, *partitions: Partition) -> None:
-        """End a pause, of all partitions if none is named."""
+        """End the pause of these partitions, or of all if none is named."""
         for state in self._chosen(partitions):
             state.is_paused = False
 
@@ -226,7 +227,7 @@ class Consumer:
         return {state.topic_partition for state in self._states.values() if state.is_paused}
 
     def commit(self, offsets: Mapping[Partition, int | OffsetAndMetadata] | None = None) -> None:
-        """Commit the given offsets, or the positions of all partitions. On return they are in the log."""
+        """Commit the given offsets, or the positions of all partitions. Once it returns, they are in the log."""
         self._check_own()
         given = {
             TopicPartition(*partition): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
@@ -242,7 +243,8 @@ class Consumer:
         return self._commits.committed([topic_partition]).get(topic_partition)
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
-        """The offset of the first record of each time (milliseconds) or later; None if there is none."""
+        """For each partition, the offset of the first record of the given time (milliseconds) or later; None if there
+        is none."""
         found = {}
         for partition, timestamp in times.items():
             self._write_held_of([partition[0]])
@@ -266,7 +268,7 @@ class Consumer:
         self._idle.notify()
 
     def close(self) -> None:
-        """Commit what was handed out, if that is automatic, and leave the group.
+        """Commit what was returned, if commits are automatic, and leave the group.
 
         If a close is interrupted it can be called again.
         """
@@ -281,14 +283,15 @@ class Consumer:
         self._refusal = f"the consumer cannot be used: {FORKED}"
 
     def _refresh(self) -> None:
-        """Notice what changed around the consumer, and commit if it is time."""
+        """Follow changes in topics and in the group, and commit if it is time."""
         self._check_own()
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         self._assignment.refresh()
 
     def _write_held(self) -> bool:
-        """Let the producers of this LogDir append what they hold for the topics read here; whether they held any."""
+        """Let the producers of this LogDir append what they hold for the topics read here; returns whether there was
+        anything."""
         return self._write_held_of({topic_partition.topic for topic_partition in self._states})
 
     def _check_own(self) -> None:
@@ -296,7 +299,7 @@ class Consumer:
             raise IllegalStateError(self._refusal)
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep a little; whether to look again: there is time, or a producer still held records."""
+        """Sleep briefly; returns whether to look again: there is time left, or a producer still held records."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
         if left > 0 and not self._idle.wait(lambda: self._is_woken, left):
             return True
@@ -312,7 +315,7 @@ class Consumer:
         return self._states[topic_partition]
 
     def _chosen(self, partitions: tuple[Partition, ...]) -> list[PartitionState]:
-        """The states of these partitions, of all if none is named."""
+        """The states of these partitions, or of all if none is named."""
         if not partitions:
             self._refresh()
             return list(self._states.values())

@@ -1,4 +1,5 @@
-"""Which partitions a consumer is to read: those assigned by hand, all of its topics, or its share in a group."""
+"""Determines the partitions that a consumer reads: those assigned by hand, all of its topics, or its share in a
+group."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Membership(Protocol):
         """Give up all partitions."""
 
     def leave_later(self) -> None:
-        """Leave without taking a lock: the consumer was forgotten, not closed."""
+        """Leave without taking a lock: the consumer was dropped without being closed."""
 
 
 class ManualAssignment:
@@ -51,21 +52,21 @@ class ManualAssignment:
         return self._partitions
 
     def leave(self) -> None:
-        """Nothing to leave."""
+        """Do nothing: there is nothing to leave."""
 
     def leave_later(self) -> None:
-        """Nothing to leave."""
+        """Do nothing: there is nothing to leave."""
 
 
 class Subscription(NamedTuple):
-    """Topics by name, or those whose whole name a pattern matches."""
+    """Topics by name, or by a pattern that matches the whole name."""
 
     topics: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
     exclude_internal_topics: bool = True
 
     def partitions(self, log_manager: LogManager) -> dict[str, tuple[int, ...]]:
-        """The topics that exist, with the partitions that these log directories hold: perhaps not all of them."""
+        """The existing topics, with the partitions in these log directories, perhaps not all of them."""
         found: dict[str, list[int]] = {}
         for topic, number in list(log_manager.logs):
             if topic in found or self._wants(topic):
@@ -102,14 +103,14 @@ class AllPartitions:
         return partitions
 
     def leave(self) -> None:
-        """Nothing to leave."""
+        """Do nothing: there is nothing to leave."""
 
     def leave_later(self) -> None:
-        """Nothing to leave."""
+        """Do nothing: there is nothing to leave."""
 
 
 class GroupShare:
-    """The share of a member in its group."""
+    """A member's share of its group's partitions."""
 
     def __init__(
         self, log_manager: LogManager, group: Group, config: ConsumerConfig, subscription: Subscription

@@ -14,10 +14,10 @@ from octavo.system.clock import Clock
 
 
 class PartitionState:
-    """`position` is the next offset to hand out, None until there is one: by_duration may have to wait for a record.
+    """`position` is the next offset to return, or None until there is one: by_duration may have to wait for a record.
 
     `seeks` counts how often the position was set from outside, which tells a loop that its records are outdated.
-    Records that were taken count only after `advance`: until then the next `take` begins with the same ones.
+    Records that were taken count only after `advance`; until then the next `take` starts with the same ones.
     """
 
     __slots__ = (
@@ -55,16 +55,16 @@ class PartitionState:
         return self._position
 
     def seek(self, offset: int) -> None:
-        """Continue at another offset; what was fetched ahead is dropped."""
+        """Continue from another offset; drops what was fetched ahead."""
         self.seeks += 1
         self._position, self._ahead = offset, None
 
     def advance(self, offset: int | None) -> None:
-        """Note that everything before the offset was handed out."""
+        """Record that everything before the offset has been returned."""
         self._position = offset
 
     def find_position(self) -> int | None:
-        """Begin where auto.offset.reset says, unless there is a position already."""
+        """Begin where auto.offset.reset says, unless there already is a position."""
         if self._position is None:
             self._position = self._reset.offset(
                 self.topic_partition, self.log, self._options.isolation, self._clock.time_ms()
@@ -77,7 +77,7 @@ class PartitionState:
         Records before damage are returned first; the next call raises the error.
         """
         while (position := self.find_position()) is not None:
-            # Kept below only if there is more: a generator that raised is over.
+            # Kept below only if there is more, since a generator that raised is finished.
             ahead, self._ahead = self._ahead, None
             fetched = ahead[0] if ahead is not None and ahead[1] == position else self._fetch(position)
             if fetched is None:

@@ -1,1 +1,1 @@
-"""`Producer`: records and tables into batches, batches into logs."""
+"""`Producer`: turns records and tables into batches, and appends them to logs."""

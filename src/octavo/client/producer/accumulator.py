@@ -1,6 +1,6 @@
-"""The open and closed batches of a producer's topics, and when they go into the logs.
+"""The open and closed batches of a producer's topics, and when they are appended to the logs.
 
-A full batch is appended by the thread that found it full; one that has waited for linger.ms, by the scheduler.
+A full batch is appended by the thread that found it full; a batch that has waited for linger.ms, by the scheduler.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Sent = tuple[int, bytes | None, bytes | None, bytes]
 
 
 class Accumulator:
-    """Thread-safe. Locks of two queues are never held at once, and none while callbacks run.
+    """Thread-safe. Two queues' locks are never held at once, and none while callbacks run.
 
     `topics` are those that records were sent to so far.
     """
@@ -49,7 +49,7 @@ class Accumulator:
         self._is_disowned = False
 
     def queues(self, topic: str) -> TopicQueues:
-        """The queues of a topic; UnknownTopicOrPartitionError if there is no such topic."""
+        """The queues of a topic; raises UnknownTopicOrPartitionError if the topic does not exist."""
         with self._topics_lock:
             queues = self.topics.get(topic)
             if queues is None:
@@ -59,9 +59,9 @@ class Accumulator:
             return queues
 
     def append(self, queues: TopicQueues, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
-        """Add a record for which the open batch had no room, in a new batch; append what is closed.
+        """Add a record that did not fit into the open batch to a new batch; append what is closed.
 
-        If the topic was deleted, and perhaps made again, what still waits for the old one fails.
+        If the topic was deleted, and perhaps created again, everything still waiting for the old one fails.
         """
         while not queue.is_current:
             gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
@@ -92,17 +92,17 @@ class Accumulator:
         return batch, place
 
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
-        """Append the queue's closed batches, and schedule a retry of those that could not be appended."""
+        """Append the queue's closed batches, and schedule a retry for those that could not be appended."""
         with queue.lock:
             self._sender.drain(queue, now=now)
             if queue.closed and not queue.is_retry_due:
                 delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.monotonic_ms(), 0)
                 self._environment.scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
-                queue.is_retry_due = True  # after an interrupt there is a retry too many, never one too few
+                queue.is_retry_due = True  # after an interrupt there is one retry too many, never one too few
         queue.run_callbacks()
 
     def push(self, queue: PartitionQueue) -> None:
-        """Close the open batch and append everything that waits."""
+        """Close the open batch and append everything that is waiting."""
         if self._is_disowned:
             self.abandon(queue, KafkaStorageError(FORKED))
             return
@@ -111,18 +111,19 @@ class Accumulator:
         self.drain(queue)
 
     def flush(self, queue: PartitionQueue) -> None:
-        """Wait until all that was added before is in the log, or has failed."""
+        """Wait until everything added before is in the log, or has failed."""
         self.push(queue)
         while queue.closed:
             self._completed.wait(lambda: not queue.closed, self._config.retry_backoff_ms / 1000)
             self.drain(queue, now=True)
 
     def write_held(self, topics: Collection[str] | None) -> bool:
-        """Append what waits, of some topics or of all, without waiting for retries; whether anything was appended."""
+        """Append what is waiting, for some topics or all, without waiting for retries; returns whether there was
+        anything."""
         found = False
         for queues in list(self.topics.values()):
             for queue in queues if topics is None or queues.topic in topics else ():
-                # In this order: a batch that is being closed is in `closed` before it leaves `open`.
+                # In this order: a batch being closed is in `closed` before it leaves `open`.
                 if queue.open is not NO_BATCH or queue.closed:
                     self.push(queue)
                     found = found or not queue.closed
@@ -137,7 +138,7 @@ class Accumulator:
             self.abandon(queue, error)
 
     def abandon(self, queue: PartitionQueue, error: Exception) -> None:
-        """Fail what is not in the log yet."""
+        """Fail everything that is not in the log yet."""
         with queue.lock:
             queue.close_open()
             while queue.closed:
@@ -179,7 +180,7 @@ class Accumulator:
         with self._timer_lock:
             if not self._is_timer_set and not self.is_closed:
                 self._environment.scheduler.schedule("linger", self._linger, delay_ms=delay_ms)
-                self._is_timer_set = True  # after an interrupt there is a timer too many, never one too few
+                self._is_timer_set = True  # after an interrupt there is one timer too many, never one too few
 
     def _linger(self) -> None:
         """Append the batches that have waited for linger.ms, and set the timer for the next one."""

@@ -1,4 +1,5 @@
-"""Arrow data for producers: record batches of moderate size, their columns, readers of Arrow and Parquet files."""
+"""Prepares Arrow data for producers: record batches of moderate size, their columns, and readers of Arrow and Parquet
+files."""
 
 from __future__ import annotations
 
@@ -15,17 +16,17 @@ from octavo.errors import EncodingError
 from octavo.format.arrow import cast_column, from_arrow, milliseconds
 from octavo.kernels.columns import RecordColumns
 
-# The columns that are written; the others of a scan are known and ignored, because the log decides them.
+# The columns that are written; a scan's other columns are known and ignored, because the log determines them.
 TAKEN = ("timestamp", "key", "value", "headers")
 KNOWN = ("topic", "partition", "offset", "timestampType", *TAKEN)
-# How many rows are taken at a time, so that their columns and encoded batches stay small.
+# How many rows are taken at a time, to keep their columns and encoded batches small.
 ROWS_AT_ONCE = 1 << 16
 
 NO_PARTITION = -1
 
 
 def record_batches(data: Any) -> Iterator[pa.RecordBatch]:
-    """The record batches of a table, a reader, an iterable of them, or of whatever exports an Arrow stream."""
+    """The record batches of a table, a reader, an iterable of them, or anything that exports an Arrow stream."""
     for batch in _batches(data):
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             yield batch.slice(start, ROWS_AT_ONCE)
@@ -45,7 +46,8 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
 
 
 def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColumns:
-    """The columns to encode; a timestamp that is missing, null or -1 becomes now. Errors count from `first_row`."""
+    """The columns to encode; a timestamp that is missing, null or -1 becomes now. Row numbers in errors start at
+    `first_row`."""
     unknown = set(batch.schema.names) - set(KNOWN)
     if unknown:
         raise EncodingError(f"column {min(unknown)!r} is not one of a record: {', '.join(KNOWN)}")
@@ -68,7 +70,7 @@ def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColu
 
 
 def named_partitions(batch: pa.RecordBatch) -> NDArray[np.int32] | None:
-    """The partition that each row names, -1 if it names none; None without such a column."""
+    """The partition that each row names, -1 if it names none; None if there is no such column."""
     if "partition" not in batch.schema.names:
         return None
     column = pc.fill_null(cast_column("partition", batch.column("partition"), pa.int32()), NO_PARTITION)
@@ -83,7 +85,7 @@ def without_partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
 
 
 def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The record batches of an Arrow stream or file; what comes through a pipe is read as a whole."""
+    """The record batches of an Arrow stream or file; data from a pipe is read as a whole."""
     data = pa.BufferReader(source.read()) if not source.seekable() else source
     with _reading("Arrow data"):
         try:
@@ -97,7 +99,7 @@ def read_arrow(source: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 
 def read_parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The record batches of a Parquet file; what comes through a pipe is read as a whole."""
+    """The record batches of a Parquet file; data from a pipe is read as a whole."""
     from pyarrow import parquet
 
     with _reading("a Parquet file"):
@@ -106,7 +108,8 @@ def read_parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Say what bytes should be that pyarrow cannot read; errors of the operating system, with an errno, pass."""
+    """Turn pyarrow's errors into one that says what the bytes should be; operating system errors, with an errno,
+    pass."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:

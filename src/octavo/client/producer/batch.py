@@ -16,9 +16,9 @@ _log = logging.getLogger(__name__)
 
 Callback = Callable[[], None]
 
-# How long to wait for a batch before it is pushed into the log once more.
+# How long to wait for a batch before pushing it into the log again.
 _HURRY_SECONDS = 0.1
-# Takes the place of a done batch's bytes: nothing can be added to it.
+# Replaces the bytes of a done batch: nothing can be added to it.
 _CLOSED = bytearray(layout.BATCH_OVERHEAD)
 kernels.close_batch(_CLOSED)
 
@@ -31,7 +31,8 @@ class BatchLimits(NamedTuple):
 
 
 class EncodedBatch(NamedTuple):
-    """The bytes of a closed batch, with producer, sequence and CRC; `header` is a copy: an append changes it."""
+    """The bytes of a closed batch, with producer, sequence and CRC; `header` is a copy, because an append changes
+    it."""
 
     view: memoryview
     header: bytes
@@ -53,7 +54,7 @@ class ProducerBatch:
     `data` is the open batch that `kernels.append_record` fills. Only the holder of the partition's lock closes,
     completes or splits it. `push` appends it to the log without waiting for linger.ms.
 
-    An interrupt may come between any two steps: `is_done` and `parts` are set after everything that they imply, and a
+    An interrupt may come between any two steps: `is_done` and `parts` are set after everything they imply, and a
     callback is removed just before it is called.
     """
 
@@ -98,12 +99,12 @@ class ProducerBatch:
         self.base_sequence = layout.NO_SEQUENCE
         self.was_handed_over = False  # to the log, which changes the header
         self.attempts = 0
-        self.retry_ms = 0  # do not try again before that time
+        self.retry_ms = 0  # do not try again before this time
         self.is_done = False
         self.error: Exception | None = None
         self.base_offset = -1
         self.log_append_time = layout.NO_TIMESTAMP
-        self.parts: list[tuple[int, ProducerBatch]] | None = None  # with the place of their first record
+        self.parts: list[tuple[int, ProducerBatch]] | None = None  # each with the place of its first record
         self.callbacks: list[Callback] = []
         self.completed = completed
 
@@ -113,7 +114,7 @@ class ProducerBatch:
 
     @property
     def filled(self) -> int:
-        """The bytes of header and records, before compression."""
+        """The size of header and records, before compression."""
         return int.from_bytes(self.data[layout.SIZE_POSITION : layout.LOG_OVERHEAD]) + layout.LOG_OVERHEAD
 
     @property
@@ -135,29 +136,30 @@ class ProducerBatch:
         kernels.close_batch(self.data)
 
     def complete(self, base_offset: int, log_append_time: int) -> None:
-        """Note that the batch is in the log; call `run_callbacks` once no lock is held."""
+        """Record that the batch is in the log; call `run_callbacks` once no lock is held."""
         self.base_offset, self.log_append_time = base_offset, log_append_time
         self._finish()
 
     def fail(self, error: Exception) -> None:
-        """Note that the batch will not be in the log; call `run_callbacks` once no lock is held."""
+        """Record that the batch will not be in the log; call `run_callbacks` once no lock is held."""
         self.error = error
         self._finish()
 
     def split_into(self, parts: list[tuple[int, ProducerBatch]]) -> None:
-        """Let the parts take the place of the batch."""
+        """Replace the batch by its parts."""
         self.parts = parts
         self.data, self.encoded = _CLOSED, None
         self.completed.notify()
 
     def when_done(self, callback: Callback) -> None:
-        """Run a callback once the batch is done, on the thread that completes it; at once if it is done already."""
+        """Run a callback once the batch is done, on the thread that completes it; at once if it already is."""
         self.callbacks.append(callback)
         if self.is_settled:
             self.run_callbacks()
 
     def run_callbacks(self) -> None:
-        """Run each callback once; after a split, when all parts are done: which of them it waits for is not known.
+        """Run each callback once; after a split, when all parts are done, since it is not known which part a callback
+        waits for.
 
         A callback that raises is logged, and the others still run.
         """

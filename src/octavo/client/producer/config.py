@@ -22,9 +22,9 @@ _ALL = ("all", "-1")  # values of acks for all replicas
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProducerConfig:
-    """Each field is the config of that name with dots for underscores.
+    """Each field is a config, named with underscores instead of dots.
 
-    There is no network between producer and log: configs of the network are accepted, have no effect, and say so.
+    There is no network between producer and log: network configs are accepted, have no effect, and say so.
     """
 
     batch_size: int = config(
@@ -117,7 +117,7 @@ class ProducerConfig:
 
     @classmethod
     def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:
-        """The defaults, overridden by `configs` (Kafka's names), then by `named` (underscores for dots).
+        """The defaults, overridden by `configs` (Kafka's names), then by `named` (underscores instead of dots).
 
         Defaults adapt to what is given: acks or retries that an idempotent producer cannot have turn idempotence off
         (too many requests in flight do not, as in Kafka), and a long linger.ms raises delivery.timeout.ms.
@@ -137,7 +137,7 @@ class ProducerConfig:
 
     @property
     def level(self) -> int | None:
-        """The level of the codec, None if it has none."""
+        """The codec's level; None if it has none."""
         match self.codec:
             case Codec.GZIP:
                 return self.compression_gzip_level

@@ -1,4 +1,4 @@
-"""Turns a closed batch into the bytes that a log takes: compressed, with producer, sequence and CRC."""
+"""Turns a closed batch into the bytes that a log accepts: compressed, with producer, sequence and CRC."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Headers = Mapping[str, bytes | str | None] | Iterable[Header]
 
 
 def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: Origin) -> EncodedBatch:
-    """The bytes of a closed batch; without a codec they are the batch's own buffer."""
+    """Encode a closed batch; without a codec the bytes are the batch's own buffer."""
     size, data = batch.filled, batch.data
     (*_, last_offset_delta, base_timestamp, max_timestamp, _, _, _, count) = layout.BATCH_HEADER.unpack_from(data)
     if codec is not Codec.NONE:
@@ -35,7 +35,7 @@ def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: 
 
 
 def as_bytes(content: object, what: str) -> bytes | None:
-    """A key or value as bytes: text is UTF-8, None is null."""
+    """A key or value as bytes: text becomes UTF-8, None means null."""
     if content is None or isinstance(content, bytes):
         return content
     if isinstance(content, str):
@@ -46,7 +46,7 @@ def as_bytes(content: object, what: str) -> bytes | None:
 
 
 def encode_headers(headers: Headers) -> bytes:
-    """The count of a record's headers and the headers, as in a v2 record."""
+    """A record's headers and their count, encoded as in a v2 record."""
     pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
     parts = [encode_varint(len(pairs))]
     for pair in pairs:
@@ -64,7 +64,7 @@ def encode_headers(headers: Headers) -> bytes:
 
 
 def upper_bound(key: bytes | None, value: bytes | None, headers: bytes) -> int:
-    """The most bytes that a batch with only this record can have."""
+    """The largest size of a batch with only this record."""
     sizes = sum(len(part) for content in (key, value) for part in _sized(content))
     return layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + sizes + len(headers)
 

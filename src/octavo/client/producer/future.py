@@ -1,4 +1,4 @@
-"""What `Producer.send` returns: a future of the record's offset in the log."""
+"""What `Producer.send` returns: a future for the record's offset in the log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RecordFuture:
         return self._batch_and_place()[0].is_done
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Where the record is; raises the error if it could not be appended, TimeoutError after `timeout` seconds.
+        """Where the record is; raises its error if it could not be appended, TimeoutError after `timeout` seconds.
 
         A batch that is still open is appended at once, without waiting for linger.ms.
         """
@@ -45,11 +45,11 @@ class RecordFuture:
         return self._metadata()
 
     def exception(self, timeout: float | None = None) -> Exception | None:
-        """Why the record is not in the log, None if it is; waits as `result` does."""
+        """Why the record is not in the log, or None if it is; waits like `result`."""
         while True:
             batch, _ = self._batch_and_place()
             batch.wait(timeout)
-            if batch.parts is None:  # else the batch was split meanwhile
+            if batch.parts is None:  # otherwise the batch was split in the meantime
                 return batch.error
 
     @property
@@ -64,16 +64,17 @@ class RecordFuture:
 
     @property
     def offset(self) -> int:
-        """The record's offset; waits as `result` does."""
+        """The record's offset; waits like `result`."""
         return self.result().offset
 
     @property
     def timestamp(self) -> int:
-        """The record's timestamp in the log; waits as `result` does."""
+        """The record's timestamp in the log; waits like `result`."""
         return self.result().timestamp
 
     def add_callback(self, called: Callable[[RecordMetadata], object]) -> Self:
-        """Call with the metadata once the record is in the log, on the thread that appends it, or at once."""
+        """Call with the metadata once the record is in the log, on the thread that appends it; at once if it already
+        is."""
         return self._when_done(lambda future: called(future._metadata()), on_error=False)
 
     def add_errback(self, called: Callable[[Exception], object]) -> Self:
@@ -89,7 +90,7 @@ class RecordFuture:
         return self
 
     def _batch_and_place(self) -> tuple[ProducerBatch, int]:
-        """The batch that holds the record, and its place in it: the original batch may have been split."""
+        """The batch that holds the record, and its place in it, since the original batch may have been split."""
         batch, place = self._batch, self._place
         while batch.parts is not None:
             first, batch = batch.parts[bisect_right(batch.parts, place, key=itemgetter(0)) - 1]

@@ -1,8 +1,4 @@
-"""Which partition records go to: Kafka's built-in partitioner, for single records and for whole columns.
-
-With a key, the hash of the key decides. Without one, a topic's records stick to one partition until about one batch has
-gone there, so that batches fill up; then another partition is drawn at random.
-"""
+"""Chooses the partition of each record: Kafka's built-in partitioner, for single records and for whole columns."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from octavo import kernels
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 
 _POSITIVE = 0x7FFFFFFF
-_RECORD_OVERHEAD = 10  # about what length, attributes, deltas and lengths take
+_RECORD_OVERHEAD = 10  # about the size of a record's length, attributes, deltas and lengths
 _RADIX_PARTITIONS = 1 << 16
 
 
@@ -32,14 +28,15 @@ class StickyPartition:
         self.current = chooser.randrange(partitions)
 
     def appended(self, growth: int, *, is_batch_full: bool) -> None:
-        """Count what a record added to its batch; after batch.size, once the batch is full, draw another partition."""
+        """Count what a record added to its batch; once batch.size is reached and the batch is full, draw another
+        partition."""
         self._appended_bytes += growth
         if self._appended_bytes >= self._batch_size and (is_batch_full or self._appended_bytes >= 2 * self._batch_size):
             self.current = self._chooser.randrange(self.partitions)
             self._appended_bytes = 0
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The partitions of many records of these sizes: another one after each batch.size bytes."""
+        """The partitions for many records of these sizes, changing after every batch.size bytes."""
         if not len(sizes):
             return np.empty(0, np.int32)
         batch_size = max(self._batch_size, 1)
@@ -54,12 +51,12 @@ class StickyPartition:
         return np.array(drawn, np.int32)[inverse]
 
 
-# The partitions of records without a key, by their sizes: `StickyPartition.spread`, perhaps under a lock.
+# Chooses partitions for records without a key, given their sizes: `StickyPartition.spread`, perhaps under a lock.
 Spread = Callable[[NDArray[np.int64]], NDArray[np.int32]]
 
 
 class RoutedRows(NamedTuple):
-    """Rows by partition: partitions[i] has order[ends[i - 1]:ends[i]]. Without an order, rows stay in theirs."""
+    """Rows by partition: partitions[i] has order[ends[i - 1]:ends[i]]. Without an order, rows stay in place."""
 
     partitions: list[int]
     order: NDArray[np.int32] | None
@@ -69,7 +66,8 @@ class RoutedRows(NamedTuple):
 def route_rows(
     columns: RecordColumns, named: NDArray[np.int32] | None, partitions: int, spread: Spread, *, ignore_keys: bool
 ) -> RoutedRows:
-    """Send each row to the partition that it names (-1: none), else to that of its key, else where `spread` says."""
+    """Send each row to the partition it names (-1: none), otherwise to its key's, otherwise to the one `spread`
+    chooses."""
     rows = columns.rows
     if named is None and partitions == 1:
         return RoutedRows([0], None, np.full(1, rows))
@@ -82,7 +80,7 @@ def route_rows(
     if is_open.any():
         chosen[is_open] = spread(_estimated_sizes(columns)[is_open])
     if partitions <= _RADIX_PARTITIONS:
-        chosen = chosen.astype(np.uint16)  # which numpy sorts by radix
+        chosen = chosen.astype(np.uint16)  # numpy sorts this type by radix
     counts = np.bincount(chosen)
     found = np.flatnonzero(counts)
     order = np.argsort(chosen, kind="stable").astype(np.int32) if len(found) > 1 else None
@@ -90,7 +88,7 @@ def route_rows(
 
 
 def partitions_for_keys(keys: BinaryColumn, rows: int, partitions: int) -> NDArray[np.int32]:
-    """The partition of each key of a column, empty ones too; the numbers at null keys mean nothing."""
+    """The partition of each key in a column, including empty keys; the numbers for null keys mean nothing."""
     hashes = np.empty(rows, np.int32)
     kernels.murmur2_column(keys.offsets, keys.data.data, hashes)
     return (hashes & np.int32(_POSITIVE)) % np.int32(partitions)

@@ -1,4 +1,4 @@
-"""What the parts of one producer share: its configs, its identity, what it has learned about its codec."""
+"""What the parts of one producer share: its configs, its identity, and what it has learned about its codec."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COMPRESSION_RATIO_DETERIORATE_STEP = 0.05
 
 
 class ProducerIdentity:
-    """The id and epoch by which logs recognize a producer's batches; a producer without `ids` has none. Thread-safe.
+    """The id and epoch by which logs recognize a producer's batches; without `ids` there is none. Thread-safe.
 
-    The id is taken when it is first needed: making a producer writes nothing.
+    The id is allocated when first needed, so that creating a producer writes nothing.
     """
 
     def __init__(self, ids: ProducerIds | None) -> None:
@@ -40,7 +40,7 @@ class ProducerIdentity:
 
     @property
     def current(self) -> tuple[int, int]:
-        """Id and epoch that belong together."""
+        """An id and epoch that belong together."""
         if self._ids is not None and self._current[0] == NO_PRODUCER_ID:
             with self._lock:
                 if self._current[0] == NO_PRODUCER_ID:
@@ -48,7 +48,7 @@ class ProducerIdentity:
         return self._current
 
     def bump(self) -> None:
-        """Begin a new epoch, in which sequences begin at 0 again; where there are no more epochs, take a new id."""
+        """Begin a new epoch, in which sequences start at 0 again; if there are no more epochs, take a new id."""
         if self._ids is None:
             return
         producer_id, epoch = self.current
@@ -57,12 +57,12 @@ class ProducerIdentity:
             self._current = (producer_id, epoch + 1) if more else (self._ids.allocate(), 0)
 
     def become(self, producer_id: int, epoch: int) -> None:
-        """Take the identity that the transaction coordinator gives."""
+        """Take on the identity that the transaction coordinator assigns."""
         self._current = producer_id, epoch
 
 
 class CompressionRatios:
-    """How well the batches of each topic have been compressing, which estimates the size of an open batch."""
+    """How well the batches of each topic have compressed, to estimate the size of an open batch."""
 
     def __init__(self) -> None:
         self._ratios: dict[str, float] = {}
@@ -80,13 +80,13 @@ class CompressionRatios:
         self._ratios[topic] = estimate
 
     def reset(self, topic: str, observed: float) -> None:
-        """After a batch that was too large, expect that nothing gets smaller."""
+        """After a batch that was too large, assume that nothing compresses."""
         self._ratios[topic] = max(1.0, observed)
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerParts:
-    """Shared by the accumulator, the sender and the table sender; `transaction` is None for one without any."""
+    """Shared by the accumulator, the sender and the table sender; `transaction` is None without transactions."""
 
     config: ProducerConfig
     log_manager: LogManager
@@ -103,9 +103,9 @@ class ProducerParts:
         return self.ratios.of(topic) if self.config.codec is not Codec.NONE else 0.0
 
     def origin(self, queue: PartitionQueue) -> Origin:
-        """The producer's fields of a partition's next batch, with its sequence; the queue's lock is held.
+        """The producer's fields for a partition's next batch, with its sequence; the queue's lock is held.
 
-        A transaction has the partition from now on.
+        From now on the partition belongs to the transaction, if there is one.
         """
         if self.transaction is not None:
             self.transaction.enlist(queue.topic, queue.partition)
@@ -125,7 +125,7 @@ class ProducerParts:
     def lose_track(self) -> None:
         """After an append that may or may not be in the log, let nothing follow with its sequence.
 
-        A transaction can only be aborted then, which begins a new epoch anyway.
+        A transaction can then only be aborted, which begins a new epoch anyway.
         """
         if self.transaction is None:
             self.identity.bump()

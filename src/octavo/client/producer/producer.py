@@ -1,4 +1,4 @@
-"""`Producer`: sends records to the topics of a `LogDir`, in batches, idempotently, in transactions if asked for."""
+"""`Producer`: sends records to the topics of a `LogDir`, in batches, idempotently, and in transactions if requested."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _log = logging.getLogger(__name__)
 
 
 class Producer:
-    """Sends records; `LogDir.producer` makes one. Thread-safe: records of one thread keep their order in a partition.
+    """Sends records; `LogDir.producer` creates one. Thread-safe: one thread's records keep their order in a partition.
 
-    Close it, or use it with `with`: closing appends what still waits.
+    Close it, or use it with `with`: closing appends what is still waiting.
     """
 
     def __init__(
@@ -120,11 +120,11 @@ class Producer:
         return RecordFuture(batch, place, timestamp)
 
     def send_table(self, topic: str, data: Any) -> list[AppendedRecords]:
-        """Append Arrow data (a table, record batches, a reader of them) by columns, many times as fast as `send`.
+        """Append Arrow data (a table, record batches, a reader of them) by columns, many times faster than `send`.
 
-        The columns are timestamp, key, value, headers and partition, each of which may be missing; the others of a scan
-        (topic, offset, timestampType) are ignored, the log decides them. When the call returns the rows are in the log,
-        after what was sent before. If it raises, what was appended up to then stays.
+        The columns are timestamp, key, value, headers and partition, each of which may be missing; a scan's other
+        columns (topic, offset, timestampType) are ignored, because the log determines them. When the call returns the
+        rows are in the log, after what was sent before. If it raises, what was appended up to then stays.
         """
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
@@ -137,20 +137,21 @@ class Producer:
         return list(range(queues.count))
 
     def flush(self) -> None:
-        """Wait until every record that was sent is in its log, or its future has an error."""
+        """Wait until every record sent so far is in its log, or its future has an error."""
         if self._refusal == _FORKED:
             raise IllegalStateError(_FORKED)
         self._accumulator.flush_all()
 
     def write_held(self, topics: Collection[str] | None = None) -> bool:
-        """Append what waits for linger.ms, of some topics or of all, so that a reader finds it; whether there was any.
+        """Append what is waiting for linger.ms, for some topics or all, so that a reader finds it; returns whether
+        there was any.
 
-        Readers in this process call it: nobody else needs to.
+        Readers in this process call it; nobody else needs to.
         """
         return self._accumulator.write_held(topics)
 
     def close(self) -> None:
-        """Append what waits, or abort the open transaction; nothing can be sent after that.
+        """Append what is waiting, or abort the open transaction; nothing can be sent afterwards.
 
         If a close is interrupted it can be called again.
         """
@@ -174,13 +175,14 @@ class Producer:
         self._accumulator.disown()
 
     def init_transactions(self) -> None:
-        """Does nothing: making the producer did it. Kafka's producer wants this call before its first transaction."""
+        """Do nothing, because creating the producer did it. Kafka's producer needs this call before its first
+        transaction."""
         self._open_session()
 
     def begin_transaction(self) -> None:
-        """Begin a transaction: what is sent until it ends is committed as a whole, or not at all.
+        """Begin a transaction: everything sent until it ends is committed as a whole, or not at all.
 
-        A transaction before it that was decided but not completed (TransactionIncompleteError) is completed first.
+        An earlier transaction that was decided but not completed (TransactionIncompleteError) is completed first.
         """
         with self._lock:
             transaction = self._open_session()
@@ -190,7 +192,7 @@ class Producer:
             self._refusal = None
 
     def commit_transaction(self) -> None:
-        """Append what waits, then commit: readers of committed records see the whole transaction.
+        """Append what is waiting, then commit: committed readers see the whole transaction.
 
         If a record could not be appended its error is raised, and only `abort_transaction` can follow.
         TransactionIncompleteError means that the commit is final, but not all partitions have their marker yet.
@@ -207,7 +209,7 @@ class Producer:
             self._refusal = NO_TRANSACTION
 
     def abort_transaction(self) -> None:
-        """Drop what waits and abort what was appended: readers of committed records see nothing of it."""
+        """Drop what is waiting and abort what was appended: committed readers see none of it."""
         transaction = self._open_session()
         with self._lock:
             self._refusal = ENDING if transaction.is_open else NO_TRANSACTION
@@ -238,8 +240,8 @@ class Producer:
             raise
 
     def _abort_after_error(self) -> None:
-        """Abort, but let the user see the error that is the reason for it."""
-        with suppress(ProducerFencedError):  # whoever fenced the producer has aborted it already
+        """Abort, but let the user see the original error."""
+        with suppress(ProducerFencedError):  # the producer that fenced this one has already aborted it
             try:
                 self.abort_transaction()
             except KafkaError as error:
@@ -264,13 +266,13 @@ class Producer:
         return self._transaction
 
     def _append(self, queues: TopicQueues, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
-        """Begin another batch with the record."""
+        """Start another batch with the record."""
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
         return self._accumulator.append(queues, queue, record)
 
     def _send_sticky(self, queues: TopicQueues, record: Sent) -> RecordFuture:
-        """Add a record whose partition nothing decides to the sticky partition."""
+        """Add a record with neither a partition nor a key to the sticky partition."""
         with queues.lock:
             queue = queues.queues[queues.sticky.current]
             batch = queue.open

@@ -21,17 +21,17 @@ from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.signals import Signal
 
-# Stands for "no batch is open": nothing can be added to it.
+# Stands for "no open batch": nothing can be added to it.
 NO_BATCH = ProducerBatch("", -1, BatchLimits(61, 0.0), 0, lambda: None, Signal())
 NO_BATCH.close()
 
 
 class PartitionQueue:
-    """`lock` guards closing, opening and appending batches; adding a record to `open` needs none.
+    """`lock` guards opening, closing and appending batches; adding a record to `open` needs no lock.
 
-    At most one batch at a time is being appended, so that sequences stay in step with the log: a batch that was refused
-    has not used its own up. An interrupt may come between any two steps: a batch stays in `closed` until it is done, so
-    that the next caller goes on with it.
+    At most one batch is being appended at a time, so that sequences stay in step with the log: a refused batch has not
+    used its own up. An interrupt may come between any two steps: a batch stays in `closed` until it is done, so that
+    the next caller continues with it.
     """
 
     __slots__ = (
@@ -59,14 +59,14 @@ class PartitionQueue:
         self.open = NO_BATCH
         self.closed: deque[ProducerBatch] = deque()
         self.finished: deque[ProducerBatch] = deque()  # done, with callbacks still to be called
-        self.epoch = (-1, -1)  # producer id and epoch that `next_sequence` counts in
+        self.epoch = (-1, -1)  # the producer id and epoch that `next_sequence` belongs to
         self.next_sequence = 0
         self.is_retry_due = False  # a retry is scheduled
         self.uncertain: tuple[int, int] | None = None  # the epoch of an append whose outcome is unknown
 
     @property
     def is_current(self) -> bool:
-        """Whether the partition is still the one it was: not deleted, and perhaps made again."""
+        """Whether the partition is still the same one: it was not deleted, and perhaps created again."""
         return self._log_manager.logs.get(self.topic_partition) is self.log
 
     def close_open(self) -> None:
@@ -75,7 +75,7 @@ class PartitionQueue:
         if batch is not NO_BATCH:
             batch.close()
             is_listed = batch.is_settled or (self.closed and self.closed[-1] is batch)
-            if not is_listed:  # else an interrupt came right after this the last time
+            if not is_listed:  # otherwise an interrupt came right after this the last time
                 self.closed.append(batch)
             self.open = NO_BATCH
 
@@ -89,7 +89,7 @@ class PartitionQueue:
             self.closed = deque([*(part for _, part in batch.parts), *islice(self.closed, 1, None)])
 
     def run_callbacks(self) -> None:
-        """Run the callbacks of batches that are done; no lock is held."""
+        """Run the callbacks of finished batches; no lock is held."""
         while self.finished:
             with suppress(IndexError, ValueError):  # another thread did it
                 batch = self.finished[0]
@@ -103,7 +103,7 @@ class PartitionQueue:
         return self.next_sequence
 
     def advance_sequence(self, base_sequence: int, count: int) -> None:
-        """Note that `count` records from this sequence on are in the log."""
+        """Record that `count` records, starting with this sequence, are in the log."""
         self.next_sequence = sequence.increment(base_sequence, count)
 
 
@@ -113,7 +113,7 @@ class TopicQueues:
     def __init__(self, topic: str, log_manager: LogManager, batch_size: int, chooser: random.Random) -> None:
         self.topic = topic
         self._log_manager = log_manager
-        self.lock = threading.RLock()  # a record's callback, which runs under it, may send to the topic too
+        self.lock = threading.RLock()  # a record's callback, which runs under it, may send to the same topic
         self._growing = threading.Lock()
         self.queues: list[PartitionQueue] = []
         if topic not in log_manager.topics:
@@ -127,7 +127,7 @@ class TopicQueues:
         return len(self.queues)
 
     def refresh(self) -> None:
-        """Add queues for partitions that the topic got since."""
+        """Add queues for partitions that were added to the topic."""
         while self._log_manager.logs.get(TopicPartition(self.topic, len(self.queues))) is not None:
             with self._growing:
                 topic_partition = TopicPartition(self.topic, len(self.queues))
@@ -144,7 +144,7 @@ class TopicQueues:
         return self.queues[partition]
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The partitions of records of these sizes, where nothing else decides."""
+        """The partitions for records of these sizes that name neither a partition nor a key."""
         with self.lock:
             return self.sticky.spread(sizes)
 

@@ -1,4 +1,4 @@
-"""Appends a producer's closed batches to their logs: decides what is tried again, what is split, what fails."""
+"""Appends a producer's closed batches to their logs, and decides what is retried, what is split and what fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, Refused
 
 
 class Sender:
-    """Appends the closed batches of a queue, in order. The queue's lock is held when its methods are called."""
+    """Appends the closed batches of a queue, in order. Callers of its methods hold the queue's lock."""
 
     def __init__(self, parts: ProducerParts) -> None:
         self._parts = parts
@@ -40,10 +40,10 @@ class Sender:
         self._transaction = parts.transaction
 
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
-        """Append what is closed, up to a batch that must wait for its retry (with `now` none has to).
+        """Append what is closed, up to a batch that must wait for its retry (with `now`, none has to).
 
-        An interrupt leaves a batch where it is: it is tried again with its sequence, and a log that has it already
-        answers with its offsets. The queue runs the callbacks, once its lock is free.
+        An interrupt leaves a batch where it is: it is tried again with its sequence, and a log that already has it
+        answers with its offsets. The queue runs the callbacks once its lock is free.
         """
         while queue.closed:
             batch = queue.closed[0]
@@ -52,14 +52,14 @@ class Sender:
                     break
                 try:
                     self._append(queue, batch)
-                except Exception as error:  # whatever it is, those who wait for the batch must get it
+                except Exception as error:  # whatever it is, those waiting for the batch must get it
                     self._fail(batch, error)
                 if not batch.is_settled:
                     break
             queue.finish(batch)
 
     def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
-        """Append a batch; after that it is done, or split, or waits for a retry."""
+        """Append a batch; afterwards it is done, or split, or waits for a retry."""
         if not queue.is_current:
             self._fail(batch, UnknownTopicOrPartitionError(f"partition {queue.topic_partition} was deleted"))
             return
@@ -80,7 +80,7 @@ class Sender:
             self._begin_epoch(queue, batch, error)
         except InvalidProducerEpochError as error:
             self._fail(batch, ProducerFencedError(str(error)) if self._transaction else error)
-        except KafkaStorageError as error:  # the log may have the batch: it is tried again with its sequence
+        except KafkaStorageError as error:  # the log may have the batch, so it is tried again with its sequence
             self._retry(queue, batch, error)
         except AppendRejected as error:
             self._refuse(batch, error)
@@ -108,7 +108,7 @@ class Sender:
         batch.split_into(_split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic)))
 
     def _begin_epoch(self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError) -> None:
-        """Go on in a new epoch, which may begin with any batch: the log has lost some, perhaps by a truncation."""
+        """Continue in a new epoch, which may begin with any batch: the log has lost some, perhaps by a truncation."""
         if self._transaction is not None or batch.attempts:
             self._fail(batch, error)
             return
@@ -142,16 +142,16 @@ class Sender:
         self._fail(batch, error)
 
     def _fail(self, batch: ProducerBatch, error: Exception) -> None:
-        """Fail a batch; the transaction is told first, so that it cannot be committed without the batch."""
+        """Fail a batch, after telling the transaction, so that it cannot be committed without the batch."""
         if self._transaction is not None:
             self._transaction.fail(error)
         batch.fail(error)
 
 
 def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tuple[int, ProducerBatch]]:
-    """The records of a batch in smaller batches, each with the place that its first record had.
+    """Divide the records of a batch into smaller batches, each with the original place of its first record.
 
-    They are at most batch.size large; if the batch was no larger itself, half as large as it was.
+    They are at most batch.size large, or half the batch's own size if it was no larger than that.
     """
     size = batch.filled
     limit = batch_size if size > batch_size else size // 2
@@ -178,7 +178,7 @@ def _append(batch: ProducerBatch, timestamp: int, key: bytes | None, value: byte
 
 
 def _records(batch: ProducerBatch, size: int) -> list[tuple[int, bytes | None, bytes | None, bytes]]:
-    """Timestamp, key, value and encoded headers of each record of the batch, which is not compressed yet."""
+    """Timestamp, key, value and encoded headers of each record in the batch, which is not compressed yet."""
     fields = layout.BATCH_HEADER.unpack_from(batch.data)
     header = BatchHeader(
         base_offset=0,

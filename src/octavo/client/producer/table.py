@@ -1,4 +1,4 @@
-"""`Producer.send_table`: rows to partitions, rows to batches, batches to logs, all by columns."""
+"""`Producer.send_table`: routes rows to partitions, cuts them into batches and appends these, all by columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AppendedRecords(NamedTuple):
 
 
 class TableSender:
-    """Appends tables, one call each, from several threads too; a table comes after what was sent record by record.
+    """Appends tables, one per call, from any thread; a table comes after what was sent record by record.
 
     An error is raised at once; what was appended before it stays.
     """
@@ -58,7 +58,7 @@ class TableSender:
     def _by_partition(
         self, queues: TopicQueues, batch: pa.RecordBatch, first_row: int
     ) -> Iterator[tuple[PartitionQueue, RowRange]]:
-        """The rows of each partition, in their order."""
+        """Each partition's rows, in order."""
         from octavo.client.producer import arrow
 
         now_ms = self._parts.environment.clock.time_ms()
@@ -75,7 +75,7 @@ class TableSender:
             first = end
 
     def _settings(self, queue: PartitionQueue) -> BatchSettings:
-        """Batches no larger than the topic takes, so that none has to be split."""
+        """Batches no larger than the topic accepts, so that none has to be split."""
         topic, config = queue.log.config, self._parts.config
         largest = min(config.batch_size, topic.segment_bytes, topic.max_message_bytes)
         return BatchSettings(largest, config.codec, config.level)
@@ -88,12 +88,12 @@ class TableSender:
         settings: BatchSettings,
         encoder: BatchEncoder,
     ) -> AppendedRecords:
-        """Append batches to the log of their partition at once."""
+        """Append a set of batches to their partition's log at once."""
         count, unpacked = rows.end - rows.first, int(table["size"].sum(dtype=np.int64)) - BATCH_OVERHEAD * len(table)
         while True:
             self._accumulator.flush(queue)
             with queue.lock:
-                if queue.closed:  # another thread closed a batch meanwhile: sequences are given in order
+                if queue.closed:  # another thread closed a batch in the meantime, and sequences are assigned in order
                     continue
                 origin = self._parts.origin(queue)
                 view = encoder.encode(rows, table, settings, origin)
@@ -104,8 +104,8 @@ class TableSender:
         return AppendedRecords(queue.topic, queue.partition, base_offset, count)
 
     def _append_view(self, queue: PartitionQueue, view: memoryview, origin: Origin, count: int) -> int:
-        """Append batches of `count` records and return the offset of the first; the queue's lock is held."""
-        queue.uncertain = origin.producer_id, origin.producer_epoch  # until it is known what became of the append
+        """Append batches with `count` records and return the offset of the first; the queue's lock is held."""
+        queue.uncertain = origin.producer_id, origin.producer_epoch  # until the outcome of the append is known
         try:
             result = queue.log.append_as_leader(view, leader_epoch=queue.log.leader_epoch, trusted=True)
         except KafkaError as error:

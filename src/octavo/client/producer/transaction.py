@@ -1,4 +1,4 @@
-"""The producer's side of transactions: whether one is open, which partitions it has, how it ended."""
+"""The producer's side of transactions: whether one is open, its partitions, and how it ended."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class ProducerTransaction:
         self._take_identity()
 
     def check_ended(self) -> None:
-        """Refuse to begin another transaction before the end of the one that is open."""
+        """Raise if a transaction is still open, before another one begins."""
         if self.is_open and not self._coordinator.is_ended(self._session):
             raise IllegalStateError("a transaction is open already: end it before another begins")
 
     def begin(self) -> None:
-        """Begin a transaction; one before it whose end failed or was interrupted is completed first."""
+        """Begin a transaction; an earlier one whose end failed or was interrupted is completed first."""
         self._coordinator.begin(self._session)
         self._reset()
         self.is_open = True
 
     def enlist(self, topic: str, partition: int) -> None:
-        """Make a partition part of the transaction before the first batch goes there."""
+        """Add a partition to the transaction before the first batch goes there."""
         topic_partition = TopicPartition(topic, partition)
         if topic_partition in self._partitions:
             return
@@ -53,7 +53,7 @@ class ProducerTransaction:
         self._partitions.add(topic_partition)
 
     def fail(self, error: Exception) -> None:
-        """Note that a batch did not get into the log: only an abort can follow."""
+        """Record that a batch did not get into the log: only an abort can follow."""
         self._error = self._error or error
 
     def commit_offsets(
@@ -86,7 +86,7 @@ class ProducerTransaction:
             raise IllegalStateError(NO_TRANSACTION)
         try:
             self._coordinator.end(self._session, commit=False)
-        except Exception:  # whoever fenced this producer has aborted it, or the next begin does
+        except Exception:  # the producer that fenced this one has aborted it, or the next begin does
             self.is_open = False
             raise
         self._reset()
