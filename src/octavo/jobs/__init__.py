@@ -1,1 +1,2 @@
-"""Long work over whole directories: plans independent tasks, runs them by a runner, and commits their results."""
+"""Long work over whole directories: each job plans independent tasks, runs them with a runner, and commits their
+results."""

@@ -26,8 +26,8 @@ class CompactRequest:
     """One cleaner round over the partitions of the named topics that are due, or of all compacted topics.
 
     `configs` may hold topic configs, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which
-    limit the memory for keys. With `force` the dirty ratio does not matter. `now_ms` takes the place of the clock. A
-    `dry_run` changes nothing and takes no lock.
+    limit the memory for keys. With `force` the dirty ratio does not matter. `now_ms` replaces the clock. A `dry_run`
+    changes nothing and takes no lock.
     """
 
     topics: Sequence[str] = ()
@@ -38,7 +38,7 @@ class CompactRequest:
     key_hash: KeyHash = KeyHash.SIPHASH
 
     def ownership(self, logdirs: Sequence[str]) -> Ownership:
-        """How to open the directories; raises for an unknown config, and for a topic that they do not have."""
+        """How to open the directories; raises for an unknown config, or for a topic that they do not have."""
         check_topics(logdirs, self.topics)
         of_broker = {name: value for name, value in self.configs.items() if name.startswith("log.cleaner.")}
         of_topics = {name: value for name, value in self.configs.items() if name not in of_broker}
@@ -79,11 +79,11 @@ class Compaction:
 
     @property
     def size(self) -> int:
-        """The number of bytes to read: the total for the progress that `rows` reports."""
+        """The number of bytes to read, the total for the progress that `rows` reports."""
         return sum(candidate.size for candidate in self._due)
 
     def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[CompactedPartition]:
-        """Clean what is due; yields every partition that the request is about, in order."""
+        """Clean what is due; yields every partition that the request covers, in order."""
         filesystem = self._logs.environment.filesystem
         cleaner = Cleaner(runner, filesystem, self._limits, self._now_ms, progress=progress)
         outcomes, due = cleaner.clean(self._due), {candidate.topic_partition for candidate in self._due}

@@ -1,7 +1,7 @@
-"""Copies partitions batch by batch, as a follower does from its leader: offsets and bytes stay as they are.
+"""Copies partitions batch by batch, as a follower does from its leader: offsets and bytes do not change.
 
 The source may be in use, or damaged: what cannot be read is skipped and reported. If the destination already has the
-first part of a partition, the copy goes on at its end (`copy_start`).
+first part of a partition, the copy continues at its end (`copy_start`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendO
 from octavo.format.batches.batch_summary import last_offset, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.names import TopicPartition
-from octavo.jobs.copy_start import begin
+from octavo.jobs.copy_start import copy_start_offset
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
@@ -42,7 +42,7 @@ class CopyTask:
 
     snapshot: PartitionSnapshot
     topic_id: bytes | None
-    is_compacted: bool  # as far as it is known
+    is_compacted: bool  # as far as is known
     notes: tuple[Note, ...] = ()
 
     @property
@@ -56,7 +56,7 @@ class CopyTask:
 
 @dataclass(slots=True)
 class Copied:
-    """What was copied of a partition."""
+    """What was copied from a partition."""
 
     start_offset: int  # where the copying began
     batches: int = 0
@@ -66,7 +66,7 @@ class Copied:
 
 
 def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = None) -> list[CopyTask]:
-    """One task per partition. `configs` are those of the source, if they are known."""
+    """One task per partition. `configs` are those of the source, if known."""
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
@@ -83,7 +83,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
 def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
     """Create the topic in the destination, with the source's id and partition numbers, or the partitions it lacks.
 
-    An existing topic keeps its configs, except for the given ones; one with another id is an error.
+    An existing topic keeps its configs, except for the given ones; one with another id raises an error.
     """
     numbers = [task.topic_partition.partition for task in tasks]
     topic_id = next((task.topic_id for task in tasks if task.topic_id is not None), None)
@@ -100,15 +100,15 @@ def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Ma
 
 
 def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callable[[], bool] = lambda: False) -> Copied:
-    """Append the partition's batches to a log, as if one by one, and let the log start where the source does.
+    """Append the partition's batches to a log, as if one by one, and make the log start where the source does.
 
-    `progress` is called with the bytes that were read. Once `is_ending` returns True, the rest is left for later.
+    `progress` is called with the number of bytes read. Once `is_ending` returns True, the rest is left for later.
     """
     source, findings = task.snapshot, ScanFindings("skip")
     findings.take((*task.notes, *source.notes))
     if source.failure is not None:
         findings.unreadable(source.files.location, source.failure)
-    start = begin(source, log, is_compacted=task.is_compacted)
+    start = copy_start_offset(source, log, is_compacted=task.is_compacted)
     copied = Copied(start)
     offsets = OffsetRange(start, source.log_end_offset)
     for part in plan_partition(source, offsets, None, ()):
@@ -145,7 +145,7 @@ def _append_batches(data: memoryview, base_offset: int, log: PartitionLog) -> No
     except UnexpectedAppendOffsetError as error:
         if log.size or error.last_offset < error.log_end_offset:
             raise
-        # The source starts in the middle of its first batch; the log of a follower begins with that whole batch.
+        # The source starts in the middle of its first batch; a follower's log begins with that whole batch.
         log.truncate_fully(base_offset)
         log.append_as_follower(data)
 
@@ -153,9 +153,9 @@ def _append_batches(data: memoryview, base_offset: int, log: PartitionLog) -> No
 def run_length(log: PartitionLog, table: NDArray[np.void]) -> int:
     """How many of the table's first batches, at least 1, can be appended at once with the same result as one by one.
 
-    Whether to roll is decided before each append, and the index entry of an aborted transaction depends on which others
-    are open at that moment. So a run ends where the segment might be rolled, and before a batch of a transaction; the
-    first batch of a segment stands alone, since the segment's age counts from it.
+    Whether to roll is decided before each append, and the index entry of an aborted transaction depends on which other
+    transactions are open at that moment. So a run ends where the segment might be rolled, and before a transactional
+    batch; the first batch of a segment is a run of its own, because the segment's age counts from it.
     """
     active, first = log.segments.active, table[0]
     if not active.size or first["attributes"] & (TRANSACTIONAL | CONTROL) or first["base_offset"] < log.log_end_offset:
@@ -177,7 +177,7 @@ def _follows(table: NDArray[np.void]) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = table["attributes"] & (TRANSACTIONAL | CONTROL) == 0
     ends = table["position"] + table["size"]
     found[1:] &= (table["position"][1:] == ends[:-1]) & (table["base_offset"][1:] > last_offsets(table)[:-1])
-    found[1:] &= table["magic"][1:] == table["magic"][:-1]  # a batch of an old format clears the leader epochs
+    found[1:] &= table["magic"][1:] == table["magic"][:-1]  # a batch in an old format clears the leader epochs
     return found
 
 

@@ -1,4 +1,5 @@
-"""Where the copy of a partition begins: at the destination's end, if the source begins with the same batches."""
+"""Determines where the copy of a partition begins: at the destination's end, if the source begins with the same
+batches."""
 
 from __future__ import annotations
 
@@ -21,10 +22,11 @@ from octavo.storage.partition_log import PartitionLog
 _LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "producer_id", "producer_epoch"]
 
 
-def begin(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -> int:
+def copy_start_offset(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -> int:
     """The offset from which to read the source: the log's end. An empty log begins where the source starts.
 
-    If either is compacted, its last batch may have changed since it was copied: only what compaction keeps is compared.
+    If either is compacted, its last batch may have changed since it was copied, so only what compaction keeps is
+    compared.
     """
     end = log.log_end_offset
     if end > source.log_end_offset:

@@ -1,6 +1,6 @@
-"""What a client can read of each partition: exact counts of batches, records and bytes from the log start offset on.
+"""Counts exactly what a client can read from each partition: batches, records and bytes from the log start offset on.
 
-This module splits partitions into tasks and adds up their results; `tally` does the counting.
+This module divides partitions into tasks and adds up their results; `tally` does the counting.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PartitionCount:
 
 
 class CountPlan(NamedTuple):
-    """The tasks of a partition, and what is known of it without reading its batches."""
+    """The tasks of a partition, and what is known about it without reading its batches."""
 
     snapshot: PartitionSnapshot
     topic_id: str | None
@@ -71,7 +71,7 @@ class TopicCounts:
         return sum(task.size for planned in self._plans for task in planned.tasks)
 
     def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[PartitionCount]:
-        """Yield the partitions in order; one that was deleted in the meantime is only noted in `counted`."""
+        """Yield the partitions in order; one that was deleted in the meantime only gets a note in `counted`."""
         row_notes: list[Note] = []
         for row in count(self._plans, runner, progress):
             if isinstance(row, Note):
@@ -88,7 +88,7 @@ class TopicCounts:
 def plan(
     partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: ScanFindings | None = None
 ) -> list[CountPlan]:
-    """The tasks of each partition, of about `split_bytes` each; `findings` hears of partitions that cannot be read."""
+    """The tasks of each partition, of about `split_bytes` each; `findings` collects partitions that cannot be read."""
     findings = findings or ScanFindings()
     plans: list[CountPlan] = []
     for files in partitions:
@@ -132,7 +132,7 @@ def run(task: ReadTask) -> Tally:
 def count(
     plans: Sequence[CountPlan], runner: Runner, progress: Progress | None = None
 ) -> Iterator[PartitionCount | Note]:
-    """Run all tasks; yields one row per partition, in order, or a note on one that was deleted in the meantime."""
+    """Run all tasks; yields one row per partition, in order, or a note about one that was deleted in the meantime."""
     outcomes = runner.run(run, [task for planned in plans for task in planned.tasks], progress)
     for planned in plans:
         finished = [next(outcomes) for _ in planned.tasks]

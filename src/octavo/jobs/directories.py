@@ -67,7 +67,7 @@ def _check(selection: TopicSelection, found: Sequence[Directory], shown: str) ->
 
 
 def _listed(logdirs: Sequence[str], wanted: Wanted) -> list[Directory]:
-    """The directories that exist; opening the others will tell what is wrong with them."""
+    """The directories that exist; opening the others will show what is wrong with them."""
     places = [Location(LOCAL, place.rstrip("/") or "/") for place in logdirs if Path(place).is_dir()]
     return [read_directory(place, wanted) for place in places]
 

@@ -2,8 +2,8 @@
 
 A crash after any of these steps leaves only complete files, and hidden ones that readers of folders ignore.
 
-1. `run` writes the records of a task to a hidden file next to its target, and syncs it. Every attempt at a task uses a
-   name of its own.
+1. `run` writes the records of a task to a hidden file next to its target, and syncs it. Every attempt at a task uses
+   its own name.
 2. `commit` waits for all tasks. If one failed, it removes the hidden files, and nothing has changed.
 3. It renames the files into place, named by topic, partition and offset; an existing file of that name is replaced.
 4. It syncs the folder, and removes what other attempts at the tasks left.
@@ -32,7 +32,7 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What to write where; `limit` counts the records of all tasks together."""
+    """What to write and where; `limit` counts the records of all tasks together."""
 
     output: Path
     into_folder: bool
@@ -43,11 +43,11 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExportTask:
-    """One file. Picklable."""
+    """Write one file. Picklable."""
 
     reads: tuple[ReadTask, ...]
     target: Path
-    token: str  # of this export: part of the names of its files until they are in place
+    token: str  # identifies this export in the names of its files until they are in place
     form: Form
     columns: tuple[str, ...]
     limit: int | None
@@ -78,7 +78,7 @@ def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
 
 
 def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> None:
-    """Create the folder, if one is wanted; raises if it has files of the same form.
+    """Create the folder, if one is wanted; raises if it already has files of the same format.
 
     Readers of the folder would take those for part of the export.
     """
@@ -92,7 +92,8 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 
 
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
-    """Write the records of a task to a hidden file; `advance` is called with the size of each scan task once read."""
+    """Write the records of a task to a hidden file; `advance` is called with the size of each scan task after it is
+    read."""
     from octavo.scanner.reading.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
     from octavo.scanner.reading.arrow_files import write_file
 
@@ -100,7 +101,7 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     findings = ScanFindings("skip")
     reads = task.reads if advance is None else _reporting(task.reads, advance)
     dictionaries = task.form == "parquet"  # Parquet writes plain columns; an Arrow file would keep the dictionaries
-    reads_ahead = len(task.reads) > 1  # one thread writes a file: let another one read
+    reads_ahead = len(task.reads) > 1  # one thread writes a file, so let another one read
     pool = None if reads_ahead else pool_of_thread(wanted_columns(task.columns))
     batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, pool=pool)
     if reads_ahead:

@@ -22,17 +22,17 @@ from octavo.system.scheduler import EndScheduler, JobScheduler
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
-    """How a job opens the directories that it owns: by default all partitions, and only directories that exist."""
+    """How a job opens the directories it owns: by default all partitions, and only directories that exist."""
 
     only: Only | None = None
     create: bool = False
-    upkeep: bool = False  # remove what is marked as deleted
+    upkeep: bool = False  # remove files and folders marked as deleted
     configs: Mapping[str, Given] = field(default_factory=dict)  # the broker's
     topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
     now_ms: int | None = None
-    skip_unreadable: bool = False  # leave partitions that cannot be loaded as they are
-    dry_run: bool = False  # change nothing on the disk, and lock nothing
-    runs_when_due: bool = False  # run what the job schedules when it is due, instead of all of it at the end
+    skip_unreadable: bool = False  # leave partitions that cannot be loaded untouched
+    dry_run: bool = False  # change nothing on disk, and lock nothing
+    runs_when_due: bool = False  # run what the job schedules when it is due, instead of everything at the end
 
 
 Store = TypeVar("Store", bound=LogManager)
@@ -42,9 +42,10 @@ Store = TypeVar("Store", bound=LogManager)
 def owned_as(
     kind: type[Store], paths: Paths, ownership: Ownership, progress: RecoveryProgress | None = None
 ) -> Iterator[Store]:
-    """Within the block this job owns the directories, as a `LogManager` or a child of it. No background work runs.
+    """Within the block this job owns the directories, as a `LogManager` or a subclass of it. No background work runs.
 
-    What the job itself schedules, such as the removal of files, is done when the block ends, unless `runs_when_due`.
+    What the job itself schedules, such as the removal of files, is done when the block ends, unless `runs_when_due` is
+    set.
     """
     clock: Clock = SystemClock() if ownership.now_ms is None else ManualClock(ownership.now_ms)
     scheduler = JobScheduler() if ownership.runs_when_due else EndScheduler(runs_at_end=not ownership.dry_run)

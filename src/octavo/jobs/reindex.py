@@ -1,6 +1,6 @@
-"""Rebuilds the offset and time indexes of segments, where they are lost, damaged or of an old version.
+"""Rebuilds the offset and time indexes of segments if they are lost, damaged or in an old version.
 
-A segment goes through these steps. A crash after any of them leaves each index either as it was or rebuilt, never a
+A segment goes through these steps. A crash after any of them leaves each index either unchanged or rebuilt, never a
 mixture.
 
 1. `run` builds the indexes from the log in memory, and compares them with the files.
@@ -27,7 +27,7 @@ from octavo.system.runner import Outcome
 
 @dataclass(frozen=True, slots=True)
 class ReindexTask:
-    """One segment. Picklable."""
+    """Rebuild the indexes of one segment. Picklable."""
 
     topic_partition: TopicPartition
     folder: Path

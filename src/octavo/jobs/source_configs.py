@@ -1,4 +1,4 @@
-"""What the roots of log directories say about topics, read through the same door as their records: a path or a URL."""
+"""Reads what the roots of log directories say about topics, from a path or a URL like their records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """A file system of the reading side, as the reader of configs wants it."""
+    """A file system of the reading side, with the interface that the reader of configs needs."""
 
     file_system: ReadableFileSystem
 

@@ -1,7 +1,7 @@
 """Counts batches, records and bytes.
 
-Batches are counted by their headers, if their CRC matches. Only batches that reach beyond the bounds are decoded, and
-the compressed wrappers of old formats, whose headers have no count.
+Batches are counted by their headers, if their CRC matches. Only two kinds are decoded: batches that reach beyond the
+bounds, and compressed wrappers in old formats, whose headers have no count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tally:
     damage_count: int = 0
 
     def add(self, other: Tally) -> None:
-        """Add the counts of what follows."""
+        """Add the counts of the part that follows."""
         self.batches += other.batches
         self.records += other.records
         self.size += other.size
@@ -52,7 +52,7 @@ class Tally:
 
 
 class Counter:
-    """Counts the batches of one task, up to and not including `end_offset`."""
+    """Counts the batches of one task, up to but not including `end_offset`."""
 
     def __init__(self, end_offset: int, findings: ScanFindings) -> None:
         self.tally = Tally()

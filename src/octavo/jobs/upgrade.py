@@ -1,9 +1,9 @@
-"""Rewrites partitions in v2, or with another codec: the same records at the same offsets.
+"""Rewrites partitions as v2, or with another codec: the same records at the same offsets.
 
-A partition goes through these steps. A crash before the last leaves it as it was; then loading finishes the swap.
-
-1. If the active segment has something to change, it is rolled: only closed segments are rewritten.
-2. Each segment is rewritten next to the old one (one task per segment, of all partitions at once).
+A partition goes through these steps. A crash before the last one leaves it unchanged; after that, loading finishes the
+swap.
+1. If the active segment has something to change, it is rolled, because only closed segments are rewritten.
+2. Each segment is rewritten next to the old one (one task per segment, for all partitions at once).
 3. The new segments replace the old ones (all of a partition or none).
 """
 
@@ -38,7 +38,7 @@ class UpgradePlan:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """What became of a partition; with an error, nothing of it has changed."""
+    """The outcome for a partition; with an error, it is unchanged."""
 
     plan: UpgradePlan
     segments: tuple[Rewritten, ...] = ()
@@ -46,7 +46,7 @@ class Upgraded:
 
 
 def plan(logs: LogManager, codec: Codec | None) -> list[UpgradePlan]:
-    """A plan for each partition, except the log of the cluster's metadata, which belongs to the controllers."""
+    """A plan for each partition, except the cluster's metadata log, which belongs to the controllers."""
     found = sorted(logs.logs.items())
     return [_plan(partition, log, codec) for partition, log in found if partition.topic != CLUSTER_METADATA_TOPIC]
 
@@ -78,9 +78,9 @@ def upgrade(
 def _commit(
     planned: UpgradePlan, outcomes: Sequence[Outcome[RewriteTask, Rewritten]], filesystem: FileSystem
 ) -> Upgraded:
-    """Replace a partition's segments by the new ones; if one of these failed, remove the others.
+    """Replace a partition's segments with the new ones; if one of these failed, remove the others.
 
-    Once the swap has begun nothing is removed: loading tells by the `.cleaned` files how far it got.
+    Once the swap has begun nothing is removed: the `.cleaned` files tell loading how far it got.
     """
     log, results = planned.log, [outcome.result for outcome in outcomes if outcome.result is not None]
     new = [base_offset for result in results for base_offset in result.base_offsets]

@@ -1,1 +1,1 @@
-"""What a log directory says about its cluster: topics, configs, transactions and groups, from its files alone."""
+"""What log directories say about their cluster: topics, configs, transactions and groups, from the files alone."""

@@ -1,4 +1,4 @@
-"""Log directories as a whole: whose they are, their topics, and the transactions that are open in them."""
+"""Describes log directories as a whole: whose they are, their topics, and the transactions open in them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class DiskDescription:
 
 
 class DescribedCluster:
-    """What log directories say about their cluster. `topics` reads each topic when it is asked for the next.
+    """What log directories say about their cluster. `topics` reads each topic on demand.
 
     `notes` says what could not be read, and `damage_count` counts it; both are complete once `topics` and then
-    `transactions` were called.
+    `transactions` have been called.
     """
 
     def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:
@@ -73,7 +73,7 @@ class DescribedCluster:
         return [_disk(directory) for directory in self._log_dirs.directories]
 
     def topics(self) -> Iterator[TopicDescription]:
-        """The topics in order, or those that were asked for."""
+        """The topics in order, or the requested ones."""
         wanted = self._log_dirs.partitions.items()
         for topic, several in groupby(wanted, lambda item: item[0].topic):
             if self._only is None or self._only.wants(TopicPartition(topic, 0)):
@@ -83,7 +83,7 @@ class DescribedCluster:
                 yield described
 
     def transactions(self) -> list[OpenTransaction]:
-        """The open transactions of the topics that were described."""
+        """The open transactions of the described topics."""
         state = [
             files for partition, files in self._log_dirs.partitions.items() if partition.topic == transactions.TOPIC
         ]

@@ -1,4 +1,4 @@
-"""The groups of `__consumer_offsets`: what each has committed, how far behind it is, and its members as stored."""
+"""Describes the groups in `__consumer_offsets`: what each has committed, its lag, and its members as stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.scanner.reading.records import ConsumerRecord
 
 TOPIC = "__consumer_offsets"
 
-_OFFSET_COMMITS = (0, 1)  # the types of two ages
+_OFFSET_COMMITS = (0, 1)  # the old and the current record type
 _CLASSIC_GROUP = 2
 # The record types of the newer protocols: group, member, target epoch, target assignment, member's assignment.
 _NEWER = {"consumer": (3, 5, 6, 7, 8), "share": (11, 10, 12, 13, 14), "streams": (17, 19, 20, 21, 22)}
@@ -30,7 +30,7 @@ _STABLE_MEMBER = 0  # the state of a member that has its whole assignment
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """What a group has committed for a partition. The end of its log is None if the partition is not on these disks."""
+    """What a group has committed for a partition. The log's end is None if the partition is not on these disks."""
 
     topic_partition: TopicPartition
     offset: int
@@ -46,7 +46,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
-    """A member of a group. Newer protocols know topics by their ids: a topic that is not on these disks has no name."""
+    """A member of a group. Newer protocols identify topics by id: a topic that is not on these disks has no name."""
 
     member_id: str
     instance_id: str | None
@@ -64,7 +64,7 @@ class GroupDescription:
     state: str
     protocol_type: str | None = None
     protocol: str | None = None
-    generation: int | None = None  # the epoch in newer protocols
+    generation: int | None = None  # in newer protocols, the epoch
     leader: str | None = None
     members: tuple[MemberDescription, ...] = ()
     offsets: tuple[CommittedOffset, ...] = ()
@@ -102,7 +102,7 @@ class DescribedGroups:
 def _ends(
     places: Place | Sequence[Place], wanted: set[TopicPartition], findings: ScanFindings
 ) -> dict[TopicPartition, int]:
-    """Where the logs of these partitions end, of those that are on these disks."""
+    """The end offsets of those partitions that are on these disks."""
     ends: dict[TopicPartition, int] = {}
     for topic_partition, files in open_log_dirs(places, wanted.__contains__).partitions.items():
         try:
@@ -128,7 +128,8 @@ def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
 
 
 def _stored(records: Iterable[ConsumerRecord]) -> dict[str, _Stored]:
-    """The last record of each key. Only those are decoded: a busy group commits the same keys again and again."""
+    """The last record of each key. Only those are decoded, because a busy group commits the same keys again and
+    again."""
     last: dict[bytes, bytes | None] = {}
     for record in records:
         if record.key is not None:
@@ -138,7 +139,7 @@ def _stored(records: Iterable[ConsumerRecord]) -> dict[str, _Stored]:
         try:
             decoded = decode_consumer_offsets_record(key, value)
         except CorruptionError:
-            continue  # an unknown kind of record: Kafka skips it, too
+            continue  # an unknown kind of record, which Kafka skips too
         if decoded.value is not None:
             _take(groups[_group_of(decoded.key.data)], decoded.key.type.id, decoded.key.data, decoded.value.data)
     return groups
@@ -192,7 +193,7 @@ def _classic_member(row: Row, protocol_type: str) -> MemberDescription:
             rows = decode_assignment(row["assignment"]).data["assignedPartitions"]
             assignment = tuple(f"{row['topic']}-{number}" for row in rows for number in row["partitions"])
         except CorruptionError:
-            pass  # what a member was assigned is the members' own affair: Kafka does not read it either
+            pass  # only the members understand their assignment; Kafka does not read it either
     name = row["memberId"], row.get("groupInstanceId"), row["clientId"], row["clientHost"]
     return MemberDescription(*name, assignment)
 

@@ -19,7 +19,7 @@ from octavo.scanner.reading.records import ConsumerRecord, read_records
 def committed_records(partitions: Iterable[PartitionFiles], findings: ScanFindings) -> Iterator[ConsumerRecord]:
     """The records that count: those outside of transactions, and those of committed ones.
 
-    A consumer stops before an open transaction; a coordinator goes on with what lies after it.
+    A consumer stops before an open transaction; a coordinator continues with what follows it.
     """
     for files in partitions:
         try:

@@ -15,7 +15,7 @@ _SAME_LEADER = -2
 
 
 class PartitionReplicas(NamedTuple):
-    """Where a partition's replicas are, by node id; leader -1: there is none."""
+    """Where a partition's replicas are, by node id; leader -1 means that there is none."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -24,14 +24,14 @@ class PartitionReplicas(NamedTuple):
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """The cluster as its metadata log has it, up to the log's end on this disk."""
+    """The cluster according to its metadata log, up to the log's end on this disk."""
 
     features: dict[str, int] = field(default_factory=dict)  # their levels, such as metadata.version
     replicas: dict[TopicPartition, PartitionReplicas] = field(default_factory=dict)
 
     @classmethod
     def of(cls, records: Iterable[MetadataRecord]) -> ClusterMetadata:
-        """What the records, in offset order, amount to."""
+        """The state that results from the records, in offset order."""
         metadata = cls()
         topics: dict[bytes, str] = {}
         for record in records:
@@ -48,7 +48,7 @@ class ClusterMetadata:
         return metadata
 
     def _place(self, topic_partition: TopicPartition, row: Row) -> None:
-        """Take over where a partition is, or what changed about that: null stands for no change."""
+        """Apply where a partition is, or what changed about that; null means no change."""
         before = self.replicas.get(topic_partition, PartitionReplicas((), (), -1))
         self.replicas[topic_partition] = PartitionReplicas(
             before.replicas if row["replicas"] is None else tuple(row["replicas"]),

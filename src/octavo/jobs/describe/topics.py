@@ -1,4 +1,4 @@
-"""A topic as the files show it: its partitions, and the configs in force with where each comes from."""
+"""Describes a topic from its files: its partitions, and its effective configs with the source of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.storage.topics.topic_configs import TopicConfigs
 
 
 class ConfigInForce(NamedTuple):
-    """A config's value, and the file that it comes from or `default`."""
+    """A config's value, and the file it comes from, or `default`."""
 
     value: str | None
     source: str
@@ -31,7 +31,7 @@ class ConfigInForce(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """A partition of these disks; high watermark and replicas are None where no file has them."""
+    """A partition on these disks; high watermark and replicas are None if no file has them."""
 
     topic_partition: TopicPartition
     disk: str
@@ -100,7 +100,7 @@ def _partition(files: PartitionFiles, metadata: ClusterMetadata, findings: ScanF
 
 
 def _magics(snapshot: PartitionSnapshot) -> set[int]:
-    """The formats of the first batches: a segment is rarely of two."""
+    """The formats of the first batches; a segment rarely has two."""
     found = set()
     for segment in snapshot.segments:
         head = memoryview(bytearray(HEADER_UP_TO_MAGIC))

@@ -1,4 +1,4 @@
-"""Open transactions, as `__transaction_state` has them and as the logs of partitions show them."""
+"""Finds open transactions, in `__transaction_state` and in the logs of partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FINISHED = {
 class OpenTransaction:
     """A transaction that has not ended. Without a transactional id, only the logs know of it: nobody here will end it.
 
-    `first_offsets` has the partitions in whose logs it is open, which read_committed does not read beyond.
+    `first_offsets` has the partitions in whose logs it is open, beyond which read_committed does not read.
     """
 
     producer_id: int
@@ -32,7 +32,7 @@ class OpenTransaction:
     epoch: int | None
     start_ms: int | None
     timeout_ms: int | None
-    partitions: tuple[TopicPartition, ...]  # that the coordinator knows of
+    partitions: tuple[TopicPartition, ...]  # known to the coordinator
     first_offsets: dict[TopicPartition, int]
 
 

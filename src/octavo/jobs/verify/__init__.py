@@ -1,1 +1,1 @@
-"""`verify`: everything that can be checked in log directories, one module for each kind of file."""
+"""`verify`: everything that can be checked in log directories, one module per kind of file."""

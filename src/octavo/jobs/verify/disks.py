@@ -1,4 +1,5 @@
-"""Several log directories together, as the disks of a cluster's nodes: their ids and partitions must be consistent."""
+"""Checks several log directories together, as the disks of a cluster's nodes: their ids and partitions must be
+consistent."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from octavo.scanner.places.location import Location
 
 
 class _Claim(NamedTuple):
-    """What a file says about something that must be the same in all other files, or appear in no other."""
+    """A file's claim about something that must be the same in all other files, or appear in no other."""
 
     subject: Hashable
     value: str
@@ -22,7 +23,7 @@ class _Claim(NamedTuple):
 
 
 class Disks:
-    """Learns of one directory after the other. Replicas of a partition on several nodes are as they should be."""
+    """Collects facts from one directory after the other. Replicas of a partition on several nodes are normal."""
 
     def __init__(self) -> None:
         self._metas: list[tuple[Location, MetaProperties]] = []
@@ -36,7 +37,7 @@ class Disks:
             self._metas.append((place, meta))
 
     def add_partition(self, files: PartitionFiles, topic_id: str | None, place: Location) -> None:
-        """Add a partition's folder in the directory that was added last. One being deleted may be of another topic."""
+        """Add a partition's folder in the last added directory. One being deleted may belong to another topic."""
         if files.folder.state in (FolderState.DELETE, FolderState.STRAY):
             return
         meta = self._metas[-1][1] if self._metas and self._metas[-1][0] == place else None
@@ -59,7 +60,7 @@ class Disks:
             findings.add(claim.path, None, FindingKind.DIRECTORY_ID, detail)
 
     def _check_topic_ids(self, findings: FindingCollector) -> None:
-        """A node that is down while a topic is deleted and created again keeps the old one until it is back."""
+        """A node that is down while a topic is deleted and created again keeps the old topic until it is back."""
         wrong = _minorities(self._node_topic_ids)
         for claim, others in wrong:
             detail = f"topic id {claim.value}, expected that of the topic's other partitions, {others}"

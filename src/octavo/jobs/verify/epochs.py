@@ -19,8 +19,8 @@ class Unlisted:
     """A segment's batches before the checkpoint's first entry. Only all segments together show what they mean."""
 
     first: EpochEntry | None = None  # the checkpoint's first entry
-    offset: int | None = None  # of the last batch before it that has an epoch
-    epoch: int = NO_LEADER_EPOCH  # the largest epoch before it
+    offset: int | None = None  # of the last batch with an epoch before the first entry
+    epoch: int = NO_LEADER_EPOCH  # the largest epoch before the first entry
     has_old_formats: bool = False
 
 
@@ -28,7 +28,7 @@ class EpochCheck:
     """Compares each batch's epoch with the entry for its offset.
 
     Batches before the first entry are left to `check_first_entry`, which knows the whole partition. Batches without an
-    epoch are skipped: older formats have none, and neither do batches that were converted from them.
+    epoch are skipped: older formats have none, and neither do batches converted from them.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class EpochCheck:
         self._epochs = np.array([entry.epoch for entry in entries], np.int64)
         self._starts = np.array([entry.start_offset for entry in entries], np.int64)
         self._findings = findings
-        # Entries out of order are reported elsewhere; nothing can be looked up in them.
+        # Entries out of order are reported elsewhere; lookups in them would be meaningless.
         self._is_usable = bool(len(entries)) and bool((np.diff(self._starts) >= 0).all())
         self._confirmed: set[int] = set()  # slots of entries that some batch agrees with
         self.unlisted = Unlisted(entries[0] if self._is_usable else None)
@@ -101,7 +101,7 @@ def check_first_entry(
     """Check that the first entry reaches back to the log's start, or that the batches before it have its epoch.
 
     In the second case the log's start has moved. Larger epochs before the entry come from an earlier topic of the same
-    name. Older formats had no epochs, and switching back to one of them, even for a while, cleared the checkpoint.
+    name. Older formats had no epochs, and switching back to one of them, even briefly, cleared the checkpoint.
     """
     first = next((unlisted.first for unlisted in segments if unlisted.first is not None), None)
     before = [unlisted for unlisted in segments if unlisted.offset is not None and unlisted.offset >= log_start_offset]

@@ -9,14 +9,14 @@ from itertools import takewhile
 
 from octavo.errors import CorruptionError
 
-# How many findings of one file are reported one by one; the rest is only counted.
+# How many findings in one file are reported one by one; the rest are only counted.
 MOST_FINDINGS = 1000
 
 
 class Severity(StrEnum):
     """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
 
-    Each check decides that for its own file, by what `SegmentView` knows of the last stop; docs/commands/verify.md
+    Each check decides this for its own file, by what `SegmentView` knows about the last stop; docs/commands/verify.md
     lists all cases.
     """
 
@@ -25,7 +25,7 @@ class Severity(StrEnum):
 
 
 class FindingKind(StrEnum):
-    """The kinds of findings, by the names that lines of output have."""
+    """The kinds of findings, named as in the output."""
 
     CRC_MISMATCH = "crc-mismatch"
     INVALID_BATCH = "invalid-batch"
@@ -125,7 +125,7 @@ class FindingCollector:
         self.add(path, error.position, problem, error.problem, severity)
 
     def check_form(self, path: object, content: bytes, written: bytes) -> None:
-        """Add a finding if a text file is readable, but not as Kafka writes the same content."""
+        """Add a finding if a text file is readable, but not in the form in which Kafka writes it."""
         if content != written:
             same = takewhile(lambda pair: pair[0] == pair[1], zip(content, written, strict=False))
             common = sum(1 for _ in same)

@@ -53,7 +53,7 @@ class FolderTask:
 
     files: PartitionFiles
     patience: WriterPatience
-    is_read: bool = True  # False: only a note that the folder is to be deleted
+    is_read: bool = True  # False: only report that the folder is to be deleted
     unflushed_from: int | None = None  # a crash may have lost what follows this offset; None: there was no crash
 
     @property

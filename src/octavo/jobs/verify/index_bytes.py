@@ -1,4 +1,4 @@
-"""Reads index files, and checks what the offset and the time index share: their length and the order of entries."""
+"""Reads index files, and checks what the offset and the time index have in common: length and order of entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK_BYTES = 3 << 20  # a multiple of both entry sizes
 
 
 class IndexBytes(NamedTuple):
-    """An index file as it was read; `slots` ends with the last entry that is not all zeros."""
+    """An index file as read; `slots` ends with the last entry that is not all zeros."""
 
     path: Location
     slots: NDArray[np.void]
@@ -27,11 +27,11 @@ class IndexBytes(NamedTuple):
     cut_bytes: int
     is_there: bool = True
     is_readable: bool = True
-    lost: Severity = Severity.PROBLEM  # of the finding if the file is missing
+    lost: Severity = Severity.PROBLEM  # severity of the finding if the file is missing
 
 
 def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: FindingCollector) -> IndexBytes:
-    """Read an index file; one that is missing or unreadable, which is reported, has no entries.
+    """Read an index file; a missing or unreadable one is reported and has no entries.
 
     Most of an active segment's index is zeros, which are not kept.
     """
@@ -55,7 +55,8 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
 
 
 def _lost(view: SegmentView, kind: FileKind) -> Severity:
-    """A crash between the renames of a `.swap` segment leaves its log under one name and an index under the other."""
+    """How bad a missing index is: a crash between the renames of a `.swap` segment leaves log and index under different
+    names."""
     if view.segment.transient is Transient.SWAP:
         return Severity.INFO
     try:
@@ -80,7 +81,7 @@ def check_length(index: IndexBytes, findings: FindingCollector, ordinary: bool) 
 def check_order(
     index: IndexBytes, keys: str, values: str, findings: FindingCollector, *, strict: bool = False
 ) -> NDArray[np.int64]:
-    """Check that keys ascend and values do not descend, or ascend if `strict`. Returns the slots that are in use."""
+    """Check that keys ascend and values do not descend, or ascend if `strict`. Returns the slots in use."""
     entry_bytes = index.slots.dtype.itemsize
     used = index.slots[keys] != 0
     used |= index.slots[values] != 0

@@ -21,7 +21,7 @@ VerifyResult = RootResult | FolderResult | SegmentResult | list[Finding]
 
 @dataclass(slots=True)
 class VerifySummary:
-    """How much was verified, and how much was found."""
+    """How much was verified, and how many findings there were."""
 
     problems: int = 0
     infos: int = 0
@@ -102,7 +102,7 @@ class Verification:
 
 
 def _result(outcome: Outcome[VerifyTask, VerifyResult]) -> VerifyResult:
-    """The result of a task. A disk error is a finding; a file that was deleted in the meantime is not."""
+    """The result of a task. A disk error is a finding; a file deleted in the meantime is not."""
     try:
         return outcome.get()
     except ScanError:

@@ -1,4 +1,5 @@
-"""Snapshots of the cluster metadata, `*.checkpoint`: files of batches, from a header record to a footer record."""
+"""Checks snapshots of the cluster metadata, `*.checkpoint`: files of batches, from a header record to a footer
+record."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from octavo.scanner.places.segment_log import walk_file
 
 
 def check_kraft_snapshot(path: Location, findings: FindingCollector) -> None:
-    """Check every batch, and that the file is whole. A file that is deleted in the meantime is not a finding."""
+    """Check every batch, and that the file is complete. A file deleted in the meantime is not a finding."""
     try:
         _Check(path, findings).run()
     except FileNotFoundError:

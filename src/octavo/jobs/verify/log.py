@@ -1,4 +1,4 @@
-"""The log file of a segment: checksums, fields and offsets of its batches, and the bytes between and after them."""
+"""Checks a segment's log file: checksums, fields and offsets of its batches, and the bytes between and after them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _LastBatch(NamedTuple):
 class LogCheck:
     """Walks a log file; `next_offset` and `position` are where its sound batches end.
 
-    The CRC of a batch does not cover its offset, so only its neighbours and the segment's bounds can contradict it.
+    A batch's CRC does not cover its offset, so only its neighbours and the segment's bounds can contradict it.
     """
 
     def __init__(self, view: SegmentView, log: ReadableFile, findings: FindingCollector) -> None:
@@ -54,7 +54,7 @@ class LogCheck:
         self._last_batch: _LastBatch | None = None
 
     def parts(self, untrimmed: bool) -> Iterator[LogPart]:
-        """The sound batches. `untrimmed`: the segment's indexes look like those of a segment that is still written."""
+        """The sound batches. `untrimmed`: the segment's indexes look like those of a segment still being written."""
         if self.size > MAX_FILE_BYTES:
             self._add(None, FindingKind.SEGMENT_SIZE, f"{self.size} bytes, expected at most {MAX_FILE_BYTES}")
         start = 0
@@ -169,9 +169,9 @@ class LogCheck:
         return f"offsets {first} to {last}, expected some of the segment's, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
-        """Report what follows the last batch. A crash leaves that in the last segment, before it is closed."""
+        """Report what follows the last batch. A crash leaves such bytes in the last segment, before it is closed."""
         view = self._view
-        # Without a batch nobody has opened the indexes, which are created after the log: the crash came in between.
+        # Without a batch the indexes, which are created after the log, were never opened: the crash came in between.
         is_new = view.is_last and not view.clean_shutdown and not self.batches and self._is_zero(position)
         ordinary = (view.is_unclosed and untrimmed) or is_new or view.was_appended_to(self.next_offset)
         severity = Severity.INFO if ordinary else Severity.PROBLEM

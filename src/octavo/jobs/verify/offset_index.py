@@ -1,7 +1,8 @@
 """Compares the offset index with the log: each entry names the start of a batch and an offset that belongs to it.
 
-An entry names the start of an append and its first offset (up to 1.1) or its last offset (from 2.0 on); the cleaner
-took that from the last record (up to 4.0.0). An append may have several batches; since 4.0.1 each is indexed by itself.
+An entry names the start of an append, with its first offset (up to 1.1) or its last offset (from 2.0 on); the cleaner
+used the offset of the last record (up to 4.0.0). An append may have several batches; since 4.0.1 each is indexed
+separately.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class OffsetIndexCheck:
     """Compares entries with batches as they are read, so that memory holds the index but not the log."""
 
     def __init__(self, index: IndexBytes, view: SegmentView, witness: TimeWitness, findings: FindingCollector) -> None:
-        self.wrong: dict[int, int] = {}  # offsets of wrong entries, by the position that they name
+        self.wrong: dict[int, int] = {}  # offsets of wrong entries, by the position they name
         self._path = index.path
         self._findings = findings
         self._witness = witness
@@ -58,8 +59,8 @@ class OffsetIndexCheck:
         self._slots, self._offsets, self._positions = slots[order], offsets[order], positions[order]
         self._styles = np.zeros(len(slots), np.int8)
         self._next = 0
-        self._waiting: list[_Entry] = []  # for the end of the append that they name
-        self._denied: list[_Entry] = []  # by the time index
+        self._waiting: list[_Entry] = []  # for the end of the append they name
+        self._denied: list[_Entry] = []  # entries that the time index contradicts
         self._older: dict[_Entry, int] = {}  # entries that break the rule of 4.1, with the last offset of their batch
         self._decoder = Decoder(Column.OFFSET)
 
@@ -95,7 +96,7 @@ class OffsetIndexCheck:
                 self._styles[entry.at] = _Style.FIRST
 
     def finish(self, log: LogCheck, times_are_sound: bool) -> None:
-        """Check what is left after the last batch. A time index that is damaged itself is not used as evidence."""
+        """Check what is left after the last batch. A time index that is itself damaged is not used as evidence."""
         for entry in self._waiting:
             self._wrong(entry, "no batch from there on ends with it")
         for at in range(self._next, len(self._slots)):
@@ -109,13 +110,15 @@ class OffsetIndexCheck:
         self._check_era()
 
     def _check_era(self) -> None:
-        """A single entry that only older versions could write is wrong; several came with a copied folder."""
+        """A single entry that only older versions could write is wrong; several such entries came with a copied
+        folder."""
         if len(self._older) == 1:
             entry, last_offset = self._older.popitem()
             self._wrong(entry, f"the batch there ends with {last_offset}")
 
     def _check_styles(self) -> None:
-        """Brokers are upgraded: first offsets come before last ones. The fewest entries that break this are wrong."""
+        """Brokers are upgraded, so first offsets come before last ones. The fewest entries that break this are
+        wrong."""
         told = np.flatnonzero(self._styles)
         is_last = self._styles[told] == _Style.LAST
         lasts_before = np.concatenate([[0], np.cumsum(is_last)])
@@ -175,11 +178,11 @@ class OffsetIndexCheck:
 class TimeWitness:
     """The time index as evidence for the offset index: both get their entries at the same moments.
 
-    With an entry of the offset index comes one for the largest timestamp so far, unless the time index has it already.
-    So at the end of an append that has an entry, the largest timestamp of the log is one that the time index has. That
-    does not hold before the first entry, which may come from an upgrade from 0.10.0, nor after messages of magic 0,
-    whose original timestamps are nowhere in the log. 0.11 and 1.0 did not count batches that compaction has emptied.
-    Before 0.10.1 there was no time index, and the entry was for the first of several messages in an append.
+    An entry of the offset index comes with one for the largest timestamp so far, unless the time index has it already.
+    So at the end of an indexed append, the time index contains the log's largest timestamp. That does not hold before
+    the first entry, which may come from an upgrade from 0.10.0, nor after messages of magic 0, whose original
+    timestamps are nowhere in the log. 0.11 and 1.0 did not count batches emptied by compaction. Before 0.10.1 there was
+    no time index, and the entry was for the first of several messages in an append.
     """
 
     def __init__(self, is_there: bool, timestamps: NDArray[np.int64]) -> None:
@@ -190,7 +193,7 @@ class TimeWitness:
         self._largest = [NO_TIMESTAMP, NO_TIMESTAMP]  # of all batches so far, and of those with records
 
     def take(self, part: LogPart) -> None:
-        """Pass these batches."""
+        """Take these batches into account."""
         self._is_silent = self._is_silent or bool((part.table["magic"] == 0).any())
         if not self._is_silent:
             self._largest = self._up_to(part, len(part.table) - 1)

@@ -1,4 +1,4 @@
-"""A partition as a whole: compares what its small files say about offsets with the start and the end of its log."""
+"""Checks a partition as a whole: compares the offsets in its small files with the start and the end of its log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from octavo.scanner.places.location import Entry, Location
 from octavo.scanner.places.root import Root
 
 _TAILS = (FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS)
-# By file name: what the offsets mean, and whether they must hold even after a crash.
+# By file name: the meaning of the offsets, and whether they must hold even after a crash.
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT: ("recovery point", True),
     LOG_START_OFFSET_CHECKPOINT: ("log start offset", True),
@@ -42,14 +42,14 @@ class CheckpointCache:
         self._read: dict[str, tuple[Entry | None, Mapping[TopicPartition, int]]] = {}
 
     def offsets(self, name: str) -> Mapping[TopicPartition, int]:
-        """The offsets of a checkpoint, by its file name; empty if it is absent or unreadable."""
+        """The offsets of a checkpoint, by its file name; empty if it is missing or unreadable."""
         if name not in self._read:
             entry = self._entry(name)
             self._read[name] = entry, Root(self.location).offsets(name)
         return self._read[name][1]
 
     def offsets_now(self, name: str) -> Mapping[TopicPartition, int]:
-        """The same, read again if the file has been replaced in the meantime."""
+        """Like `offsets`, but reads the file again if it has been replaced in the meantime."""
         if name in self._read and self._read[name][0] != self._entry(name):
             del self._read[name]
         return self.offsets(name)
@@ -134,7 +134,7 @@ def _holds_by_now(plan: PartitionPlan, claim: _EndClaim, checkpoints: Checkpoint
     """Whether the log has reached the offset in the meantime, or the partition or the claim is gone."""
     name = claim.path.name
     if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:
-        return True  # replaced since it was read: it is about a later state of the log
+        return True  # replaced since it was read, so it describes a later state of the log
     try:
         claim.path.entry()
         tail = take_snapshot(relisted(plan.files)).tail

@@ -1,4 +1,4 @@
-"""What to verify in places, as independent tasks."""
+"""Plans what to verify in places, as independent tasks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VerifyTask = RootTask | FolderTask | SegmentTask
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """The tasks of a partition; for a single segment file there is none for its folder."""
+    """The tasks of a partition; a single segment file has none for its folder."""
 
     files: PartitionFiles
     clean_shutdown: bool
@@ -69,7 +69,7 @@ def plan(
 ) -> list[DirectoryPlan]:
     """List each place once. All folders are verified, even if two of them hold the same partition.
 
-    With `wanted`, only these partitions are verified, but always the files in the root.
+    With `wanted`, only these partitions are verified, but the files in the root always are.
     """
     patience = patience or WriterPatience()
     return [_plan(read_directory(place, wanted), patience) for place in distinct(places)]
@@ -79,8 +79,8 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     indexes_each_batch = _indexes_each_batch(directory.root.location)
     recovery_points = directory.root.recovery_points()
-    # A partition that the checkpoint does not name was never flushed. Without both the checkpoint and meta.properties,
-    # which an owner creates first, these are folders without their root, and the recovery points are unknown.
+    # A partition that the checkpoint does not name was never flushed. Without the checkpoint and meta.properties, which
+    # an owner creates first, these are folders without their root, and the recovery points are unknown.
     is_root = bool(recovery_points) or _is_there(directory.root.location.child(META_PROPERTIES))
     root = None
     findings = FindingCollector()
@@ -91,7 +91,7 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
     partitions = []
     for files in (*directory.partitions.values(), *directory.not_current):
         try:
-            # A node recovers its metadata log at every start: the mark of a clean shutdown does not apply to it.
+            # A node recovers its metadata log at every start, so the mark of a clean shutdown does not apply to it.
             is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
             recovery_point = recovery_points.get(files.topic_partition, 0 if is_root else None)
             marks = _Marks(is_marked, indexes_each_batch, directory.single, recovery_point)
@@ -102,7 +102,7 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
 
 
 class _Marks(NamedTuple):
-    """What the root of a directory says about a partition, and whether the partition itself was given as the place."""
+    """What a directory's root says about a partition, and whether the partition itself was given as the place."""
 
     is_clean: bool
     indexes_each_batch: bool
@@ -111,7 +111,8 @@ class _Marks(NamedTuple):
 
 
 def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -> PartitionPlan:
-    """A partition that is being deleted is read only if it was given as the place. Its logs were never closed."""
+    """Plan a partition. One that is being deleted is read only if it was given as the place; its logs were never
+    closed."""
     is_leaving = files.folder.state is FolderState.DELETE
     is_read, clean = marks.is_given or not is_leaving, marks.is_clean and not is_leaving
     unflushed_from = None if clean else marks.recovery_point
@@ -144,10 +145,10 @@ def _is_there(location: Location) -> bool:
 
 
 def _indexes_each_batch(root: Location) -> bool:
-    """Whether only brokers from 4.1 on, which index each batch by itself, can have written here.
+    """Whether only brokers from 4.1 on, which index each batch separately, can have written here.
 
     That is so if the cluster began with a metadata version that no earlier broker understands. 3.9.1 and 4.0.1 index
-    each batch too, but nothing in the directory tells them from their predecessors.
+    each batch too, but nothing in the directory distinguishes them from their predecessors.
     """
     try:
         content = root.child(BOOTSTRAP_CHECKPOINT).read()
@@ -157,7 +158,7 @@ def _indexes_each_batch(root: Location) -> bool:
 
 
 def _metadata_versions(content: bytes) -> list[int]:
-    # The schemas of all records take long to load, and few directories have such a file.
+    # Imported here, because the schemas of all records take long to load, and few directories have such a file.
     from octavo.format.messages.cluster_metadata import decode_metadata_record
 
     levels = []

@@ -1,4 +1,5 @@
-"""The state of producers: markers, and the snapshot at a segment's end, which must follow from that at its start."""
+"""Checks the state of producers: markers, and the snapshot at a segment's end, which must follow from the one at its
+start."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _SHOWN = tuple(name for name in ProducerEntry._fields if name != "producer_id")
 class ProducerCheck:
     """Replays a segment's batches onto the producers' state at its base offset.
 
-    The result counts only while all batches are as they were written: `is_whole` is False from the first gap or emptied
-    batch on, which compaction leaves. Without a state to begin with, only markers are checked.
+    The result counts only while all batches are as originally written: `is_whole` is False from the first gap or
+    emptied batch on, which compaction leaves. Without a state to begin with, only markers are checked.
     """
 
     def __init__(self, view: SegmentView, state: bytes | None, findings: FindingCollector) -> None:
@@ -58,13 +59,13 @@ class ProducerCheck:
             self._findings.add(self._path, position, FindingKind.INVALID_RECORDS, replay.damage.problem)
 
     def expected(self) -> list[AbortedTxn] | None:
-        """The aborted transactions that the index must have; None if that is not known."""
+        """The aborted transactions that the index must have; None if unknown."""
         return self.aborted if self._is_seeded and self.is_whole else None
 
     def check_snapshot(
         self, path: Location, offset: int, content: bytes, next_producer_id: Callable[[], int | None]
     ) -> None:
-        """Compare the snapshot at the segment's end with the replayed state. Producers that expired may be missing.
+        """Compare the snapshot at the segment's end with the replayed state. Expired producers may be missing.
 
         0.11 and 1.0 may have included the batch or marker at the offset, whose append made the segment roll; its
         producer is the one that `next_producer_id` finds.
@@ -89,7 +90,7 @@ class ProducerCheck:
         return producer_snapshot.decode(producer_snapshot.encode_table(self._producers.table.snapshot()))
 
     def _note_last(self, table: NDArray[np.void]) -> None:
-        """Note the last marker and the last data of each producer."""
+        """Remember the last marker and the last data of each producer."""
         is_marker = table["attributes"] & CONTROL != 0
         markers, data = (is_marker, "base_offset", self._markers), (~is_marker, "max_timestamp", self._data_times)
         for rows, field, last in (markers, data):
@@ -98,10 +99,10 @@ class ProducerCheck:
             last.update(zip(ids.tolist(), backwards[field][slots].tolist(), strict=True))
 
     def _agree(self, state: ProducerEntry, written: ProducerEntry, offset: int, is_ahead: bool) -> bool:
-        """Whether a snapshot at the offset says what the log does.
+        """Whether a snapshot at the offset agrees with the log.
 
-        The next batch of an expired producer begins a new state, which the replay does not know: that has no
-        coordinator epoch until a marker comes, and neither a sequence nor an offset until data comes.
+        The next batch of an expired producer begins a new state, which the replay does not know: it has no coordinator
+        epoch until a marker comes, and neither a sequence nor an offset until data comes.
         """
         if state.epoch != written.epoch:
             return False
@@ -126,7 +127,7 @@ class ProducerCheck:
         )
 
     def _follows(self, part: LogPart) -> bool:
-        """Whether no offset is missing, neither between batches nor inside one."""
+        """Whether no offset is missing, either between batches or inside one."""
         table = part.table
         starts = np.concatenate([[self._next_offset], part.last_offsets[:-1] + 1])
         self._next_offset = int(part.last_offsets[-1]) + 1
@@ -135,7 +136,7 @@ class ProducerCheck:
 
 
 def _load(producers: ProducerStateManager, state: bytes | None, base_offset: int) -> bool:
-    """Begin with the state of a snapshot, or with none at the very start of a log; False if the state is unknown."""
+    """Start with the state of a snapshot, or empty at the very start of a log; False if the state is unknown."""
     if state is None:
         producers.start_at(base_offset)
         return base_offset == 0
@@ -151,9 +152,9 @@ def _shown(entry: ProducerEntry) -> str:
 
 
 def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes, findings: FindingCollector) -> None:
-    """Check a snapshot by itself: its format, and that it names nothing beyond its own offset.
+    """Check a snapshot on its own: its format, and that it names nothing beyond its own offset.
 
-    A crash may have cut off the newest one while it was written; recovery ignores it and makes another.
+    A crash may have cut the newest one short while it was written; recovery ignores it and writes another.
     """
     try:
         entries = producer_snapshot.decode(content)

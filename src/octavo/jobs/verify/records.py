@@ -1,4 +1,4 @@
-"""The records inside batches: decompresses and decodes them, and compares their offsets with those of their batch."""
+"""Checks the records inside batches: decompresses and decodes them, and compares their offsets with their batch's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RecordCheck:
         self._findings = findings
         self._decoder = Decoder(Column.OFFSET)
         self._control = Decoder(Column.ALL)
-        self._last_offset: int | None = None  # of the part before
+        self._last_offset: int | None = None  # of the previous part
 
     def take(self, part: LogPart) -> None:
         table = part.table
@@ -65,7 +65,7 @@ class RecordCheck:
             self._findings.add(self._path, int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
 
     def _take_batches(self, part: LogPart, rows: NDArray[np.int64]) -> None:
-        """Check batches whose header says how many records they have; a damaged one does not stop the check."""
+        """Check batches whose header has the number of records; a damaged one does not stop the check."""
         rows = rows[part.table["count"][rows] > 0]
         while len(rows):
             ends = np.cumsum(part.table["count"][rows], dtype=np.int64)

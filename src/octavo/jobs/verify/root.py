@@ -1,4 +1,4 @@
-"""The root of a log directory: the names of folders, meta.properties and the checkpoints."""
+"""Checks the root of a log directory: the names of folders, meta.properties and the checkpoints."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class RootResult:
 
 @dataclass(frozen=True, slots=True)
 class RootTask:
-    """Verify what is in the root of a log directory. Picklable."""
+    """Verify the files and names in the root of a log directory. Picklable."""
 
     location: Location
-    names: tuple[str, ...]  # of its files
+    names: tuple[str, ...]  # of the root's files
     unknown_folders: tuple[str, ...]
     patience: WriterPatience
 
@@ -63,7 +63,7 @@ class RootTask:
         return RootResult(findings.all(), metas[-1] if metas else None)
 
     def _check_meta_properties(self, metas: list[MetaProperties], content: bytes, findings: FindingCollector) -> None:
-        """Kafka never writes an empty file, though it reads one as version 0 without any property."""
+        """Kafka never writes an empty file, although it reads one as version 0 without any property."""
         path = self.location.child(META_PROPERTIES)
         strange = next((position for position, byte in enumerate(content) if byte not in _WRITTEN), None)
         if strange is not None:
@@ -100,5 +100,5 @@ class RootTask:
                 detail = f"offset {offset} of {topic_partition}: {problem}"
                 findings.add(path, None, FindingKind.WRONG_ENTRY, detail)
                 return
-        if content:  # an empty file is one that was never written
+        if content:  # an empty file was never written to
             findings.check_form(path, content, checkpoint.encode_offsets(offsets))

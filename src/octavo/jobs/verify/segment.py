@@ -1,4 +1,5 @@
-"""One segment: its log and the files that belong to it, read in an order in which a broker keeps them consistent."""
+"""Checks one segment: reads its log and the files that belong to it in an order in which a broker keeps them
+consistent."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class SegmentTask:
         return self.view.segment.log.size
 
     def run(self) -> SegmentResult:
-        """Findings count only if the files stay as they are; a segment that is being deleted is not a finding."""
+        """Verify the segment. Findings count only if the files stay unchanged; a segment being deleted is not a
+        finding."""
         view: SegmentView | None = self.view
         result = SegmentResult([])
         for look in range(LOOKS):
@@ -120,8 +122,8 @@ def _stat(
 def _verify(view: SegmentView, findings: FindingCollector) -> SegmentResult:
     """Read the segment's files and compare them.
 
-    The offset and the time index are read before the size of the log is taken, since a broker writes them after the
-    log; the leader epochs are read after it, since they are written before the batches.
+    The offset and the time index are read before the size of the log is taken, because a broker writes them after the
+    log; the leader epochs are read after it, because they are written before the batches.
     """
     indexes = _Indexes.read(view, findings)
     small_files = _SmallFiles(findings)
@@ -168,7 +170,7 @@ def _next_producer_id(view: SegmentView) -> int | None:
             for chunk in walk_file(file, 0, file.size(), check_crc=False):
                 return int(chunk.table[0]["producer_id"]) if len(chunk.table) else None
     except OSError:
-        return None  # reported by the task of that segment
+        return None  # reported by the task for that segment
     return None
 
 
@@ -206,7 +208,7 @@ class _Indexes(NamedTuple):
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:
-    """The epochs of the partition; a damaged file is reported by the task of the folder."""
+    """The partition's epochs; the folder's task reports a damaged file."""
     try:
         return read_small(checkpoint, leader_epochs.decode) or []
     except CorruptionError:
@@ -214,14 +216,14 @@ def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:
 
 
 class _SmallFiles:
-    """Reads the small files of a segment. One that cannot be read is reported, and does not stop other checks."""
+    """Reads the small files of a segment. An unreadable one is reported, and does not stop other checks."""
 
     def __init__(self, findings: FindingCollector) -> None:
         self.unreadable: set[Location] = set()
         self._findings = findings
 
     def read(self, location: Location) -> bytes | None:
-        """The content; None if there is no such file, empty if it cannot be read."""
+        """The content; None if the file does not exist, empty if it cannot be read."""
         try:
             return location.read()
         except FileNotFoundError:

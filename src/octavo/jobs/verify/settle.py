@@ -1,4 +1,4 @@
-"""Checks of small files that count only if the files stay as they are."""
+"""Checks small files again if they change in the meantime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def settled(
     check: Callable[[bytes, FindingCollector], None],
     findings: FindingCollector,
 ) -> None:
-    """Check a small file; findings count only if it stays as it is. A file that is deleted is not a finding."""
+    """Check a small file; findings count only if it stays unchanged. A deleted file is not a finding."""
     previous: bytes | None = None
     for _ in range(LOOKS):
         found = FindingCollector()

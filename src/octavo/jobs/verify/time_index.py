@@ -3,7 +3,7 @@
 An entry names the last offset of the batch; leaders from 0.11 to 3.6 named the first record with the largest timestamp
 in an uncompressed batch. If a batch was converted to magic 0, which has no timestamps, the indexed timestamp is no
 longer in the log. The cleaner of 0.10.1 paired the largest timestamp so far with the last offset of the compressed
-message that it wrote last.
+message it wrote last.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, Col
 
 
 class TimeIndexCheck:
-    """Compares entries with batches as they are read: memory holds the index, but not the log."""
+    """Compares entries with batches as they are read, so that memory holds the index but not the log."""
 
     def __init__(self, index: IndexBytes, view: SegmentView, ordinary: bool, findings: FindingCollector) -> None:
-        self.wrong: dict[int, int] = {}  # offsets of wrong entries, by their timestamp
+        self.wrong: dict[int, int] = {}  # offsets of wrong entries, by timestamp
         self._index = index
         self._base_offset = view.base_offset
         self._indexes_each_batch = view.indexes_each_batch
-        self._ordinary = ordinary  # whether unused entries at the end are to be expected
+        self._ordinary = ordinary  # whether unused entries at the end are normal
         self._path = index.path
         self._findings = findings
         slots = check_order(index, "timestamp", "relative_offset", findings)
@@ -49,10 +49,10 @@ class TimeIndexCheck:
             self._first = int(table[0]["max_timestamp"]), int(last[0])
         upto = np.maximum.accumulate(np.concatenate([[self._upto], table["max_timestamp"]]))
         self._upto = int(upto[-1])
-        # 0.11 and 1.0 did not count batches that compaction has emptied.
+        # 0.11 and 1.0 did not count batches emptied by compaction.
         counted = np.where(table["count"] != 0, table["max_timestamp"], NO_TIMESTAMP)
         self._largest = max(self._largest, int(counted.max()))
-        # An index that 0.10.1 created has no entries for batches of older formats before it.
+        # An index created by 0.10.1 has no entries for batches of older formats before it.
         of_v2 = np.where(table["magic"] >= 2, counted, NO_TIMESTAMP)
         before = np.maximum.accumulate(np.concatenate([[self._largest_of_v2], of_v2]))
         self._largest_of_v2 = int(before[-1])
@@ -93,7 +93,7 @@ class TimeIndexCheck:
         """Check that the index has the largest timestamp of a closed segment.
 
         Before 0.10.1 there was no time index, and existing segments, all of older formats, later got an empty one. A
-        segment of magic 2 without entries has lost them. (A broker also creates an empty file if it finds none.)
+        segment of magic 2 without entries has lost them. (A broker also creates an empty file if there is none.)
         """
         expected = self._largest if len(self._slots) else self._largest_of_v2
         largest = int(self.timestamps.max(initial=NO_TIMESTAMP))

@@ -59,10 +59,11 @@ class TxnIndexCheck:
         self._check_open()
 
     def _check_open(self) -> None:
-        """Check that no transaction was open at a marker, and yet began before the last stable offset there.
+        """Check that no transaction was open at a marker although it began before the last stable offset there.
 
-        For each entry, only the earlier entries count from which on all markers lie after its first offset. The nearest
-        of them with a larger last stable offset is looked up, not walked to: in a damaged file all entries may overlap.
+        For each entry, only those earlier entries count from which on all markers lie after its first offset. The
+        nearest of them with a larger last stable offset is found by a lookup, not a walk: in a damaged file all entries
+        may overlap.
         """
         ends = _Nearest()  # by last offset, negated: finds the nearest smaller one
         stables = _Nearest()  # by last stable offset: finds the nearest larger one
@@ -87,9 +88,9 @@ class TxnIndexCheck:
             self._lasts += 1
 
     def finish(self, view: SegmentView, log: LogCheck, expected: list[AbortedTxn] | None) -> None:
-        """Report what is wrong; `expected` is what a replay of all batches gives, None if some are gone.
+        """Report what is wrong; `expected` is the result of replaying all batches, None if some are gone.
 
-        The entry for the log's last batch may be missing after a crash: the marker is written first.
+        The entry for the log's last batch may be missing after a crash, because the marker is written first.
         """
         known = {(entry.txn.producer_id, entry.txn.last_offset): entry for entry in self._entries}
         for txn in expected or []:
@@ -144,13 +145,13 @@ class _Nearest:
         self._negated.append(-value)
 
     def above(self, value: int) -> int:
-        """The slot, or -1."""
+        """The slot, or -1 if there is none."""
         count = bisect_left(self._negated, -value)
         return self._slots[count - 1] if count else -1
 
 
 def _batch_at(part: LogPart, offset: int) -> np.void | None:
-    """The batch of format v2 that holds an offset; None if compaction has removed it."""
+    """The v2 batch that holds an offset; None if compaction has removed it."""
     row = int(np.searchsorted(part.last_offsets, offset))
     if row == len(part.table):
         return None

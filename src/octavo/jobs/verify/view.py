@@ -1,4 +1,4 @@
-"""What the checks of a segment share: the segment as it was listed, its batches in parts, and its unreadable ranges."""
+"""What the checks of a segment share: the segment as listed, its batches in parts, and its unreadable ranges."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class SegmentView:
     folder: Location
     segment: ListedSegment
     next_base_offset: int | None  # of the next segment; None if this is the last
-    clean_shutdown: bool  # whether `.kafka_cleanshutdown` is there
+    clean_shutdown: bool  # whether `.kafka_cleanshutdown` exists
     indexes_each_batch: bool = False  # whether all index entries were written by 4.1 or later
-    recovery_point: int | None = None  # of the partition; None if it is not known
+    recovery_point: int | None = None  # of the partition; None if unknown
     is_before_empty: bool = False  # whether the next segment is the last, and still empty
 
     @property
@@ -38,13 +38,14 @@ class SegmentView:
 
     @property
     def is_unclosed(self) -> bool:
-        """Whether a crash may have come before the segment was closed, or while it was, as in the middle of a roll."""
+        """Whether a crash may have come before the segment was closed, or while it was being closed, as in the middle
+        of a roll."""
         return (self.is_last or self.is_before_empty) and not self.clean_shutdown
 
     def was_appended_to(self, next_offset: int) -> bool:
         """Whether a crash came after appends to the last segment, which an earlier clean stop had closed.
 
-        That stop trimmed its indexes, and appends make room for entries only when they need one. A flush may have come
+        That stop trimmed its indexes, and appends make room for entries only when they need it. A flush may have come
         after the appends: then the recovery point is at the log's end, and recovery still looks at this segment.
         """
         is_beyond = self.recovery_point is not None and next_offset >= self.recovery_point
@@ -58,16 +59,16 @@ class LogPart(NamedTuple):
     """Sound batches of one chunk of a log file, in file order."""
 
     data: memoryview
-    table: NDArray[np.void]  # positions count from the start of `data`
+    table: NDArray[np.void]  # positions are relative to the start of `data`
     file_position: int  # of `data`'s first byte
     positions: NDArray[np.int64]  # in the file
     last_offsets: NDArray[np.int64]
 
 
 class UnreadableRanges:
-    """Ranges of a log that could not be read: what an index says about them can neither be confirmed nor denied.
+    """Ranges of a log that could not be read: what an index says about them can be neither confirmed nor denied.
 
-    They are added in file order. The offsets of the last one may be open until the next sound batch.
+    They are added in file order. The end of the last one may be unknown until the next sound batch.
     """
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ class UnreadableRanges:
         _append(self._offsets, first_offset, _OPEN if end_offset is None else end_offset)
 
     def close(self, offset: int) -> None:
-        """End the last range: a sound batch begins with this offset."""
+        """End the last range at this offset, where a sound batch begins."""
         if self._offsets and self._offsets[-1][1] == _OPEN:
             self._offsets[-1] = (self._offsets[-1][0], offset)
 
