@@ -1,1 +1,1 @@
-"""The network front: Kafka's own clients talk to log directories, over Kafka's wire protocol."""
+"""The network front: lets Kafka's own clients use log directories, over Kafka's wire protocol."""

@@ -1,4 +1,4 @@
-"""`octavo.Broker`: a Kafka broker over log directories, on a thread of its own."""
+"""`octavo.Broker`: a Kafka broker for log directories, on its own thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.system.forks import on_fork
 
 Result = TypeVar("Result")
 
-_THREADS = 4  # for what waits for a disk: making and deleting topics
+_THREADS = 4  # for work that waits for a disk, such as creating and deleting topics
 
 
 class Broker:
@@ -74,7 +74,7 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The address that clients connect to first."""
+        """The address that clients first connect to."""
         host, port = self.address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -160,7 +160,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def parse_address(text: str) -> Endpoint:
-    """`host:port`, `[ipv6]:port`; a port of 0 is any that is free."""
+    """Parse `host:port` or `[ipv6]:port`; port 0 means any free port."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
         raise ValueError(f"address {text!r} is not host:port")

@@ -1,4 +1,4 @@
-"""The topics of the log directories, as clients ask for them: by name and by id."""
+"""The topics of the log directories, found by name and by id, as clients ask for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Topic:
 
     @property
     def topic_id(self) -> bytes:
-        """The topic's id; the zero id where no partition names one."""
+        """The topic's id; the zero id if no partition has one."""
         return next((log.topic_id for log in self.logs.values() if log.topic_id), ZERO_UUID)
 
     @property
@@ -43,7 +43,7 @@ class Topic:
 
 
 class _Listing(NamedTuple):
-    """The topics of one mapping of open logs."""
+    """The topics in one mapping of open logs."""
 
     logs: Mapping[TopicPartition, PartitionLog]
     topics: dict[str, Topic]
@@ -59,7 +59,8 @@ class _Listing(NamedTuple):
 
 
 class Catalog:
-    """Read again when topics have changed: the mapping of open logs is replaced then, never changed. Thread-safe."""
+    """Lists topics again when they have changed: the mapping of open logs is then replaced, never modified.
+    Thread-safe."""
 
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs

@@ -1,4 +1,4 @@
-"""The way of both APIs that change configs: each resource is checked and changed on its own."""
+"""What both APIs that change configs have in common: each resource is checked and changed on its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 Changes = Callable[[Context, str, list[Row]], dict[str, str | None]]
-"""What the configs in a request come to for a topic; None for a default."""
+"""Computes the new configs of a topic from those in a request; None means the default."""
 
 
 _one_at_a_time = threading.Lock()
@@ -38,7 +38,7 @@ def _change(context: Context, row: Row, changes: Changes, *, validate_only: bool
             raise RequestError(ErrorCode.INVALID_REQUEST, problem)
         topic = row["resourceName"]
         context.catalog.named(topic)
-        with _one_at_a_time:  # a change of a list depends on what it is
+        with _one_at_a_time:  # a change of a list depends on its current value
             wanted = changes(context, topic, row["configs"])
             if validate_only:
                 context.logs.check_configs(topic, wanted)

@@ -1,4 +1,4 @@
-"""A client's connection: frames in, one request at a time, answers out."""
+"""A client's connection: reads frames, handles one request at a time, sends answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REQUESTS_AT_ONCE = 64
 
 
 class Connection(asyncio.BufferedProtocol):
-    """Lives on the loop's thread. The next request is looked at when the answer to the last one is out.
+    """Lives on the loop's thread. The next request is handled once the answer to the last one has been sent.
 
     A client that does not take its answers is not read from: what it sends waits in its own socket.
     """
@@ -74,15 +74,16 @@ class Connection(asyncio.BufferedProtocol):
             self._pending.cancel()
 
     def close(self) -> None:
-        """Close, whatever was not answered."""
+        """Close, even if requests are unanswered."""
         self._transport.abort()
 
     def resume(self) -> None:
-        """Go on: there is memory for the frame that is coming in."""
+        """Continue, now that there is memory for the incoming frame."""
         self._set_reading(True)
 
     def _work(self) -> None:
-        """Answer the requests that are there, until one has to wait, or other connections have waited long enough."""
+        """Answer the requests that have arrived, until one has to wait, or other connections have waited long
+        enough."""
         answered = 0
         try:
             while not self._is_busy and not self._transport.is_closing():
@@ -111,13 +112,13 @@ class Connection(asyncio.BufferedProtocol):
             _log.exception("%s: closed, since its request could not be answered", self.peer.host)
             self._transport.abort()
             return
-        if self._is_busy:  # while a request waits, reading is how the end of its client is noticed
+        if self._is_busy:  # while a request waits, only reading shows that its client has gone
             self._set_reading(self._pending is not None and self._inbox.is_empty)
         else:
             self._set_reading(self._limits.may_grow(self, self._inbox.wanted_bytes))
 
     def _answer_late(self, parts: list[Part] | None) -> None:
-        """Send what a pending request came to; None: it failed."""
+        """Send the outcome of a pending request; None means that it failed."""
         self._pending = None
         if self._transport.is_closing():
             return

@@ -1,4 +1,4 @@
-"""What handlers work with."""
+"""What handlers have access to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The log directories, and what the broker knows beside them. Handlers run on the loop's thread alone."""
+    """The log directories, and what else the broker knows. Handlers run only on the loop's thread."""
 
     logs: LogDir
     catalog: Catalog
@@ -31,12 +31,12 @@ class Context:
     loop: asyncio.AbstractEventLoop
 
     def topic(self, name: str | None, topic_id: bytes, *, by_id: bool) -> Topic:
-        """The topic that a request means: by name in its old versions, by id in the new ones."""
+        """The topic that a request means: by name in old versions, by id in new ones."""
         return self.catalog.with_id(topic_id) if by_id else self.catalog.named(name or "")
 
 
 def check_leader_epoch(log: PartitionLog, current_leader_epoch: int) -> None:
-    """Refuse a client that knows another leader epoch than the log's."""
+    """Refuse a client whose leader epoch differs from the log's."""
     if current_leader_epoch == NO_EPOCH:
         return
     if current_leader_epoch < log.leader_epoch:

@@ -1,4 +1,4 @@
-"""From a frame to its answer: header, body, handler, response."""
+"""Turns a frame into its answer: header, body, handler, response."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_MOST_BYTES = 1 << 20  # of a request without records, which names some 30,000 partitions then
+_MOST_BYTES = 1 << 20  # of a request without records; it can still name some 30,000 partitions
 OnParts = Callable[[list[Part] | None], None]
 
 
@@ -36,7 +36,8 @@ class Dispatcher:
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
 
-        CloseConnection for what Kafka does not answer either: an unknown API, or an unknown version of one.
+        Raises CloseConnection for requests that Kafka does not answer either: an unknown API, or an unknown version of
+        one.
         """
         header = read_header(frame)
         api = APIS.get(header.api_key)
@@ -93,7 +94,7 @@ class Pending:
     def _answer(self, row: Row) -> None:
         try:
             parts = response_parts(self._api, self._header.api_version, self._header.correlation_id, row)
-        except Exception:  # the connection must learn of it, or it waits for ever
+        except Exception:  # the connection must learn about it, or it would wait forever
             _log.exception("the answer to %s cannot be written", self._api.name)
             self._on_parts(None)
             return
@@ -101,7 +102,7 @@ class Pending:
 
 
 def _known_versions() -> Row:
-    """To a client that is newer than we are: the versions of ApiVersions itself, in its oldest form."""
+    """The answer to a client newer than this broker: the versions of ApiVersions itself, in its oldest form."""
     versions = API_VERSIONS.versions
     known = {"apiKey": API_VERSIONS.key, "minVersion": versions.lowest, "maxVersion": versions.highest}
     return {"errorCode": ErrorCode.UNSUPPORTED_VERSION, "apiKeys": [known]}

@@ -1,4 +1,4 @@
-"""Errors as clients are told of them: a code, and a sentence."""
+"""Errors as sent to clients: a code, and a sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class RequestError(OctavoError):
-    """What was asked for cannot be done; the client gets the code and the sentence."""
+    """A request that cannot be carried out; the client gets the code and the sentence."""
 
     def __init__(self, code: ErrorCode, problem: str | None = None) -> None:
         super().__init__(problem or code.name)
@@ -22,7 +22,7 @@ class RequestError(OctavoError):
 
 
 def code_of(error: Exception) -> int:
-    """The code that Kafka answers with. What nobody foresaw is logged, and the server's unknown error."""
+    """The code that Kafka would answer with. An unforeseen error is logged, and becomes UNKNOWN_SERVER_ERROR."""
     if isinstance(error, RequestError | KafkaError):
         return int(error.code)
     if isinstance(error, ConfigError):

@@ -1,4 +1,4 @@
-"""Which handler answers which API."""
+"""Maps each API to its handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that a connection received, cut into frames."""
+"""Collects the bytes that a connection receives, and cuts them into frames."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import struct
 from octavo.errors import CorruptionError
 
 _LENGTH = struct.Struct(">i")
-_FIRST_BYTES = 16 << 10  # what a connection that sends small requests needs
-_KEPT_BYTES = 4 << 20  # a larger buffer goes once its frame was answered
+_FIRST_BYTES = 16 << 10  # enough for a connection that sends small requests
+_KEPT_BYTES = 4 << 20  # a larger buffer is dropped once its frame has been answered
 
 
 class Inbox:
     """A frame is a view into the buffer, valid until the next bytes are received.
 
-    The buffer grows with what came in, not with what a length claims: a client that announces a large frame and sends
-    nothing takes no memory.
+    The buffer grows with what has arrived, not with what a length claims: a client that announces a large frame but
+    sends nothing takes no memory.
     """
 
     def __init__(self, max_frame_bytes: int) -> None:
@@ -42,7 +42,7 @@ class Inbox:
 
     @property
     def wanted_bytes(self) -> int:
-        """The size of the frame that is coming in, with its length; 0 while even that is not known."""
+        """The size of the incoming frame, including its length field; 0 while that is unknown."""
         if self._end - self._start < _LENGTH.size:
             return 0
         length = int(_LENGTH.unpack_from(self._buffer, self._start)[0])
@@ -51,7 +51,7 @@ class Inbox:
         return _LENGTH.size + length
 
     def next_frame(self) -> memoryview | None:
-        """The next whole frame without its length, None if there is none yet; CorruptionError on a wrong length."""
+        """The next whole frame without its length, or None if there is none yet; CorruptionError for a wrong length."""
         wanted = self.wanted_bytes
         if not wanted or self._end - self._start < wanted:
             return None
@@ -60,5 +60,5 @@ class Inbox:
         if self._start == self._end:
             self._start = self._end = 0
             if len(self._buffer) > _KEPT_BYTES:
-                self._buffer = bytearray()  # the frame keeps the old one as long as it is used
+                self._buffer = bytearray()  # the frame keeps the old buffer alive as long as it is used
         return frame

@@ -1,4 +1,4 @@
-"""How much clients may take: connections, memory for large frames, time without a request."""
+"""Limits what clients may take: connections, memory for large frames, time without a request."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from octavo.broker.connection import Connection
 
 _QUEUED_BYTES = 512 << 20
-_LONGEST_FRAME_MS = 30_000  # that a frame may take to come in while others wait for memory
-_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: whatever others take, small requests are served
+_LONGEST_FRAME_MS = 30_000  # how long a frame may take to arrive while others wait for memory
+_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served whatever others take
 
 
 class ConnectionLimits:
@@ -35,7 +35,7 @@ class ConnectionLimits:
         self._max_idle_ms = max_idle_ms
         self._free_bytes = max(_QUEUED_BYTES if max_queued_bytes < 0 else max_queued_bytes, max_frame_bytes + 4)
         self._by_host: Counter[str] = Counter()
-        self._last_use: dict[Connection, int] = {}  # the least recently used first
+        self._last_use: dict[Connection, int] = {}  # least recently used first
         self._granted: dict[Connection, int] = {}
         self._granted_since: dict[Connection, int] = {}
         self._waiting: dict[Connection, int] = {}
@@ -45,7 +45,7 @@ class ConnectionLimits:
         return list(self._last_use)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether there is room for one more; `dismiss` makes room again."""
+        """Whether there is room for one more connection; `dismiss` makes room again."""
         host = connection.peer.host
         is_full = len(self._last_use) >= self._max_connections
         if is_full or self._by_host[host] >= self._max_connections_per_ip:
@@ -66,9 +66,9 @@ class ConnectionLimits:
             self._last_use[connection] = self._clock.monotonic_ms()
 
     def close_idle(self) -> None:
-        """Close the connections without a request for connections.max.idle.ms.
+        """Close connections that have sent no request for connections.max.idle.ms.
 
-        While others wait for memory, those whose large frame does not come are closed, too.
+        While others wait for memory, connections whose large frame does not arrive are closed too.
         """
         now = self._clock.monotonic_ms()
         if self._waiting:
@@ -84,7 +84,8 @@ class ConnectionLimits:
             connection.close()
 
     def may_grow(self, connection: Connection, frame_bytes: int) -> bool:
-        """Whether a connection may go on reading a frame of this size; if not, its `resume` is called once it may."""
+        """Whether a connection may continue reading a frame of this size; if not, its `resume` is called once it
+        may."""
         if frame_bytes <= _SMALL_FRAME_BYTES or connection in self._granted:
             return True
         if self._waiting or frame_bytes > self._free_bytes:
@@ -94,7 +95,7 @@ class ConnectionLimits:
         return True
 
     def release(self, connection: Connection) -> None:
-        """A connection's frame was taken out: others may have its memory."""
+        """Release the memory of a connection's frame, so that others can have it."""
         self._free_bytes += self._granted.pop(connection, 0)
         self._granted_since.pop(connection, None)
         while self._waiting:

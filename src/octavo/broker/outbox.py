@@ -1,4 +1,4 @@
-"""Sending a response: buffers by send, file slices by sendfile, without blocking the loop."""
+"""Sends a response without blocking the loop: buffers with send, slices of files with sendfile."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from octavo.format.messages.codec import Part
 from octavo.format.varint import Bytes
 
-_MORE = getattr(socket, "MSG_MORE", 0)  # what follows goes into the same packet: three times as many small fetches
+_MORE = getattr(socket, "MSG_MORE", 0)  # more follows for the same packet: this triples the rate of small fetches
 
 
 class Outbox:
-    """Takes one response at a time. Its socket is a duplicate of the transport's, which itself writes nothing."""
+    """Sends one response at a time. Its socket is a duplicate of the transport's, which itself writes nothing."""
 
     def __init__(
         self,
@@ -29,11 +29,11 @@ class Outbox:
         self._on_sent = on_sent
         self._on_failed = on_failed
         self._parts: deque[Part] = deque()
-        self._sent = 0  # of the first part
+        self._sent = 0  # bytes of the first part
         self._is_waiting = False
 
     def send(self, parts: Iterable[Part]) -> bool:
-        """Begin to send; says whether all of it is out. If not, `on_sent` is called once it is."""
+        """Start sending; returns whether everything has been sent. If not, `on_sent` is called once it has."""
         self._parts.extend(parts)
         return self._advance()
 
@@ -44,7 +44,7 @@ class Outbox:
         except BlockingIOError:
             if not self._is_waiting:
                 self._is_waiting = True
-                self._loop.add_writer(self._socket.fileno(), self._go_on)
+                self._loop.add_writer(self._socket.fileno(), self._send_rest)
             return False
         return True
 
@@ -65,13 +65,13 @@ class Outbox:
             self._parts.popleft()
             self._sent = 0
 
-    def _go_on(self) -> None:
+    def _send_rest(self) -> None:
         try:
             is_sent = self._advance()
         except OSError:
             self._stop_waiting()
             self._parts.clear()
-            self._on_failed()  # half an answer is out: nothing may follow it
+            self._on_failed()  # half an answer has been sent, so nothing may follow it
             return
         if is_sent:
             self._stop_waiting()

@@ -1,4 +1,4 @@
-"""A request as its handler sees it, and the forms that an answer may have."""
+"""A request as its handler sees it, and the kinds of answers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from octavo.format.messages.schema import Row
 
 
 class Endpoint(NamedTuple):
-    """Where clients of a listener reach the broker."""
+    """The address under which clients of a listener reach the broker."""
 
     host: str
     port: int
 
 
 class Peer(NamedTuple):
-    """Who is at the other end of a connection, and how it got there."""
+    """The other end of a connection, and how it got here."""
 
     host: str
     endpoint: Endpoint
 
 
 class Request(NamedTuple):
-    """A decoded request. Its records are views into the connection's buffer: its handler consumes them."""
+    """A decoded request. Its records are views into the connection's buffer, which its handler consumes."""
 
     version: int
     client_id: str
@@ -32,27 +32,27 @@ class Request(NamedTuple):
 
 
 class Waiting(Protocol):
-    """An answer that comes later; the connection takes no other request meanwhile."""
+    """An answer that comes later; until then the connection handles no other request."""
 
     def start(self, answer: Callable[[Row], None]) -> None:
-        """Call `answer` on the loop, once; perhaps at once."""
+        """Call `answer` once, on the loop; perhaps immediately."""
 
     def cancel(self) -> None:
-        """The connection is gone: answer nothing."""
+        """Answer nothing, because the connection is gone."""
 
 
 class Later(NamedTuple):
-    """An answer that takes a disk's time: it is made on another thread."""
+    """An answer that needs disk access, and is therefore made on another thread."""
 
     make: Callable[[], Row]
 
 
 class NoAnswer:
-    """The client does not wait for one (acks=0)."""
+    """The client expects no answer (acks=0)."""
 
 
 Answer = Row | Waiting | Later | NoAnswer
 
 
 class CloseConnection(Exception):
-    """What a client sent cannot be answered, as Kafka sees it: its connection is closed."""
+    """The connection has to be closed, because Kafka would not answer what the client sent."""

@@ -1,4 +1,4 @@
-"""What has configs, as the protocol numbers it, and the rows in which they are shown."""
+"""The kinds of resources that have configs, with the protocol's numbers, and the rows that describe their configs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.format.messages.schema import Row
 
 
 class ConfigResource(IntEnum):
-    """The types of what has configs."""
+    """The types of resources that have configs."""
 
     TOPIC = 2
     BROKER = 4
@@ -35,7 +35,7 @@ _TYPES = {"BOOLEAN": 1, "STRING": 2, "INT": 3, "LONG": 5, "DOUBLE": 6, "LIST": 7
 
 
 def topic_configs(topic: str, context: Context) -> Iterator[Row]:
-    """The configs of a topic in force, each with the values that it would have otherwise."""
+    """A topic's effective configs, each with the values it would have otherwise."""
     return shown_topic_configs(context.logs.topic_overrides(topic), context)
 
 
@@ -62,7 +62,7 @@ def shown_topic_configs(overrides: Mapping[str, Given], context: Context) -> Ite
 
 
 def broker_configs(context: Context) -> Iterator[Row]:
-    """The configs of the broker in force; none of them can be changed while it runs."""
+    """The broker's effective configs; none of them can be changed while it runs."""
     given = context.logs.broker_properties
     keys = {**BROKER_CONFIGS, **{name: key.of_synonym(synonym) for name, (key, synonym) in SYNONYMS.items()}}
     for name, key in sorted(keys.items()):
@@ -91,7 +91,7 @@ def _value(name: str, given: Given | None, source: ConfigSource) -> Row:
 
 
 def _default(key: ConfigKey) -> list[Row]:
-    """The broker config that has the default, where 4.3.1 names one: not if it is a config of its own beside that."""
+    """The broker config that provides the default, if Kafka 4.3.1 names one: not if it has a meaning of its own."""
     last = key.synonyms[-1] if key.synonyms else None
     if last is None or last.name in BROKER_CONFIGS or last.name in _UNNAMED:
         return []

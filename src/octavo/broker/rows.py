@@ -1,4 +1,4 @@
-"""Requests and responses that name partitions by topic."""
+"""The parts of requests and responses that name partitions by topic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.storage.partition_log import PartitionLog
 
 
 def partition_row(partition: int, log: PartitionLog, node_id: int) -> Row:
-    """A partition as clients are shown it: its one replica is here, and leads."""
+    """A partition as shown to clients: its only replica is here, and leads."""
     return {
         "partitionIndex": partition,
         "leaderId": node_id,

@@ -25,7 +25,7 @@ class Server:
         self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
 
     async def listen(self, host: str, port: int, advertised: Endpoint | None) -> Endpoint:
-        """Accept connections; says where. Clients are told the advertised address, or else this one."""
+        """Accept connections and return the address. Clients get the advertised address, or else this one."""
         listening = _bound(host, port)
         bound = Endpoint(host, listening.getsockname()[1])
         endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
@@ -36,7 +36,7 @@ class Server:
         return bound
 
     def close(self) -> None:
-        """Accept nothing more, and close all connections."""
+        """Stop accepting, and close all connections."""
         self._timer.cancel()
         for server in self._servers:
             server.close()
@@ -53,7 +53,7 @@ def _bound(host: str, port: int) -> socket.socket:
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # which accepted connections inherit
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit this
         listening.bind(address)
     except OSError:
         listening.close()

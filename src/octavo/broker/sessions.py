@@ -14,16 +14,16 @@ from octavo.system.clock import Clock
 IDS_FROM_VERSION = 13
 FINAL_EPOCH, INITIAL_EPOCH = -1, 0
 _MAX_EPOCH = 0x7FFF_FFFF
-_MOST_PARTITIONS = 1_000_000  # of all sessions
+_MOST_PARTITIONS = 1_000_000  # in all sessions together
 _EVICTABLE_AFTER_MS = 120_000
 
 PartitionKey = tuple[bytes | str, int]
-"""A topic's id or name, as the request's version has it, and a partition."""
+"""A topic's id or name, depending on the request's version, and a partition."""
 
 
 @dataclass(slots=True)
 class FetchedPartition:
-    """What a client wants of a partition, and what it was told last."""
+    """What a client wants from a partition, and what it was last told."""
 
     topic: bytes | str
     partition: int
@@ -36,12 +36,12 @@ class FetchedPartition:
 
 @dataclass(slots=True)
 class FetchSession:
-    """The partitions of a session in the order in which they are served; id 0: it ends with the answer."""
+    """A session's partitions in the order in which they are served; id 0 means that it ends with the answer."""
 
     session_id: int = 0
     epoch: int = INITIAL_EPOCH
     is_by_id: bool = False
-    is_incremental: bool = False  # the request named only what changed, the answer does so too
+    is_incremental: bool = False  # the request named only what changed, and so does the answer
     last_use_ms: int = 0
     partitions: dict[PartitionKey, FetchedPartition] = field(default_factory=dict)
 
@@ -56,19 +56,20 @@ class FetchSession:
                 self.partitions.pop((topic["topicId"] if self.is_by_id else topic["topic"], partition), None)
 
     def serve_later(self, keys: Iterable[PartitionKey]) -> None:
-        """Let others be served first the next time."""
+        """Move these partitions back, so that others are served first the next time."""
         for key in keys:
             if key in self.partitions:
                 self.partitions[key] = self.partitions.pop(key)
 
 
 class FetchSessions:
-    """Lives on the loop's thread. A full cache lets sessions go that were not used for two minutes, or makes none."""
+    """Lives on the loop's thread. A full cache drops sessions that were unused for two minutes, or accepts no new
+    one."""
 
     def __init__(self, clock: Clock, slots: int) -> None:
         self._clock = clock
         self._slots = slots
-        self._sessions: dict[int, FetchSession] = {}  # the least recently used first
+        self._sessions: dict[int, FetchSession] = {}  # least recently used first
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -102,7 +103,7 @@ class FetchSessions:
         known.update(body["topics"], body["forgottenTopicsData"])
         if body["topics"] and not self._fits(known):
             del self._sessions[session_id]
-            raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # the client begins again
+            raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # the client starts again
         if not known.partitions:
             del self._sessions[session_id]
             return FetchSession(is_by_id=is_by_id)

@@ -1,7 +1,4 @@
-"""Wakes a fetch that waits for a log to grow, whichever thread made it grow.
-
-An append calls `Log.tell_watchers` once its batches are in the log; the `Watch` then calls back on the loop's thread.
-"""
+"""Wakes a fetch that waits for a log to grow, whichever thread appended to it."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ class Watch:
         if threading.get_ident() == self._thread:
             self._loop.call_soon(self._call)
         else:
-            with suppress(RuntimeError):  # the broker was closed meanwhile
+            with suppress(RuntimeError):  # the broker was closed in the meantime
                 self._loop.call_soon_threadsafe(self._call)
 
     def _call(self) -> None:

@@ -1,6 +1,6 @@
 """`format("octavo")`: how Spark reads and writes log directories.
 
-Spark makes the data source in several Python processes (for the schema, for the plan, in a query's own runner), so it
+Spark creates the data source in several Python processes (for the schema, for the plan, in a query's own runner), so it
 holds nothing but the options.
 """
 
@@ -55,5 +55,5 @@ class OctavoDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("octavo")` known to a session, if `pyspark_octavo` is not on a path that Spark searches."""
+    """Register `format("octavo")` with a session, if `pyspark_octavo` is not on a path that Spark searches."""
     spark.dataSource.register(OctavoDataSource)

@@ -1,4 +1,4 @@
-"""The commands' jobs on a Spark session: the same tasks as on one machine, and so the same results."""
+"""The commands' jobs on a Spark session: the same tasks as on one machine, and therefore the same results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class TopicsReport:
-    """What `octavo topics` prints: its rows, and notes on what could not be counted completely."""
+    """What `octavo topics` prints: its rows, and notes about what could not be counted completely."""
 
     counts: list[PartitionCount]
     notes: list[Note]
@@ -114,7 +114,7 @@ def upgrade(
 ) -> list[Upgraded]:
     """Rewrite old formats of the named topics, or of all, as v2; with a codec, rewrite all batches with it.
 
-    A dry run stays on the driver, because only the driver has what it writes.
+    A dry run stays on the driver, because only the driver has the files it writes.
     """
     codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
     check_topics(logdirs, names)

@@ -20,7 +20,7 @@ class SparkRunner:
     """A runner (`octavo.system.runner.Runner`) on a session; its workers must see the same paths and have this package.
 
     A task that raises does not affect the others. Spark repeats a task that it lost with its worker. Tasks `in_place`
-    write beside a log, under names that two attempts at one task would share.
+    write next to a log, under names that two attempts at one task would share.
     """
 
     shares_memory = False
@@ -44,7 +44,8 @@ class SparkRunner:
 
 
 class _Attempt(Generic[TaskType, Result]):
-    """What a worker does with a task. An error becomes an outcome, or Spark would repeat the task and fail the job."""
+    """What a worker does with a task. An error becomes an outcome; otherwise Spark would repeat the task and fail the
+    job."""
 
     def __init__(self, function: Callable[[TaskType], Result]) -> None:
         self._function = function

@@ -15,8 +15,8 @@ from octavo.errors import OctavoError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The log level from Spark's start on; spark.log.level takes effect only once there is a session. Spark counts the
-# gateway as a shell and resets its level to WARN with a message, unless the gateway has a level of its own.
+# The log level from Spark's start on; spark.log.level takes effect only once there is a session. Spark treats the
+# gateway as a shell and resets its level to WARN with a message, unless the gateway has its own level.
 _LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -33,7 +33,7 @@ _CONFS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # Two attempts at a task must not write beside a log at once, whatever spark-defaults.conf says.
+    # Two attempts at a task must not write next to a log at once, whatever spark-defaults.conf says.
     "spark.speculation": "false",
 }
 
@@ -63,7 +63,7 @@ def session(master: str) -> Iterator[SparkSession]:
 
 @contextmanager
 def _quiet_start() -> Iterator[None]:
-    """Let the JVM that is started log only errors, unless its options configure the log."""
+    """Make the starting JVM log only errors, unless its options configure the log."""
     given = os.environ.get("SPARK_SUBMIT_OPTS")
     if _LOG4J_OPTION in (given or ""):
         yield

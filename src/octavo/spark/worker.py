@@ -1,4 +1,4 @@
-"""What one of Spark's Python workers does once, before its first task."""
+"""What each of Spark's Python workers does once, before its first task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORKERS_PARENT = "pyspark.daemon"
 
 @cache
 def settle() -> None:
-    """Exempt the objects that are loaded by now from garbage collection; later ones are collected as usual.
+    """Exempt the objects that are already loaded from garbage collection; later ones are collected as usual.
 
     PySpark collects after every task, and so looks at all objects of all modules: 10 to 20 ms, in which 10 MB could be
     read. Outside a worker, the collector is left alone.

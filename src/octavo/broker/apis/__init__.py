@@ -1,1 +1,1 @@
-"""One file per API: `handle(request, context)` gives the answer. No handler waits."""
+"""One file per API; its `handle(request, context)` returns the answer. No handler blocks."""

@@ -1,4 +1,4 @@
-"""AlterConfigs: all configs of topics replaced; what is not named goes back to its default."""
+"""AlterConfigs: replaces all configs of topics; a config that is not named is reset to its default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApiVersions: which APIs there are, in which versions."""
+"""ApiVersions: lists the APIs and their versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _listed(key: int, lowest: int, highest: int) -> Row:
-    # Old librdkafka takes a Produce without version 0 for one without compression: Kafka lists it, and refuses it.
+    # Old librdkafka takes a Produce without version 0 for one without compression, so Kafka lists it, and refuses it.
     return {"apiKey": key, "minVersion": 0 if key == PRODUCE.key else lowest, "maxVersion": highest}
 
 

@@ -1,4 +1,4 @@
-"""CreatePartitions: more partitions for topics."""
+"""CreatePartitions: adds partitions to topics."""
 
 from __future__ import annotations
 

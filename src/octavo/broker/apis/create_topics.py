@@ -1,4 +1,4 @@
-"""CreateTopics: new topics with their configs."""
+"""CreateTopics: creates topics with their configs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationEr
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-MOST_PARTITIONS = 10_000  # of one request, as Kafka's controller has it
+MOST_PARTITIONS = 10_000  # in one request, as in Kafka's controller
 _DEFAULT = -1
 _BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
 
@@ -61,7 +61,7 @@ def _create(context: Context, row: Row, *, validate_only: bool) -> Row:
 
 
 def _partitions(row: Row, context: Context) -> int:
-    """How many partitions; RequestError where replicas are asked for that one broker cannot have."""
+    """The number of partitions; raises RequestError for replicas that a single broker cannot have."""
     count, factor, assignments = row["numPartitions"], row["replicationFactor"], row["assignments"]
     if assignments:
         if factor != _DEFAULT:

@@ -1,4 +1,4 @@
-"""DeleteRecords: a later start for partitions' logs."""
+"""DeleteRecords: moves the start of partitions' logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeleteTopics: topics and all that is in them, by name or by id."""
+"""DeleteTopics: deletes topics and their records, by name or by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeCluster: the nodes, which here is one."""
+"""DescribeCluster: lists the nodes, of which there is one."""
 
 from __future__ import annotations
 

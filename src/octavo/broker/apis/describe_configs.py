@@ -1,4 +1,4 @@
-"""DescribeConfigs: the configs of topics and of the broker, with where each value comes from."""
+"""DescribeConfigs: lists the configs of topics and of the broker, with the source of each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: the directories, and the partitions in each."""
+"""DescribeLogDirs: lists the directories, and the partitions in each."""
 
 from __future__ import annotations
 

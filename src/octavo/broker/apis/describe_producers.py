@@ -1,4 +1,4 @@
-"""DescribeProducers: what partitions know of the producers that wrote to them."""
+"""DescribeProducers: lists what partitions know about the producers that wrote to them."""
 
 from __future__ import annotations
 

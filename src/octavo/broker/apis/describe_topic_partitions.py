@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions: the partitions of topics by name, page by page."""
+"""DescribeTopicPartitions: lists the partitions of topics by name, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ElectLeaders: with one replica of each partition there is never anything to elect."""
+"""ElectLeaders: does nothing, since each partition has only one replica."""
 
 from __future__ import annotations
 

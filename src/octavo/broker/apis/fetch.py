@@ -1,4 +1,4 @@
-"""Fetch: batches from offsets on, as ranges of files; a client may wait for more."""
+"""Fetch: returns batches from given offsets on, as ranges of files; a client may wait for more."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 class _Read(NamedTuple):
-    """What was found in a partition."""
+    """The result of reading a partition."""
 
     row: Row
     size: int = 0
     high_watermark: int = -1
     log_start_offset: int = -1
-    is_urgent: bool = False  # waiting longer brings nothing: an error, or the end of an older segment
+    is_urgent: bool = False  # waiting longer would not help: an error, or the end of an older segment
 
 
 class _Fetch:
-    """A request that is looked at once or, while it waits, again and again."""
+    """A request that is evaluated once or, while it waits, again and again."""
 
     def __init__(self, request: Request, context: Context, session: FetchSession) -> None:
         body = request.body
@@ -61,7 +61,7 @@ class _Fetch:
         self.logs: list[PartitionLog] = []
 
     def look(self) -> bool:
-        """Read all partitions; says whether that is enough for an answer."""
+        """Read all partitions; returns whether that is enough for an answer."""
         left, size, is_urgent = self._max_bytes, 0, False
         self.logs = []
         for key, wanted in self._session.partitions.items():
@@ -119,7 +119,7 @@ class _Fetch:
         return _Read(row, found.size, *marks, is_urgent=_is_in_older_segment(found, log))
 
     def answer(self) -> Row:
-        """The response to what was found last. An incremental one leaves out the partitions without news."""
+        """The response to the last look. An incremental one leaves out partitions without news."""
         session, told = self._session, []
         for key, found in self._found.items():
             wanted = session.partitions.get(key)
@@ -149,7 +149,7 @@ def _is_in_older_segment(found: Fetched, log: PartitionLog) -> bool:
 
 
 class _FetchWait:
-    """A long poll: answered when there is enough, at the latest after max_wait_ms."""
+    """A long poll: answered when there is enough data, at the latest after max_wait_ms."""
 
     def __init__(self, fetch: _Fetch, loop: asyncio.AbstractEventLoop, max_wait_ms: int) -> None:
         self._fetch = fetch
@@ -160,7 +160,7 @@ class _FetchWait:
         self._answer = answer
         self._watch = Watch(self._loop, self._fetch.logs, self._look)
         self._timer = self._loop.call_later(self._max_wait_ms / 1000, self._end)
-        if self._fetch.has_grown():  # since it was looked at, before it was watched
+        if self._fetch.has_grown():  # since the look, but before the watch began
             self._look()
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: single configs of topics set, taken back, or changed as lists."""
+"""IncrementalAlterConfigs: sets, resets or extends single configs of topics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _changes(context: Context, topic: str, configs: list[Row]) -> dict[str, str 
 
 
 def _value(context: Context, topic: str, config: Row) -> str | None:
-    """What a config is to be; None for its default."""
+    """The new value of a config; None for its default."""
     name, operation, value = config["name"], config["configOperation"], config["value"]
     if operation == _DELETE:
         return None

@@ -1,4 +1,4 @@
-"""ListConfigResources: everything that has configs, by type; without a type, topics and the broker."""
+"""ListConfigResources: lists everything that has configs, by type; without a type, topics and the broker."""
 
 from __future__ import annotations
 

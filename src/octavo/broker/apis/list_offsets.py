@@ -1,4 +1,4 @@
-"""ListOffsets: the offset of a time, or of a log's start or end."""
+"""ListOffsets: finds the offset for a timestamp, or of a log's start or end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def handle(request: Request, context: Context) -> Answer:
     asked = Counter((topic["name"], row["partitionIndex"]) for topic in topics for row in topic["partitions"])
     twice = {key for key, count in asked.items() if count > 1}
     answers = by_topic(topics, "name", partial(_answer, request, context, twice))
-    if twice:  # which are answered once
+    if twice:  # partitions named twice are answered once
         for answer in answers:
             answer["partitions"] = list({row["partitionIndex"]: row for row in answer["partitions"]}.values())
     return {"topics": answers}

@@ -1,4 +1,4 @@
-"""Metadata: the broker, and the topics with their partitions; a topic that a client asks for first is made."""
+"""Metadata: lists the broker, and the topics with their partitions; creates a topic that a client asks for first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.format.names import topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
 
 IDS_FROM_VERSION = 12
-ALL_OPERATIONS_ON_TOPICS = 3576  # as a bit for each operation that a topic knows
+ALL_OPERATIONS_ON_TOPICS = 3576  # one bit for each operation that topics have
 ALL_OPERATIONS_ON_CLUSTERS = 8096
 
 
@@ -32,7 +32,8 @@ def handle(request: Request, context: Context) -> Answer:
 
     def make() -> Row:
         for topic in missing:
-            with suppress(OctavoError):  # another client was first, or the answer says that it is not there
+            # another client was faster, or the answer will say that the topic does not exist
+            with suppress(OctavoError):
                 context.logs.create_topic(topic)
         return _answer(request, context)
 
@@ -64,7 +65,7 @@ def _answer(request: Request, context: Context) -> Row:
 
 
 def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
-    """The topics, and rows for those that are not there."""
+    """The topics, and rows for those that do not exist."""
     wanted, catalog = request.body["topics"], context.catalog
     if wanted is None or (request.version == 0 and not wanted):
         return catalog.topics.values()

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where the epochs of earlier leaders ended."""
+"""OffsetForLeaderEpoch: says where the epochs of earlier leaders ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _answer(context: Context, topic: str, row: Row) -> Row:
         log = context.catalog.named(topic).log(row["partition"])
         check_leader_epoch(log, row["currentLeaderEpoch"])
         end = log.end_offset_for_epoch(row["leaderEpoch"])
-        if row["leaderEpoch"] == log.leader_epoch:  # in which nothing may have been written yet
+        if row["leaderEpoch"] == log.leader_epoch:  # nothing may have been written in this epoch yet
             end = EpochEnd(log.leader_epoch, log.log_end_offset)
         return {**found, "leaderEpoch": end.epoch, "endOffset": end.end_offset}
     except OctavoError as error:

@@ -1,4 +1,4 @@
-"""Produce: a batch for each of some partitions, appended one after the other."""
+"""Produce: appends one batch to each of several partitions, one after the other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IDS_FROM_VERSION = 13
 _ZSTD_FROM_VERSION = 7
 _ADMIN_CLIENT = "__admin_client"  # Kafka's tools, which write to its own topics
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
-# Kafka refuses these before it looks at the log's start.
+# Kafka raises these before it looks at the log's start.
 _BEFORE_THE_LOG = CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
 
 
@@ -47,7 +47,7 @@ def handle(request: Request, context: Context) -> Answer:
     if acks != 0:
         return {"responses": topics}
     if any(row.get("errorCode") for topic in topics for row in topic["partitionResponses"]):
-        raise CloseConnection("a produce request without an answer failed")  # the only way to say so
+        raise CloseConnection("a produce request without an answer failed")  # the only way to tell the client
     return NoAnswer()
 
 
@@ -65,13 +65,13 @@ def _refusal(body: Row) -> RequestError | None:
         return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if len(transactional) > 1:
         return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if transactional:  # no transaction was begun over the wire: nobody could end this one
+    if transactional:  # no transaction can be begun over the wire yet, so nobody could end this one
         return RequestError(ErrorCode.INVALID_TXN_STATE)
     return None
 
 
 def _header(row: Row) -> Row | None:
-    """The header of a partition's batch; None where that is too short to have one."""
+    """The header of a partition's batch; None if the batch is too short to have one."""
     records = row["records"]
     if records is None or len(records) < BATCH_OVERHEAD:
         return None
@@ -79,7 +79,7 @@ def _header(row: Row) -> Row | None:
 
 
 def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: RequestError | None) -> Row:
-    """What becomes of one partition: an error of it leaves the others alone."""
+    """The answer for one partition; its error does not affect the others."""
     log_start_offset = -1
     try:
         if refusal is not None:
@@ -113,7 +113,8 @@ def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
 
 
 def _check(request: Request, records: memoryview | None) -> None:
-    """What a request must have, whatever the log says: exactly one whole batch of magic 2, in a codec of its time."""
+    """Check what a request must have, whatever the log says: exactly one whole v2 batch, with a codec of its
+    version."""
     if records is None or len(records) < _UP_TO_ATTRIBUTES.size:
         raise RequestError(ErrorCode.INVALID_RECORD)
     _, length, _, magic, _, attributes = _UP_TO_ATTRIBUTES.unpack_from(records)

@@ -1,1 +1,1 @@
-"""What a query asks for: options, checked before a file is looked at."""
+"""What a query asks for: its options, checked before any file is read."""

@@ -47,9 +47,9 @@ _TOKEN = re.compile(
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """The pattern as Java's Pattern would find it in a topic's name."""
+    """The pattern, to be searched in topic names as Java's Pattern would be."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a FutureWarning says that a class may change its meaning
+        warnings.simplefilter("error")  # a FutureWarning means that a class may change its meaning
         try:
             return re.compile(_Translation(pattern).text, re.ASCII)
         except (re.error, Warning) as error:
@@ -57,7 +57,7 @@ def compile_java(pattern: str) -> re.Pattern[str]:
 
 
 class _Translation:
-    """One pass over a pattern; inside a class the same tokens are written differently."""
+    """One pass over a pattern; the same tokens are written differently inside a class."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -135,6 +135,6 @@ class _Translation:
 
 
 def _others(members: str) -> str:
-    """All characters outside a class, as members of another."""
+    """All characters outside a class, as members of another class."""
     inside = re.compile(f"[{members}]")
     return "".join(re.escape(chr(code)) for code in range(128) if not inside.match(chr(code))) + r"\x80-\U0010ffff"

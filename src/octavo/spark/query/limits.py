@@ -1,4 +1,4 @@
-"""Where a query starts and where a batch ends, as the options say: no log is looked at yet."""
+"""Where a query starts and where a batch ends, according to the options; no log is read yet."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from enum import StrEnum
 from octavo.errors import ConfigError
 from octavo.spark.query.values import Offsets, integer, listed, offsets, timestamps
 
-# Numbers that stand for a place instead of an offset, as in Spark's Kafka source.
+# Special numbers instead of an offset, as in Spark's Kafka source.
 LATEST_OFFSET = -1
 EARLIEST_OFFSET = -2
 
 
 class NamedLimit(StrEnum):
-    """A place that is named; options give the name in any case."""
+    """A limit given by name, in upper or lower case."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -47,7 +47,7 @@ Limit = NamedLimit | AtOffsets | AtTimestamps | AtTimestamp
 
 
 def limit_of(options: Mapping[str, str], side: str, otherwise: NamedLimit) -> Limit:
-    """The limit of one side, `starting` or `ending`: a timestamp for all, else timestamps, else offsets."""
+    """The limit of one side, `starting` or `ending`: one timestamp for all, else timestamps, else offsets."""
     if f"{side}Timestamp" in options:
         text = options[f"{side}Timestamp"].strip()
         try:

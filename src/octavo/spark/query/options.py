@@ -1,4 +1,4 @@
-"""The source's options in one table, which also makes the docs: those of Spark's Kafka source, and our own."""
+"""The source's options in one table, from which the docs are generated: those of Spark's Kafka source, and our own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Option:
     default: str
     scope: Scope
     meaning: str
-    ours: bool = False  # Spark's Kafka source has no such option
+    ours: bool = False  # not an option of Spark's Kafka source
 
 
 SOURCE_OPTIONS = (
@@ -118,7 +118,7 @@ _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header
 
 
 def warn_of(options: Mapping[str, str], scope: Scope) -> None:
-    """Warn of options without effect: unknown ones, which Spark ignores silently, and those of another scope."""
+    """Warn about options without effect: unknown ones, which Spark ignores silently, and those of another scope."""
     for name in sorted(options):
         known = _KNOWN.get(name.lower())
         if known is not None and known.scope not in ("both", scope):

@@ -1,4 +1,4 @@
-"""The columns of a query: the schema of Spark's Kafka source, or a choice of its columns."""
+"""The columns of a query: the schema of Spark's Kafka source, or a selection of its columns."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def columns_of(text: str | None, include_headers: bool) -> tuple[str, ...]:
 
 
 def check_schema(given: StructType, columns: tuple[str, ...]) -> None:
-    """Refuse a schema given by a user, unless it is the source's own."""
+    """Refuse a user's schema, unless it is the source's own."""
     if given.simpleString() != schema_of(columns).simpleString():
         raise ConfigError(
             "Kafka source has a fixed schema and cannot be set with a custom one; the option columns chooses from it"

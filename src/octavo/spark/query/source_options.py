@@ -33,7 +33,7 @@ _REFUSED = {
     "enable.auto.commit": "",
     "interceptor.classes": "",
 }
-# Options that tune how Spark's source asks a broker: checked as in Spark, and not used.
+# Options that tune how Spark's source talks to a broker: checked as in Spark, but not used.
 _UNUSED = {
     "kafkaConsumer.pollTimeoutMs": INT64,
     "fetchOffset.numRetries": INT32,
@@ -43,7 +43,7 @@ _UNUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Splitting:
-    """How the work is cut into tasks."""
+    """How the work is divided into tasks."""
 
     min_partitions: int | None = None
     max_records_per_partition: int | None = None
@@ -65,7 +65,7 @@ class SourceOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Check the options that do not belong to batch or stream alone; a wrong one raises ConfigError."""
+        """Check the options common to batch and stream; raises ConfigError for a wrong one."""
         options = CaseInsensitiveDict(options)
         _refuse_configs(options)
         for name, numbers in _UNUSED.items():
@@ -92,7 +92,8 @@ class SourceOptions:
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The given places as absolute paths: a task's process may have another working directory than the driver."""
+    """The given places as absolute paths, because a task's process may have another working directory than the
+    driver."""
     given = [options["path"]] if "path" in options else []
     if "paths" in options:
         try:

@@ -31,7 +31,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """Picklable. Made from a mapping that compares names without case."""
+    """Picklable. Built from a mapping whose names are case-insensitive."""
 
     start: Limit
     to_high_watermark: bool
@@ -49,12 +49,12 @@ class StreamOptions:
 
 
 def warn_of_stream(options: Mapping[str, str]) -> None:
-    """Warn of options without effect in a stream; endingOffsets may name the high watermark."""
+    """Warn about options without effect in a stream; endingOffsets may name the high watermark."""
     warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
 
 
 def check_trigger_limits(options: Mapping[str, str]) -> None:
-    """Refuse two limits that contradict each other, in a batch too, as Spark's source does."""
+    """Refuse two contradictory limits, even in a batch, as Spark's source does."""
     if _MIN_OFFSETS in options and _MAX_OFFSETS in options:
         least, most = integer(_MIN_OFFSETS, options[_MIN_OFFSETS]), integer(_MAX_OFFSETS, options[_MAX_OFFSETS])
         if least > most:

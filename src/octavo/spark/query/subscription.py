@@ -1,4 +1,4 @@
-"""Which partitions a query reads: assign, subscribe or subscribePattern, as in Spark's Kafka source."""
+"""Selects the partitions of a query: assign, subscribe or subscribePattern, as in Spark's Kafka source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 @dataclass(frozen=True, slots=True)
 class QuerySubscription:
-    """Topics by name, topics whose names contain a match of a pattern, or single partitions: one of the three.
+    """Topics by name, topics whose names contain a match of a pattern, or single partitions.
 
     Kafka's internal topics are read only if they are named.
     """
@@ -29,7 +29,7 @@ class QuerySubscription:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> QuerySubscription:
-        """From a mapping that compares names without case."""
+        """Build it from a mapping whose names are case-insensitive."""
         given = [name for name in STRATEGIES if name in options]
         choice = f"of the following options %s be specified for the octavo source: {', '.join(STRATEGIES)}."
         if not given:
@@ -58,7 +58,7 @@ class QuerySubscription:
         return topic_partition in self.assigned or topic_partition.topic in self.topics
 
     def check(self, there: Collection[str], place: str) -> None:
-        """Refuse named topics that do not exist. The topics of assigned partitions must exist too, as in Spark."""
+        """Raise if a named topic does not exist. The topics of assigned partitions must exist too, as in Spark."""
         named = self.topics | {topic_partition.topic for topic_partition in self.assigned}
         for topic in sorted(named.difference(there)):
             raise UnknownTopicOrPartitionError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, there)}")

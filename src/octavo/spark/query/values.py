@@ -27,7 +27,7 @@ INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
 
 
 def integer(name: str, text: str, numbers: range = INT64) -> int:
-    """A whole number of 64 bits, unless `numbers` says otherwise. As in Java, spaces are refused."""
+    """A whole number that fits 64 bits, or `numbers` if given. As in Java, spaces are refused."""
     if not _INTEGER.fullmatch(text) or int(text) not in numbers:
         raise ConfigError(f'{name}: For input string: "{text}", expected a whole number')
     return int(text)
@@ -42,7 +42,7 @@ def positive(name: str, text: str, numbers: range = INT64) -> int:
 
 
 def count(name: str, text: str, what: str) -> int:
-    """A whole number above 0 of things that are made one by one, with an upper limit."""
+    """A whole number above 0, with an upper limit, for things that are made one by one."""
     number = positive(name, text, INT32)
     if number > MOST:
         raise ConfigError(f"{name} is {number}, expected at most {MOST} {what}")
@@ -50,7 +50,7 @@ def count(name: str, text: str, what: str) -> int:
 
 
 def boolean(name: str, text: str) -> bool:
-    """true or false, in any case."""
+    """true or false, in upper or lower case."""
     known = {"true": True, "false": False}.get(text.lower())
     if known is None:
         raise ConfigError(f'{name}: For input string: "{text}", expected true or false')
@@ -58,7 +58,7 @@ def boolean(name: str, text: str) -> bool:
 
 
 def duration_ms(name: str, text: str) -> int:
-    """A duration as Spark writes it: 15m, 30s, 500ms; a plain number is milliseconds."""
+    """A duration as Spark writes it: 15m, 30s, 500ms; a plain number means milliseconds."""
     match = _DURATION.fullmatch(text.strip().lower())
     unit = None if match is None else _MICROSECONDS.get(match[2] or "ms")
     if match is None or unit is None:
@@ -68,7 +68,7 @@ def duration_ms(name: str, text: str) -> int:
 
 
 def wait_ms(name: str, text: str) -> int:
-    """A duration that is not negative."""
+    """A non-negative duration."""
     duration = duration_ms(name, text)
     if duration < 0:
         raise ConfigError(f"{name} is {text}, expected 0s or more")
@@ -76,7 +76,7 @@ def wait_ms(name: str, text: str) -> int:
 
 
 def partitions(text: str) -> frozenset[TopicPartition]:
-    """`{"topicA":[0,1]}`."""
+    """Partitions in the form `{"topicA":[0,1]}`."""
     wanted: set[TopicPartition] = set()
     try:
         for topic, numbers in json.loads(text).items():
@@ -87,7 +87,7 @@ def partitions(text: str) -> frozenset[TopicPartition]:
 
 
 def offsets(text: str) -> Offsets:
-    """`{"topicA":{"0":23,"1":-1}}`."""
+    """Offsets in the form `{"topicA":{"0":23,"1":-1}}`."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
@@ -95,7 +95,7 @@ def offsets(text: str) -> Offsets:
 
 
 def timestamps(text: str) -> Offsets:
-    """The same form as offsets, with milliseconds."""
+    """Timestamps in the same form as offsets, in milliseconds."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
@@ -104,7 +104,7 @@ def timestamps(text: str) -> Offsets:
 
 
 def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """Offsets from the nested form in which options and checkpoints have them."""
+    """Offsets from the nested form used in options and checkpoints."""
     return {
         TopicPartition(topic, int(number)): _int(offset)
         for topic, numbers in nested.items()
@@ -113,7 +113,7 @@ def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:
 
 
 def to_nested(flat: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """The nested form, sorted: Spark compares offsets as text."""
+    """The nested form, sorted, because Spark compares offsets as text."""
     nested: dict[str, dict[str, int]] = {}
     for topic, number in sorted(flat):
         nested.setdefault(topic, {})[str(number)] = flat[TopicPartition(topic, number)]
@@ -121,7 +121,7 @@ def to_nested(flat: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
 
 
 def listed(partitions: Iterable[TopicPartition]) -> str:
-    """Partitions as messages name them."""
+    """Partitions as named in messages."""
     return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(partitions))
 
 

@@ -1,1 +1,1 @@
-"""The sink: tasks stage rows as finished batches, the driver commits them."""
+"""The sink: tasks stage rows as finished batches, and the driver commits them."""

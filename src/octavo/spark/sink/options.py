@@ -1,4 +1,5 @@
-"""The options of the sink: a table from which docs are made, and the values that `parsing` checks and tasks get."""
+"""The options of the sink: the table from which the docs are generated, and the values that `parsing` checks for
+tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from octavo.storage.staging.destinations import NewTopics
 if TYPE_CHECKING:
     from octavo.storage.publish import Publisher
 
-# Those of Spark's Kafka sink, and our own.
+# The options of Spark's Kafka sink, and our own.
 SINK_OPTIONS = (
     Option("path", "", "both", "the log directory: what `save()` or `start()` is given"),
     Option("paths", "", "both", "several directories that belong together, as a JSON list", ours=True),
@@ -77,6 +78,6 @@ class SinkOptions:
 
     @property
     def publisher(self) -> Publisher:
-        from octavo.storage.publish import Publisher  # not needed in tasks
+        from octavo.storage.publish import Publisher  # tasks do not need it
 
         return Publisher(roots=self.roots, lock_timeout_seconds=self.lock_timeout_seconds)

@@ -1,4 +1,4 @@
-"""Checks the options of the sink before a task runs: those of Spark's Kafka sink, a producer's configs, our own."""
+"""Checks the options of the sink before a task runs: those of Spark's Kafka sink, a producer's configs, and our own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _log = logging.getLogger("octavo.spark")
 
 
 def parse_options(given: Mapping[str, str]) -> SinkOptions:
-    """The checked options; ConfigError says what is wrong."""
+    """The checked options; raises ConfigError if one is wrong."""
     options = CaseInsensitiveDict(given)
     _warn_of(options)
     for config, what in _REFUSED.items():
@@ -71,7 +71,7 @@ def _new_topics(options: Mapping[str, str]) -> NewTopics:
     configs: dict[str, Given] = {
         name[len(_TOPIC_CONFIG) :]: value for name, value in options.items() if name.lower().startswith(_TOPIC_CONFIG)
     }
-    LogConfig.of(configs)  # refuses what is wrong
+    LogConfig.of(configs)  # raises if one is wrong
     return NewTopics(
         create=boolean("autoCreateTopics", options.get("autoCreateTopics", "true")),
         partitions=count("partitions", options["partitions"], "partitions") if "partitions" in options else default,
@@ -80,7 +80,7 @@ def _new_topics(options: Mapping[str, str]) -> NewTopics:
 
 
 def _warn_of(options: Mapping[str, str]) -> None:
-    """Say which options do nothing here."""
+    """Warn about options that have no effect here."""
     names = [option.name for option in SINK_OPTIONS]
     known = set(map(str.lower, names))
     for name in map(str.lower, options):

@@ -15,8 +15,8 @@ _METADATA = "metadata"
 def stream_name(options: SinkOptions) -> str:
     """The name of a streaming query: txnAppId, or the id that Spark keeps in the query's checkpoint.
 
-    Spark tells a Python sink nothing but its options. If the checkpoint is deleted, batches count from 0 again under a
-    new id; under the same txnAppId they would be taken for batches that were committed before.
+    Spark gives a Python sink nothing but its options. If the checkpoint is deleted, batches count from 0 again under a
+    new id; under the same txnAppId they would be taken for batches that were already committed.
     """
     if options.app_id is not None:
         return options.app_id
@@ -36,5 +36,5 @@ def stream_name(options: SinkOptions) -> str:
 
 
 def batch_name(options: SinkOptions) -> str:
-    """The name of a batch write: txnAppId, or a random one."""
+    """The name of a batch write: txnAppId, or a random name."""
     return options.app_id or uuid.uuid4().hex

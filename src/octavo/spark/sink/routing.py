@@ -1,4 +1,4 @@
-"""Divides the rows of a record batch by topic and partition, as columns that can be encoded."""
+"""Divides the rows of a record batch by topic and partition, as columns ready to be encoded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Router:
 
     @property
     def partition_count(self) -> int:
-        """The number of partitions of all topics that rows went to so far."""
+        """The total number of partitions of the topics that rows went to so far."""
         return sum(sticky.partitions for sticky in self._sticky.values())
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -68,7 +68,7 @@ class Router:
 
 
 def _named_partitions(rows: pa.RecordBatch, destination: Destination) -> NDArray[np.int32] | None:
-    """The partition that each row names, -1 where it is null."""
+    """The partition that each row names, -1 if it is null."""
     named = named_partitions(rows)
     if named is not None:
         is_given = rows.column("partition").is_valid().to_numpy(zero_copy_only=False)
@@ -80,7 +80,7 @@ def _named_partitions(rows: pa.RecordBatch, destination: Destination) -> NDArray
 
 
 def _with_milliseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with timestamps in milliseconds; a negative one is refused with Spark's error message."""
+    """The rows with timestamps in milliseconds; a negative one raises Spark's error message."""
     if "timestamp" not in rows.schema.names:
         return rows
     times = rows.column("timestamp")

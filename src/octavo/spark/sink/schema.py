@@ -1,4 +1,4 @@
-"""The columns that the sink writes, as in Spark's Kafka sink, with the errors of that one."""
+"""The columns that the sink writes, as in Spark's Kafka sink, with its error messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[DataType, ...]] = {
 
 
 def check_columns(schema: StructType, topic: str | None) -> tuple[str, ...]:
-    """The columns that make up records; others are ignored. A column topic is not needed if the sink has a topic."""
+    """The columns that make up records; others are ignored. The topic column is not needed if the sink has a topic."""
     given = {field.name: field.dataType for field in schema.fields}
     if topic is None and "topic" not in given:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""The sink of `format("octavo")`: tasks stage finished batches, the driver commits all of them or none."""
+"""The sink of `format("octavo")`: tasks stage finished batches, and the driver commits all of them or none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-    """The writer of a streaming query. In complete mode each micro-batch appends the whole result, as Spark's does."""
+    """The writer of a streaming query. In complete mode each micro-batch appends the whole result, as Spark's sink
+    does."""
     return OctavoStreamWriter(options, schema)
 
 
@@ -60,7 +61,7 @@ class OctavoBatchWriter(DataSourceArrowWriter):
 
 
 class OctavoStreamWriter(DataSourceStreamArrowWriter):
-    """Appends each micro-batch once. Spark makes one writer to plan a micro-batch and another to commit it."""
+    """Appends each micro-batch once. Spark creates one writer to plan a micro-batch and another to commit it."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.query_name import stream_name
@@ -89,7 +90,7 @@ def _checked(options: Mapping[str, str], schema: StructType) -> tuple[SinkOption
 
 
 def staged_parts(messages: Messages) -> list[StagedPart]:
-    """The staged files of all tasks, in the order of the tasks."""
+    """The staged files of all tasks, in task order."""
     return [part for message in messages if isinstance(message, Staged) for part in message.parts]
 
 

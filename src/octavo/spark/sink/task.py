@@ -1,4 +1,4 @@
-"""A task of the sink: rows become finished batches in staged files of its own."""
+"""A task of the sink: turns rows into finished batches in its own staged files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.storage.staging.stage import Stage, StagedPart
 from octavo.system.clock import SystemClock
 from octavo.system.filesystem import LocalFileSystem
 
-# Rows are gathered until each partition has enough for a few batches, so that few batches are cut short.
+# Rows are collected until each partition has enough for a few batches, so that few batches are cut short.
 _LEAST_GATHERED_BYTES = 1 << 20
 _MOST_GATHERED_BYTES = 32 << 20
 _BATCHES_PER_PARTITION = 8
@@ -27,7 +27,7 @@ _BATCHES_PER_PARTITION = 8
 
 @dataclass(frozen=True, slots=True)
 class Staged(WriterCommitMessage):
-    """What a task sends to the driver: the files that it staged."""
+    """What a task sends to the driver: the files it staged."""
 
     parts: tuple[StagedPart, ...]
 
@@ -76,6 +76,7 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _settings(destination: Destination, given: BatchSettings) -> BatchSettings:
-    """The topic's codec goes before the producer's; else the commit would have to compress all batches again."""
+    """The topic's codec takes precedence over the producer's; otherwise the commit would have to compress all batches
+    again."""
     topic = ValidationSettings.of(destination.config)
     return given if topic.codec is None else given._replace(codec=topic.codec, level=topic.level)

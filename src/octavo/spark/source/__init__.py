@@ -1,1 +1,1 @@
-"""Reading: offsets, tasks and record batches."""
+"""Reads log directories for Spark: offsets, tasks and record batches."""

@@ -1,6 +1,6 @@
 """`octavo.spark.scan` and `scan_stream`: what `format("octavo")` reads, through mapInArrow.
 
-Spark copies each row of a data source once more; it does not copy the rows of mapInArrow.
+Spark makes an extra copy of each row of a data source, but not of the rows of mapInArrow.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
 def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
     """What `readStream.format("octavo")` reads with these options, from the same checkpoints.
 
-    The stream's source are its tasks, so a query's progress counts tasks as input rows.
+    The stream's source yields tasks, so a query's progress counts tasks as input rows.
     """
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
@@ -70,13 +70,13 @@ def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFra
         spark.dataSource.register(TaskSource)
         _with_tasks.add(spark)
     given = {name: text for name, text in texts.items() if name != "path"}
-    given["paths"] = json.dumps(checked.paths)  # absolute: the query's processes may run in another folder
+    given["paths"] = json.dumps(checked.paths)  # absolute, because the query's processes may run in another folder
     tasks = spark.readStream.format(TaskSource.name()).options(**given).load()
     return tasks.mapInArrow(read, checked.schema())
 
 
 def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
-    """The options as Spark passes them to readers: texts by case-insensitive names. None leaves an option out."""
+    """The options as Spark passes them to readers: texts with case-insensitive names. None leaves an option out."""
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     texts = {"paths": json.dumps([os.fspath(path) for path in given])}
     for name, value in options.items():
@@ -86,7 +86,7 @@ def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
 
 
 class TaskSource(DataSource):
-    """A stream of the tasks that `readStream.format("octavo")` would read, as rows. Takes the same options."""
+    """A stream whose rows are the tasks that `readStream.format("octavo")` would read. Takes the same options."""
 
     @classmethod
     def name(cls) -> str:
@@ -100,7 +100,7 @@ class TaskSource(DataSource):
 
 
 class _TaskStream(StreamReader):
-    """Plans as StreamReader does; its rows are the tasks."""
+    """Plans like StreamReader; its rows are the tasks."""
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         yield (pickle.dumps(partition),)

@@ -29,10 +29,10 @@ _PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 def batch_reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
-    """The reader for a query. It takes filters only if Spark pushes them.
+    """The reader for a query. It accepts filters only if Spark pushes them.
 
     Spark refuses a reader with `pushFilters` unless spark.sql.python.filterPushdown.enabled is true, and does not say
-    whether it is. But it starts the worker that pushes filters only if it is.
+    whether it is. But only then does it start the worker that pushes filters.
     """
     options = CaseInsensitiveDict(options)
     checked = SourceOptions.of(options)

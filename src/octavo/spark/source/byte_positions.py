@@ -1,4 +1,4 @@
-"""Converts between offsets and bytes by file sizes and offset indexes: approximate, but cheap for any backlog."""
+"""Converts between offsets and bytes using file sizes and offset indexes: approximate, but cheap for any backlog."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _position(snapshot: PartitionSnapshot, segment: ListedSegment, offset: int) 
 
 
 def _size(snapshot: PartitionSnapshot, slot: int) -> int:
-    """The bytes of a segment's batches; in the last segment zeros may follow them."""
+    """The size of a segment's batches; in the last segment zeros may follow them."""
     if slot + 1 == len(snapshot.segments) and snapshot.tail is not None:
         return snapshot.tail.position
     return snapshot.segments[slot].log.size

@@ -16,7 +16,7 @@ _INSTRUCTION = "If you don't want your query to fail on such cases, set the sour
 
 @dataclass(frozen=True, slots=True)
 class DataLoss:
-    """Reports records that should be read and are not there. Picklable."""
+    """Reports records that should be read but no longer exist. Picklable."""
 
     fail: bool
 
@@ -27,7 +27,7 @@ class DataLoss:
 
 
 class TaskFindings(ScanFindings):
-    """What a task finds while it reads: records whose files went away are lost, damage is an error."""
+    """What a task finds while reading: records whose files disappeared are lost, and damage raises an error."""
 
     def __init__(self, loss: DataLoss) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Filters that Spark pushes down on topic, partition, offset and timestamp: they limit what is read."""
+"""Applies the filters that Spark pushes down on topic, partition, offset and timestamp, to limit what is read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.scanner.partition.snapshot import PartitionSnapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# What a filter tests of a value. These columns are never null.
+# The test that each filter applies to a value. These columns are never null.
 _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq,
     EqualNullSafe: operator.eq,
@@ -68,7 +68,7 @@ class Pushed:
 
     @classmethod
     def of(cls, filters: Iterable[Filter]) -> tuple[Pushed, list[Filter]]:
-        """Take the filters that can be applied exactly, and return the others, which Spark applies."""
+        """Take the filters that can be applied exactly, and return the others for Spark to apply."""
         taken: dict[str, list[Filter]] = {"topic": [], "partition": [], "offset": [], "timestamp": []}
         left = []
         for condition in filters:
@@ -80,7 +80,7 @@ class Pushed:
         return cls(**{column: tuple(conditions) for column, conditions in taken.items()}), left
 
     def narrow(self, part: PartitionRange, snapshot: PartitionSnapshot) -> PartitionRange:
-        """The offsets that can hold wanted records; an empty range if the whole partition is unwanted."""
+        """The offsets that can hold wanted records; an empty range if none of the partition is wanted."""
         wanted = all(holds(condition, part.topic_partition.topic) for condition in self.topic)
         if not wanted or not all(holds(condition, part.topic_partition.partition) for condition in self.partition):
             return part._replace(end=part.start)
@@ -102,9 +102,9 @@ class Pushed:
         try:
             offset = first_offset_from(snapshot, -(-max(lows) // 1000), passed)
         except FileNotFoundError:
-            return 0  # deleted since it was listed: its reader will find out
+            return 0  # deleted since it was listed, which its reader will find out
         if passed:
-            return 0  # damage: its reader will find out
+            return 0  # damage, which its reader will find out
         return end if offset is None else offset
 
     def filter_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,7 +116,7 @@ class Pushed:
 
 
 def holds(condition: Filter, value: Any) -> bool:
-    """Whether a filter lets a value pass."""
+    """Whether a filter accepts a value."""
     if isinstance(condition, Not):
         return not holds(condition.child, value)
     if isinstance(condition, IsNotNull):
@@ -162,7 +162,7 @@ def _is_exact(column: str, condition: Filter) -> bool:
 
 
 def _bounds(condition: Filter) -> tuple[int | None, int | None]:
-    """The smallest and largest value that a filter lets pass: offsets, or microseconds."""
+    """The smallest and largest value that a filter accepts: offsets, or microseconds."""
     if isinstance(condition, IsNotNull):
         return None, None
     value = condition.value  # type: ignore[attr-defined]

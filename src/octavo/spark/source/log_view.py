@@ -39,7 +39,7 @@ class PartitionView:
         return self.start if high_watermark is None else min(self.end, high_watermark)
 
     def range_within(self, start: int, end: int, loss: DataLoss) -> PartitionRange:
-        """The offsets of a range that are there; the others are reported as lost."""
+        """The offsets of a range that exist; the others are reported as lost."""
         topic_partition = self.snapshot.topic_partition
         if start < end and (start < self.start or self.end < end):
             loss.report(
@@ -55,7 +55,7 @@ Partitions = dict[TopicPartition, PartitionView]
 class LogView:
     """Looks at the partitions that the options subscribe to, without a lock and without keeping files open.
 
-    A partition whose files have not changed is not read again: a stream asks many times a second.
+    A partition whose files have not changed is not read again, because a stream asks many times a second.
     """
 
     def __init__(self, options: SourceOptions) -> None:
@@ -63,7 +63,7 @@ class LogView:
         self._known: dict[TopicPartition, tuple[PartitionFiles, PartitionView]] = {}
 
     def look(self, *, check_topics: bool = False) -> Partitions:
-        """The partitions that are there now. With `check_topics`, a named topic that does not exist is an error."""
+        """The partitions that exist now. With `check_topics`, raises if a named topic does not exist."""
         return until_settled(lambda again: self._look_once(check_topics))
 
     def _look_once(self, check_topics: bool) -> tuple[Partitions, list[Root]]:
@@ -115,8 +115,8 @@ def _is_there(files: PartitionFiles) -> bool:
 def _is_unchanged(known: PartitionFiles, files: PartitionFiles, view: PartitionView) -> bool:
     """Whether a listing shows that nothing was written since.
 
-    It cannot show that for a preallocated log, whose size does not change and whose time is too coarse. Checkpoints
-    are read again with each listing, so they are compared too.
+    It cannot show that for a preallocated log, whose size does not change and whose modification time is too coarse.
+    Checkpoints are read again with each listing, so they are compared too.
     """
     tail, topic_partition = view.snapshot.tail, files.topic_partition
     return (

@@ -26,7 +26,8 @@ def must_wait(new_offsets: int, min_offsets: int, since_last_ms: int, max_delay_
 
 
 def limit_offsets(most: int, starts: Offsets, ends: Offsets) -> Offsets:
-    """Share out a number of offsets in proportion to what each partition has; each with a backlog gets at least one."""
+    """Divide a number of offsets in proportion to each partition's backlog; each partition with a backlog gets at least
+    one."""
     sizes = {
         topic_partition: end - starts[topic_partition]
         for topic_partition, end in ends.items()
@@ -41,7 +42,7 @@ def limit_offsets(most: int, starts: Offsets, ends: Offsets) -> Offsets:
 
 
 def limit_bytes(most: int, starts: Offsets, ends: Offsets, measure: Measure, reach: Reach) -> Offsets:
-    """Share out a number of bytes in the same way. Each partition advances by at least one batch, however large."""
+    """Divide a number of bytes in the same way. Each partition advances by at least one batch, however large."""
     sizes = {
         topic_partition: measure(topic_partition, starts[topic_partition], end)
         for topic_partition, end in ends.items()
@@ -58,9 +59,9 @@ def limit_bytes(most: int, starts: Offsets, ends: Offsets, measure: Measure, rea
 
 
 def ranges_between(starts: Offsets, ends: Offsets, partitions: Partitions, loss: DataLoss) -> Iterator[PartitionRange]:
-    """The offsets of each partition that are there; the others are reported. A new partition is read from its start.
+    """The existing offsets of each partition; the others are reported. A new partition is read from its start.
 
-    Only offsets outside the log count as lost. Offsets without a record, which compaction and transactions leave, do
+    Only offsets outside the log count as lost. Offsets without a record, as left by compaction and transactions, do
     not.
     """
     deleted = starts.keys() - ends.keys()

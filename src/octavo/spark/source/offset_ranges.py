@@ -1,4 +1,4 @@
-"""Cuts offset ranges by minPartitions and maxRecordsPerPartition, by the rules of Spark's Kafka source."""
+"""Divides offset ranges by minPartitions and maxRecordsPerPartition, by the rules of Spark's Kafka source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.format.names import TopicPartition
 
 
 class PartitionRange(NamedTuple):
-    """Offsets of a partition, the end not included."""
+    """Offsets of a partition, end exclusive."""
 
     topic_partition: TopicPartition
     start: int
@@ -24,7 +24,7 @@ class PartitionRange(NamedTuple):
 def divide(
     ranges: Iterable[PartitionRange], min_partitions: int | None, max_records: int | None
 ) -> list[PartitionRange]:
-    """The ranges that are not empty, cut where they are too long or too few."""
+    """The non-empty ranges, divided where they are too long or too few."""
     divided = [part for part in ranges if part.size > 0]
     if max_records is not None:
         divided = [piece for part in divided for piece in _pieces(part, -(-part.size // max_records))]
@@ -34,9 +34,9 @@ def divide(
 
 
 def _at_least(ranges: Sequence[PartitionRange], number: int) -> list[PartitionRange]:
-    """About this many ranges: small ones stay whole, the others are cut in proportion to their sizes.
+    """Divide into about this many ranges: small ones stay whole, the others are divided in proportion to their sizes.
 
-    If a partition was cut already, one small range keeps its other ranges whole too, as in Spark's source.
+    If a partition has already been divided, one small range keeps its other ranges whole too, as in Spark's source.
     """
     total = sum(part.size for part in ranges)
     small = [part for part in ranges if _share(part.size, total, number) == 1]

@@ -1,4 +1,4 @@
-"""Turns limits into offsets: where a query starts and ends in each partition that is there."""
+"""Turns limits into offsets: where a query starts and ends in each existing partition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log_ends(partitions: Partitions) -> Offsets:
 
 
 def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets) -> Offsets:
-    """The first offset of each partition; `latest` has the offsets that the word stands for."""
+    """The first offset of each partition; `latest` has the offsets that this word stands for."""
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
     offsets = {}
@@ -42,7 +42,7 @@ def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest:
 
 
 def ends(limit: Limit, partitions: Partitions) -> Offsets:
-    """The offset after the last one of each partition. A time that no record reaches does not limit it."""
+    """The end offset (exclusive) of each partition. A time that no record reaches does not limit it."""
     if isinstance(limit, AtTimestamp | AtTimestamps):
         offsets = {}
         for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "end").items():
@@ -62,7 +62,7 @@ def _timestamps(
 
 
 def _offset_at(view: PartitionView, timestamp: int) -> int:
-    """What a broker would answer. If files went away, the partition is listed again."""
+    """What a broker would answer. If files disappeared, the partition is listed again."""
     listed_first = view.snapshot.files
     result = retrying(
         listed_first,

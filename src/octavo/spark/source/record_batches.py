@@ -1,4 +1,4 @@
-"""A task's records as Arrow batches for Spark: of exactly its types, and of about 1 MB each."""
+"""A task's records as Arrow batches for Spark: with exactly its types, and of about 1 MB each."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _MOST_MILLISECONDS = np.iinfo(np.int64).max // _MICROSECONDS
 
 
 def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
-    """The schema that PySpark compares the first batch with."""
+    """The schema with which PySpark compares the first batch."""
     return to_arrow_schema(schema_of(columns), timezone="UTC")
 
 
 def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: DataLoss) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks. Records that are gone by now are reported as lost."""
+    """The record batches of tasks. Records that no longer exist are reported as lost."""
     settle()
     pool = ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, TaskFindings(loss), pool.take)
@@ -45,12 +45,12 @@ def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: Data
                 yield from maker.batches(task, filling)
         except DataLossError:
             raise
-        except ScanError as error:  # the folder went away
+        except ScanError as error:  # the folder disappeared
             loss.report(f"{error}.")
 
 
 class _Maker:
-    """Makes batches over decoded columns without a copy; timestamps are turned into microseconds in place."""
+    """Makes batches over decoded columns without copying; timestamps are converted to microseconds in place."""
 
     def __init__(self, columns: tuple[str, ...], pool: ColumnPool) -> None:
         self._schema = arrow_schema(columns)
@@ -98,7 +98,7 @@ def _row_bytes(columns: RecordColumns) -> float:
 
 
 def _to_microseconds(task: ReadTask, milliseconds: NDArray[np.int64]) -> None:
-    """In place: fresh memory would cost more than the multiplication."""
+    """Convert in place, because fresh memory would cost more than the multiplication."""
     largest, smallest = int(np.maximum.reduce(milliseconds)), int(np.minimum.reduce(milliseconds))
     if largest > _MOST_MILLISECONDS or smallest < -_MOST_MILLISECONDS:
         found = largest if largest > _MOST_MILLISECONDS else smallest

@@ -1,7 +1,6 @@
 """`spark.readStream.format("octavo")`: micro-batches between offsets, which Spark keeps in its checkpoint.
 
-One object in a process of its own serves the driver for as long as a query runs; tasks get a pickled copy, which only
-reads.
+One object, in its own process, serves the driver as long as a query runs; tasks get a pickled copy, which only reads.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReade
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the subscribed partitions, and those that appear while it runs from their first offset on."""
+    """Reads the subscribed partitions; partitions that appear while it runs are read from their first offset on."""
 
     def __init__(self, options: SourceOptions, stream: StreamOptions, clock: Clock | None = None) -> None:
         self._options = options
@@ -71,7 +70,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_nested(starts(self._stream.start, self._partitions, self._options.on_no_match, self._latest))
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """One of the limits that the options set: Spark's read limit cannot name several."""
+        """One of the limits that the options set, because Spark's read limit cannot name several."""
         admission = self._stream.admission
         if admission.max_offsets is not None:
             return ReadMaxRows(admission.max_offsets)
@@ -93,9 +92,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_nested(self._latest) or None
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """The query ends where its first micro-batch finds the ends of the logs.
+        """Set the query to end where its first micro-batch finds the ends of the logs.
 
-        Not where they are now: Spark asks for the initial offset later, and it must not lie beyond that end.
+        Not where they are now: Spark asks for the initial offset later, and that must not lie beyond the end.
         """
         self._ends_by_itself = True
 
@@ -115,10 +114,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_batches(partition.tasks, self._options.columns, DataLoss(self._options.fail_on_data_loss))
 
     def commit(self, end: Nested) -> None:
-        """Does nothing: reading a log does not consume it."""
+        """Do nothing: reading a log does not consume it."""
 
     def stop(self) -> None:
-        """Does nothing: no file is open between the calls."""
+        """Do nothing: no file is open between the calls."""
 
     def _look(self, *, check_topics: bool = False) -> None:
         self._partitions = self._view.look(check_topics=check_topics)
@@ -136,7 +135,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ends
 
     def _end(self, topic_partition: TopicPartition, known: Offsets) -> int:
-        """A partition's end now, never below what was read: a high watermark may go back after a broker's crash."""
+        """A partition's current end, never below what was read: a high watermark may go back after a broker's crash."""
         latest = self._latest[topic_partition]
         return max(latest, min(known.get(topic_partition, latest), self._partitions[topic_partition].end))
 

@@ -1,4 +1,4 @@
-"""Turns offset ranges into Spark tasks: file ranges of about partitionBytes, with small ones put together."""
+"""Turns offset ranges into Spark tasks: file ranges of about partitionBytes, with small ones combined."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.spark.query.source_options import SourceOptions, Splitting
 from octavo.spark.source.log_view import Partitions, PartitionView
 from octavo.spark.source.offset_ranges import PartitionRange, divide
 
-# Starting a task takes as long as reading some megabytes, so small ranges share one: up to this many bytes, or more
-# if a query would otherwise have more than MANY_TASKS.
+# Starting a task takes as long as reading some megabytes, so small ranges share one: up to this many bytes, or more if
+# a query would otherwise have more than MANY_TASKS.
 SHARED_BYTES = 1 << 20
 MANY_TASKS = 200
 
@@ -53,7 +53,7 @@ def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOption
 
 
 def grouped(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:
-    """Puts neighbours together while they are small, but never into fewer groups than were asked for."""
+    """Combine neighbours while they are small, but never into fewer groups than requested."""
     if splitting.max_records_per_partition is not None or len(tasks) <= (splitting.min_partitions or 1):
         return [(task,) for task in tasks]
     total = sum(task.size for task in tasks)
