@@ -8,13 +8,13 @@ import subprocess
 import sys
 
 
-def octavo_on_terminal(columns: int, *arguments: str) -> str:
-    """What the terminal gets to see."""
+def octavo_on_terminal(columns: int, *arguments: str, **variables: str) -> str:
+    """What the terminal gets to see; `variables` are set in the command's environment."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "octavo", *arguments],
         stdout=theirs,
-        env={**os.environ, "COLUMNS": str(columns), "LINES": "50"},
+        env={**os.environ, "COLUMNS": str(columns), "LINES": "50", **variables},
     ):
         os.close(theirs)
         seen = b""

@@ -15,6 +15,8 @@ import octavo
 from octavo.cli.command_table import COMMANDS
 from tests.cli.runs import octavo as in_process
 from tests.dependencies import HEAVY
+from tests.scanner.segments import write_segment
+from tests.storage.batches import batch
 
 Run = subprocess.CompletedProcess[str]
 
@@ -111,7 +113,9 @@ def test_help_lists_every_command_and_imports_none() -> None:
     for name, command in COMMANDS.items():
         assert name in done.stdout
         assert command.summary.split()[0] in done.stdout
-    names = [f"octavo.cli.{name}" for name in ("app", "command_table", "group", "options", "plain")]
+    names = [
+        f"octavo.cli.{name}" for name in ("app", "command_table", "group", "options", "plain", "progress", "units")
+    ]
     assert done.stderr.strip() == f"[] {names}"
 
 
@@ -167,6 +171,7 @@ def test_a_folder_without_partitions_is_told(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["topics", "verify", "reindex"])
 def test_what_may_not_be_read_is_not_wrong_usage(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    write_segment(tmp_path / "t-0", 0, batch(0))
     assert in_process(name, str(tmp_path)).exit == 0
 
 

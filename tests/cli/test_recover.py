@@ -41,9 +41,11 @@ ARCHIVED_MS = 1_794_780_000_000
 
 CUTS = """\
 crash.big-index-0: segment 0, position 7881: 29 bytes cut: an incomplete batch
-crash.compacted-0: segment 237, position 762: 813 bytes cut: batch with base offset 250: its CRC is wrong
-crash.plain-0: segment 213, position 3851: 80 bytes cut: an incomplete batch
-crash.prealloc-0: segment 1855, position 11289: 54247 bytes cut: batch with base offset 2013: its CRC is wrong
+crash.compacted-0: segment 237, position 762: offsets 250–262 (13 records, 813 bytes) cut: \
+batch with base offset 250: its CRC is wrong
+crash.plain-0: segment 213, position 3851: offsets 266–270 (5 records, 80 bytes) cut: an incomplete batch
+crash.prealloc-0: segment 1855, position 11289: offsets 2013–2016 (4 records, 304 bytes) and 53943 zeros cut: \
+batch with base offset 2013: its CRC is wrong
 crash.txn-0: segment 160, position 0: 11 bytes cut: an incomplete batch header
 """
 
@@ -98,18 +100,26 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
 def test_what_was_cut_is_said(torn: Path) -> None:
     run = octavo("recover", str(torn))
     assert (run.exit, run.stderr) == (0, "")
-    summary = "11 segments of 11 partitions checked and reindexed; 55180 bytes of 5 partitions cut\n"
+    summary = (
+        "11 segments of 11 partitions checked and reindexed; 22 records, 55180 bytes (53.9 KiB) of 5 partitions cut\n"
+    )
     assert run.stdout == CUTS + summary
     again = octavo("recover", str(torn))
-    assert again.stdout == "0 segments of 11 partitions checked and reindexed; 0 bytes of 0 partitions cut\n"
+    assert again.stdout == (
+        "0 segments of 11 partitions checked and reindexed; 0 records, 0 bytes of 0 partitions cut\n"
+        "clean-shutdown mark trusted; --all checks everything\n"
+    )
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
     before = state(torn)
     run = octavo("recover", "--dry-run", str(torn))
     assert (run.exit, run.stderr) == (0, "")
-    assert run.stdout.startswith(CUTS.replace("bytes cut", "bytes would be cut"))
-    assert run.stdout.endswith("would be checked and reindexed; 55180 bytes of 5 partitions would be cut\n")
+    assert run.stdout.startswith(CUTS.replace(" cut:", " would be cut:"))
+    assert run.stdout.endswith(
+        "would be checked and reindexed; 22 records, 55180 bytes (53.9 KiB) of 5 partitions would be cut\n"
+        f"7 sound records lie after damage; `octavo copy {torn} NEW` keeps them\n"
+    )
     assert state(torn) == before
     planned = rows(octavo("recover", "--dry-run", "--json", str(torn)))
     assert state(torn) == before
@@ -133,7 +143,8 @@ def test_a_row_has_every_field(torn: Path) -> None:
         "cuts": [],
         "droppedSegments": [],
     }
-    cut = {"segment": 213, "position": 3851, "bytes": 80, "problem": "an incomplete batch"}
+    lost = {"firstOffset": 266, "lastOffset": 270, "records": 5, "soundRecords": 0, "zeros": 0}
+    cut = {"segment": 213, "position": 3851, "bytes": 80, **lost, "problem": "an incomplete batch"}
     assert found["crash.plain"]["cuts"] == [cut]
 
 
@@ -150,7 +161,7 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
     assert (run.exit, run.stderr) == (0, "")
     assert run.stdout.splitlines()[:-1] == [
         *served,
-        f"{stray}: segment 213, position 3851: 80 bytes cut: an incomplete batch",
+        f"{stray}: segment 213, position 3851: offsets 266–270 (5 records, 80 bytes) cut: an incomplete batch",
         f"{stray}: unknown to its cluster: kept, but no broker serves it",
         f"{future}: segment 160, position 0: 11 bytes cut: an incomplete batch header",
         f"{future}: a copy from another log directory that is not complete: kept, but no broker serves it",
@@ -170,13 +181,38 @@ def test_segments_after_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
     row = next(row for row in rows(octavo("recover", "--json", str(torn))) if row["topic"] == "crash.trimmed")
     reason = "it comes after the damage in segment 93"
     dropped = [name for name in sorted(sizes) if int(name[:20]) > 93]
-    assert row["droppedSegments"] == [
-        {"segment": int(name[:20]), "bytes": sizes[name], "problem": reason} for name in dropped
+    assert [(gone["segment"], gone["bytes"], gone["problem"]) for gone in row["droppedSegments"]] == [
+        (int(name[:20]), sizes[name], reason) for name in dropped
     ]
+    assert (row["droppedSegments"][0]["firstOffset"], row["droppedSegments"][-1]["lastOffset"]) == (128, 254)
     assert row["bytesCut"] == sizes[log.name] + sum(sizes[name] for name in dropped)
     assert (row["cuts"][0]["segment"], row["cuts"][0]["position"], row["logEndOffset"]) == (93, 0, 93)
     # They can still be rescued; the next owner removes them.
     assert sorted(path.name for path in folder.glob("*.log.deleted")) == [f"{name}.deleted" for name in dropped]
+
+
+def test_after_a_clean_stop_all_is_checked_on_request(tmp_path: Path) -> None:
+    root = shutil.copytree(unpack("v431-clean"), tmp_path / "logs")
+    log = root / "codec.none-0" / f"{0:020}.log"
+    data = bytearray(log.read_bytes())
+    data[200] ^= 1
+    log.write_bytes(data)
+    before = state(root)
+    trusting = octavo("recover", "--dry-run", str(root)).stdout.splitlines()
+    assert trusting[-1] == "clean-shutdown mark trusted; --all checks everything"
+    *cuts, summary, kept = octavo("recover", "--all", "--dry-run", str(root)).stdout.splitlines()
+    assert cuts[0] == (
+        "codec.none-0: segment 0, position 120: offsets 1–229 (229 records, 15494 bytes = 15.1 KiB) would be cut: "
+        "batch with base offset 1: its CRC is wrong"
+    )
+    assert cuts[1].startswith("codec.none-0: segment 230: would be dropped, offsets 230–464 (235 records, 16212 bytes")
+    assert summary.endswith("619 records, 42262 bytes (41.3 KiB) of 1 partition would be cut")
+    assert kept == f"617 sound records lie after damage; `octavo copy {root} NEW` keeps them"
+    assert state(root) == before
+    assert octavo("recover", "--all", str(root)).stdout.splitlines() == [
+        line.replace("would be ", "") for line in (*cuts, summary)
+    ]
+    assert octavo("verify", str(root)).exit == 0
 
 
 def test_a_partition_that_cannot_be_loaded_keeps_no_other_from_it(torn: Path) -> None:
@@ -202,12 +238,14 @@ def test_a_partition_that_cannot_be_loaded_keeps_no_other_from_it(torn: Path) ->
 
 def test_zeros_of_a_preallocated_file_are_called_so(tmp_path: Path) -> None:
     log = write_segment(tmp_path / "t-0", 0, batch(0), tail=bytes(50_000))
-    found = f"t-0: segment 0, position {len(batch(0))}: 50000 bytes cut: "
+    found = f"t-0: segment 0, position {len(batch(0))}: 50000 zeros cut: "
     assert octavo("recover", "--dry-run", str(tmp_path)).stdout.startswith(found.replace("cut", "would be cut"))
     assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}zeros of a preallocated file\n")
     (tmp_path / CLEAN_SHUTDOWN).unlink()
     log.write_bytes(batch(0) + bytes(49_999) + b"x")
-    assert octavo("recover", str(tmp_path)).stdout.startswith(f"{found}bytes that are not a batch\n")
+    assert octavo("recover", str(tmp_path)).stdout.startswith(
+        f"t-0: segment 0, position {len(batch(0))}: 50000 bytes (48.8 KiB) cut: bytes that are not a batch\n"
+    )
 
 
 def test_files_without_a_segment_are_listed(tmp_path: Path) -> None:
@@ -222,11 +260,11 @@ def test_files_without_a_segment_are_listed(tmp_path: Path) -> None:
 
 def test_other_commands_recover_first_and_say_so_on_stderr(torn: Path) -> None:
     line = ("truncate", str(torn), "--topic", "crash.plain", "--partition", "0", "--offset", "266")
-    planned = octavo(*line, "--dry-run").stderr
-    assert planned == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes would be cut: an incomplete batch\n"
+    lost = "octavo: crash.plain-0: segment 213, position 3851: offsets 266–270 (5 records, 80 bytes)"
+    assert octavo(*line, "--dry-run").stderr == f"{lost} would be cut: an incomplete batch\n"
     run = octavo(*line)
     assert (run.exit, run.stdout) == (0, "crash.plain-0: ends at offset 266; nothing to cut\n")
-    assert run.stderr == "octavo: crash.plain-0: segment 213, position 3851: 80 bytes cut: an incomplete batch\n"
+    assert run.stderr == f"{lost} cut: an incomplete batch\n"
     # The others were not opened, and still need to be recovered.
     assert not (torn / CLEAN_SHUTDOWN).exists()
     assert octavo("recover", str(torn)).stdout.splitlines()[:-1] == [

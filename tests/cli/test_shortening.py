@@ -135,11 +135,13 @@ def test_truncation_cuts_whole_batches_and_all_that_follows_from_them(root: Path
     line = ("truncate", str(root), "--topic", "t", "--partition", "0", "--offset")
     before = state(root)
     run = octavo(*line, "35", "--dry-run")
-    assert run.stdout == f"t-0: would end at offset 35, was 40; {len(batch(30, 10))} bytes cut\n"
+    lost = f"offsets 30–39 (10 records, {len(batch(30, 10))} bytes)"
+    assert run.stdout == f"t-0: would end at offset 35, was 40; {lost} would be cut\n"
     assert state(root) == before
     row = rows(octavo(*line, "35", "--json"))[0]
     assert row == {
-        "topic": "t", "partition": 0, "bytesCut": len(batch(30, 10)), "logStartOffset": 0, "logEndOffset": 35,
+        "topic": "t", "partition": 0, "bytesCut": len(batch(30, 10)), "recordsCut": 10, "logStartOffset": 0,
+        "logEndOffset": 35,
     }  # fmt: skip
     # The batch that held the offset went as a whole; after a restart the log ends where its batches end.
     assert json.loads(octavo("topics", str(root), "--json").stdout)["logEndOffset"] == 30

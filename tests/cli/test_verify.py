@@ -11,6 +11,7 @@ import pytest
 
 from octavo.scanner.places.location import Entry, LocalReadableFileSystem
 from tests.cli.runs import octavo
+from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import LONG_AGO, flipped
 from tests.scanner.segments import write_segment
@@ -37,10 +38,17 @@ def test_a_sound_directory_is_one_line_and_0(log: Path) -> None:
 def test_a_problem_is_a_line_and_1(log: Path) -> None:
     damage(log)
     run = octavo("verify", str(log.parent.parent))
-    problem, summary = run.stdout.splitlines()
+    problem, summary, *steps = run.stdout.splitlines()
     assert run.exit == 1
     assert problem.startswith(f"problem: {log}, position 0: crc-mismatch: the CRC of the batch at offset 0 is not ")
     assert summary.startswith("1 problem, 0 infos in 1 segment of 1 partition ")
+    root = log.parent.parent
+    assert steps == [
+        "next:",
+        f"  octavo explain --position 0 {log}",
+        f"  octavo copy {root} NEW  # keeps every sound batch",
+        f"  octavo recover --all --dry-run {root}  # what recovery would cut",
+    ]
 
 
 def test_json_lines(log: Path) -> None:
@@ -53,11 +61,41 @@ def test_json_lines(log: Path) -> None:
     assert set(summary) == {"problems", "infos", "partitions", "segments", "batches", "records", "bytes"}
 
 
-def test_infos_alone_exit_0() -> None:
-    run = octavo("verify", str(unpack("v431-killed")))
+def test_infos_alone_exit_0_and_are_counted_by_kind() -> None:
+    root = unpack("v431-killed")
+    run = octavo("verify", str(root))
     assert run.exit == 0
-    assert "info: " in run.stdout
-    assert "\nproblem: " not in run.stdout
+    counts, summary, *steps = run.stdout.splitlines()
+    assert counts == (
+        "54 infos: 29 files and folders on their way out, 24 indexes with unused entries at their end, "
+        "1 log with zeros at its end; --all shows them"
+    )
+    assert summary.startswith("0 problems, 54 infos in 32 segments of 12 partitions (928 batches, 2991 records, ")
+    assert summary.endswith(", 213362 bytes = 208.4 KiB)")
+    assert steps == ["next:", f"  octavo recover --dry-run {root}  # unless a broker runs on it"]
+    everything = octavo("verify", str(root), "--all").stdout.splitlines()
+    assert [line for line in everything if line.startswith("info: ")] == everything[:54]
+    assert everything[54:] == [summary, *steps]
+
+
+def test_problems_come_before_infos() -> None:
+    lines = octavo("verify", str(unpack("v431-torn")), "--all").stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines[:59]] == ["problem"] * 2 + ["info"] * 57
+
+
+def test_only_an_index_is_wrong(log: Path) -> None:
+    index = log.with_suffix(".index")
+    index.write_bytes(bytes([0, 0, 0, 3, 0, 0, 0, 9]))
+    os.utime(index, (LONG_AGO, LONG_AGO))
+    steps = octavo("verify", str(log.parent.parent)).stdout.splitlines()[-2:]
+    assert steps[0].startswith(f"  octavo explain --position 0 {index}")
+    assert steps[1] == f"  octavo reindex --dry-run {log.parent.parent}  # which indexes can be rebuilt"
+
+
+def test_nothing_to_check_is_1(tmp_path: Path) -> None:
+    run = octavo("verify", str(tmp_path))
+    assert run.exit == 1
+    assert f"{tmp_path}: " in run.stderr
 
 
 def test_nothing_there() -> None:
@@ -67,16 +105,21 @@ def test_nothing_there() -> None:
 
 
 @pytest.mark.parametrize(("variables", "colour"), [({}, "\x1b[31m"), ({"NO_COLOR": "1"}, ""), ({"TERM": "dumb"}, "")])
-def test_colour_is_for_terminals_that_want_it(
-    log: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], colour: str
-) -> None:
+def test_colour_is_for_terminals_that_want_it(log: Path, variables: dict[str, str], colour: str) -> None:
     damage(log)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
-    assert octavo("verify", str(log)).stdout.startswith(f"{colour}problem")
+    seen = octavo_on_terminal(80, "verify", str(log), **{"NO_COLOR": "", "TERM": "xterm", **variables})
+    assert seen.startswith(f"{colour}problem")
+
+
+def test_a_terminal_gets_short_paths_and_the_first_problems(tmp_path: Path) -> None:
+    for partition in range(20):
+        damage(write_segment(tmp_path / f"orders-{partition}", 0, batch(0, 3), batch(3)))
+    lines = octavo_on_terminal(80, "verify", str(tmp_path), NO_COLOR="1").splitlines()
+    assert lines[0] == f"problem: orders-0/{0:020}.log, position 0:"
+    assert lines[1].startswith("    crc-mismatch: the CRC of the batch at offset 0 is not ")
+    assert "8 more problems: 8 crc-mismatch; --all shows them" in lines
+    assert len(lines) < 50
+    assert len([line for line in octavo("verify", str(tmp_path)).stdout.splitlines() if "problem: " in line]) == 20
 
 
 def test_a_partition_that_cannot_be_read_is_one_all_the_same(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

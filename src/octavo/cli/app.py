@@ -115,8 +115,9 @@ def _speak_utf8(stream: object) -> None:
 def _say(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one sentence, too."""
     from octavo.cli.plain import plain
+    from octavo.cli.progress import print_line
 
-    print(plain(str(message)), file=sys.stderr)
+    print_line(plain(str(message)), sys.stderr)
 
 
 def _flush() -> None:

@@ -55,5 +55,5 @@ COMMANDS: dict[str, Command] = {
     "topics": Command("octavo.cli.commands.topics", "List the partitions of a log directory with exact counts."),
     "truncate": Command("octavo.cli.commands.truncate", "Cut the end of a partition's log."),
     "upgrade": Command("octavo.cli.commands.upgrade", "Rewrite old formats as v2, or all batches with another codec."),
-    "verify": Command("octavo.cli.commands.verify", "Check everything in a log directory."),
+    "verify": Command("octavo.cli.verify.command", "Check everything in a log directory."),
 }

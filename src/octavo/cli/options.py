@@ -12,6 +12,8 @@ import click
 
 from octavo.cli.app import Settings
 from octavo.cli.plain import plain, plain_json
+from octavo.cli.progress import print_line
+from octavo.cli.units import with_units
 from octavo.errors import ConfigError
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -129,20 +131,20 @@ def command(
 
 
 def coloured(text: str, colour: str) -> str:
-    """Text in a colour for a terminal; unchanged if NO_COLOR (no-color.org) or a dumb terminal asks for that."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    """Text for stdout in a colour, if that is a terminal, not a dumb one, and NO_COLOR (no-color.org) is not set."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return click.style(text, fg=colour)
 
 
 def print_json(fields: Mapping[str, object]) -> None:
     """Print one line of `--json` output."""
-    print(plain_json(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))))
+    print_line(plain_json(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))), sys.stdout)
 
 
 def echo(line: str, *, err: bool = False) -> None:
-    """Print a line of a command's result, or a message on stderr."""
-    print(plain(line), file=sys.stderr if err else sys.stdout)
+    """Print a line of a command's result, with human units beside the exact ones, or a message on stderr."""
+    print_line(plain(with_units(line)), sys.stderr if err else sys.stdout)
 
 
 def many(number: int, one: str, several: str | None = None) -> str:

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from octavo.cli.plain import plain
+from octavo.cli.options import echo, many
 from octavo.cli.progress import progress_bar
-from octavo.format.names import TopicPartition
+from octavo.format.names import FileKind, SegmentFile, TopicPartition
 from octavo.jobs import owner
 from octavo.jobs.directories import bytes_to_recover
+from octavo.jobs.losses import Losses, LostPart
 from octavo.jobs.owner import Ownership as Ownership
 from octavo.jobs.owner import Store
 from octavo.storage.log_manager import RECOVERY_LOG, LogManager
@@ -30,14 +31,16 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
     What opening had to cut is printed on stderr, and so are the library's warnings while the block runs. (`recover`,
     whose job it is to cut, prints that itself.)
     """
-    total = bytes_to_recover(logdirs, ownership.only) if sys.stderr.isatty() else 0
+    total = 0
+    if sys.stderr.isatty():
+        total = bytes_to_recover(logdirs, ownership.only, check_all=ownership.check_all)
     with ExitStack() as stack:
         stack.enter_context(warnings_on_stderr())
         with progress_bar("recovering", total) as progress:
             logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
         if not ownership.upkeep:
             for name, log in logs.logs.items():
-                for line in cuts(name, log, dry_run=ownership.dry_run):
+                for line in cuts(name, log, ownership.losses, dry_run=ownership.dry_run):
                     _say(line)
         yield logs
 
@@ -62,18 +65,41 @@ def warnings_on_stderr() -> Iterator[None]:
 
 
 def _say(sentence: str) -> None:
-    print(plain(f"octavo: {sentence}"), file=sys.stderr)
+    echo(f"octavo: {sentence}", err=True)
 
 
-def cuts(partition: TopicPartition | str, log: PartitionLog, *, dry_run: bool) -> list[str]:
+def cuts(partition: TopicPartition | str, log: PartitionLog, losses: Losses, *, dry_run: bool) -> list[str]:
     """What was cut off a log when it was opened, and why: one sentence each."""
     lines, would_be = [], "would be " if dry_run else ""
     for segment in log.recovered:
         if segment.bytes_cut:
             place = f"{partition}: segment {segment.base_offset}, position {segment.size}"
-            lines.append(f"{place}: {segment.bytes_cut} bytes {would_be}cut: {segment.problem}")
+            lost = lost_text(loss_of(log, segment.base_offset, losses))
+            lines.append(f"{place}: {lost} {would_be}cut: {segment.problem}")
     for dropped in log.dropped:
-        lines.append(
-            f"{partition}: segment {dropped.base_offset}: {would_be}dropped, {dropped.size} bytes: {dropped.reason}"
-        )
+        lost = lost_text(loss_of(log, dropped.base_offset, losses))
+        lines.append(f"{partition}: segment {dropped.base_offset}: {would_be}dropped, {lost}: {dropped.reason}")
     return lines
+
+
+def loss_of(log: PartitionLog, base_offset: int, losses: Losses) -> LostPart:
+    """What was cut off a segment, or dropped with it."""
+    return losses.by_path[log.folder / SegmentFile(base_offset, FileKind.LOG).name]
+
+
+def lost_text(loss: LostPart) -> str:
+    """A loss such as `offsets 2013–2016 (4 records, 304 bytes) and 53943 zeros`."""
+    parts = []
+    if loss.first_offset is not None:
+        offsets = offsets_text(loss.first_offset, loss.last_offset)
+        parts.append(f"{offsets} ({many(loss.records, 'record')}, {many(loss.batch_bytes, 'byte')})")
+    if loss.zeros:
+        parts.append(many(loss.zeros, "zero"))
+    if loss.other_bytes:
+        parts.append(f"{many(loss.other_bytes, 'byte')} without a batch" if parts else many(loss.other_bytes, "byte"))
+    return " and ".join(parts) or "0 bytes"
+
+
+def offsets_text(first: int, last: int | None) -> str:
+    """One offset, or the first and the last of several."""
+    return f"offset {first}" if last in (None, first) else f"offsets {first}–{last}"

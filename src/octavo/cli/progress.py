@@ -1,16 +1,22 @@
-"""A progress bar on stderr: only on a terminal, and only once the work has taken a moment."""
+"""A progress bar on stderr: only on a terminal, once the work has taken a moment. Lines are printed above it."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING, TextIO
 
-from octavo.system.runner import Progress
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from octavo.system.runner import Progress
 
 _PATIENCE_SECONDS = 0.5
+_bars: list[_Bar] = []  # those at work, the innermost last
 
 
 @contextmanager
@@ -20,10 +26,18 @@ def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
         yield lambda _: None
         return
     bar = _Bar(label, total_bytes)
+    _bars.append(bar)
     try:
         yield bar.advance
     finally:
+        _bars.remove(bar)
         bar.close()
+
+
+def print_line(line: str, stream: TextIO) -> None:
+    """Print a line, above the bar if one is shown on the same terminal."""
+    if not (_bars and _is_terminal_of_bars(stream) and _bars[-1].print_above(line)):
+        print(line, file=stream)
 
 
 class _Bar:
@@ -34,38 +48,53 @@ class _Bar:
         self._total = total_bytes
         self._done = 0
         self._lock = Lock()
-        self._shown_from: float | None = time.monotonic() + _PATIENCE_SECONDS
-        self._update: Callable[[int], object] = _ignore
-        self._stop: Callable[[], None] = _nothing
+        self._shown_from = time.monotonic() + _PATIENCE_SECONDS
+        self._shown: RichProgress | None = None
 
     def advance(self, size: int) -> None:
         with self._lock:
             self._done += size
-            if self._shown_from is not None and time.monotonic() > self._shown_from:
-                self._show()
-            self._update(self._done)
+            if self._shown is None and time.monotonic() > self._shown_from:
+                self._shown = self._show()
+            if self._shown is not None:
+                self._shown.update(self._shown.task_ids[0], completed=self._done)
+
+    def print_above(self, line: str) -> bool:
+        """Print a line above the bar; returns whether a bar is shown."""
+        with self._lock:
+            if self._shown is None:
+                return False
+            # The line goes through the bar's own console, which takes the bar off the screen meanwhile. It is final:
+            # rich must neither wrap it nor interpret anything in it.
+            self._shown.console.out(line, highlight=False)
+            return True
 
     def close(self) -> None:
         with self._lock:
-            self._stop()
-            self._update = _ignore
+            if self._shown is not None:
+                self._shown.stop()
+            self._shown_from, self._shown = float("inf"), None
 
-    def _show(self) -> None:
+    def _show(self) -> RichProgress:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
 
-        self._shown_from = None
         columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-        bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        task = bar.add_task(self._label, total=self._total)
+        # With redirected streams rich would print results to stderr, even if stdout is a file.
+        bar = RichProgress(
+            *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        bar.add_task(self._label, total=self._total)
         bar.start()
-        self._stop = bar.stop
-        self._update = lambda done: bar.update(task, completed=done)
+        return bar
 
 
-def _ignore(_: int) -> None:
-    """Ignore progress while no bar is shown."""
-
-
-def _nothing() -> None:
-    """Stop a bar that was never shown."""
+def _is_terminal_of_bars(stream: TextIO) -> bool:
+    """Whether the stream goes to the terminal that stderr goes to."""
+    if stream is sys.stderr:
+        return True
+    try:
+        return stream.isatty() and os.path.sameopenfile(stream.fileno(), sys.stderr.fileno())
+    except OSError:  # a stream without a descriptor
+        return False

@@ -46,12 +46,12 @@ def known_topics(logdirs: Sequence[str]) -> set[str]:
     return {topic for directory in _listed(logdirs, lambda _: False) for topic in directory.topics}
 
 
-def bytes_to_recover(logdirs: Sequence[str], only: Only | None) -> int:
-    """How many bytes lie after the recovery points, in directories that were not closed cleanly."""
+def bytes_to_recover(logdirs: Sequence[str], only: Only | None, *, check_all: bool = False) -> int:
+    """How many bytes recovery reads: those after the recovery points, in directories that were not closed cleanly."""
     return sum(
-        _unflushed_bytes(files, directory.root.recovery_points().get(topic_partition, 0))
+        _unflushed_bytes(files, 0 if check_all else directory.root.recovery_points().get(topic_partition, 0))
         for directory in _listed(logdirs, Selection(only).__contains__)
-        if CLEAN_SHUTDOWN not in directory.files
+        if check_all or CLEAN_SHUTDOWN not in directory.files
         for topic_partition, files in directory.partitions.items()
     )
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from octavo.config import Given
+from octavo.jobs.losses import Losses
 from octavo.storage.directory.log_root import Only
 from octavo.storage.directory.log_roots import Paths
 from octavo.storage.directory.partition_opener import RecoveryProgress
@@ -31,6 +32,8 @@ class Ownership:
     topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
     now_ms: int | None = None
     skip_unreadable: bool = False  # leave partitions that cannot be loaded untouched
+    check_all: bool = False  # check every batch, even if the directory was closed cleanly
+    losses: Losses = field(default_factory=Losses)  # what recovery cuts
     dry_run: bool = False  # change nothing on disk, and lock nothing
     runs_when_due: bool = False  # run what the job schedules when it is due, instead of everything at the end
 
@@ -64,7 +67,9 @@ def owned_as(
             create=ownership.create,
             upkeep=ownership.upkeep,
             skip_unreadable=ownership.skip_unreadable,
+            check_all=ownership.check_all,
             progress=progress,
+            on_loss=ownership.losses.see,
         )
         scheduler.begin_job()
         with logs:

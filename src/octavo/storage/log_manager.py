@@ -24,6 +24,7 @@ from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
 from octavo.storage.environment import Environment
 from octavo.storage.log.retain import Verdict
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.recovery.recover import OnLoss, no_loss
 from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topics.topic_configs import TopicConfigs
@@ -43,7 +44,8 @@ class LogManager:
     not wait for all of them; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
     A commit to several partitions that was interrupted by a crash is completed before anything else.
-    A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed.
+    A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed. With
+    `check_all` every batch is checked, even if the directory was closed cleanly.
 
     Opening deletes nothing. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the directory
     is maintained as by a broker: retention and the cleaner run in the background, and files and folders marked as
@@ -64,7 +66,9 @@ class LogManager:
         upkeep: bool = False,
         background: bool = True,
         skip_unreadable: bool = False,
+        check_all: bool = False,
         progress: RecoveryProgress | None = None,
+        on_loss: OnLoss | None = None,
     ) -> None:
         self.broker_config = BrokerConfig.of(configs or {})
         _check_given(configs or {}, topic_configs or {})
@@ -88,7 +92,7 @@ class LogManager:
             if threads is not None:  # one per cleaner thread, in addition to those for short work
                 threads.start(self.broker_config.log_cleaner_threads)
             self._open = OpenLogs(self.roots, self.environment)
-            options = OpenOptions(progress=progress, upkeep=upkeep)
+            options = OpenOptions(progress=progress, on_loss=on_loss or no_loss, upkeep=upkeep, check_all=check_all)
             opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, options)
             self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
             opener.load_all(skip_unreadable=skip_unreadable)

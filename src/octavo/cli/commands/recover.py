@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
-from octavo.cli.owner import Ownership, cuts, owned
+from octavo.cli.owner import Ownership, cuts, loss_of, owned
 from octavo.format.names import FolderState, PartitionFolder
+from octavo.jobs.losses import Losses, LostPart
 from octavo.storage.directory.log_roots import live
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
@@ -23,33 +26,42 @@ _UNSERVED = {
 
 @declare("recover")
 @logdirs_argument
+@click.option("--all", "check_all", is_flag=True, help="Check every batch, even if the last stop was clean.")
 @click.option("--dry-run", is_flag=True, help="Show what would be cut, and change nothing; takes no lock.")
 @json_option
-def command(logdirs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
+def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: bool) -> int:
     """Bring LOGDIR into the state of a clean stop: cut torn tails, rebuild indexes and producer state.
 
     Files of unfinished work are settled, segments after the recovery point are checked, and a log is cut at its first
-    damaged batch: one line per cut says how much and why. Then the checkpoints and .kafka_cleanshutdown are written.
-    After a clean stop only the last segment's end is checked, since brokers trust the mark. Files that a dead writer
-    staged a day ago or earlier are removed.
+    damaged batch: one line per cut says what is lost and why. Then the checkpoints and .kafka_cleanshutdown are
+    written. After a clean stop only the last segment's end is checked, since brokers trust the mark; --all checks
+    everything. Files that a dead writer staged a day ago or earlier are removed.
+
+    Recovery keeps nothing that follows a damaged batch. `octavo copy LOGDIR NEW` does: run --dry-run first.
 
     A partition that cannot be loaded is left as it is and reported on stderr; the others are recovered, and the exit
     code is 1.
     """
-    with owned(logdirs, Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True)) as logs:
+    ownership = Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True, check_all=check_all)
+    losses = ownership.losses
+    with owned(logdirs, ownership) as logs:
         found = [log for _, log in sorted(logs.logs.items())]
         found += sorted(logs.future_and_stray, key=lambda log: log.folder.name)
         for log in found:
             if as_json:
-                print_json(_fields(log))
+                print_json(_fields(log, losses))
             else:
-                _say(log, dry_run=dry_run)
+                _say(log, losses, dry_run=dry_run)
         swept = _sweep(logs)
         if not as_json:
             for path in swept:
                 removed = "would be removed" if dry_run else "removed"
                 echo(f"{path}: {removed}: it was staged by a writer that died")
-            echo(_summary(found, dry_run=dry_run))
+            echo(_summary(found, losses, dry_run=dry_run))
+            if dry_run:
+                _say_what_copy_keeps(logdirs, losses)
+            if not check_all and any(root.clean for root in live(logs.roots)):
+                echo("clean-shutdown mark trusted; --all checks everything")
         for folder, error in sorted(logs.unreadable.items()):
             echo(f"octavo: {folder}: not recovered: {error}", err=True)
     return 1 if logs.unreadable else 0
@@ -62,16 +74,24 @@ def _sweep(logs: LogManager) -> list[Path]:
     return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)
 
 
-def _say(log: PartitionLog, *, dry_run: bool) -> None:
+def _say(log: PartitionLog, losses: Losses, *, dry_run: bool) -> None:
     name = log.folder.name
-    for line in cuts(name, log, dry_run=dry_run):
+    for line in cuts(name, log, losses, dry_run=dry_run):
         echo(line)
     state = PartitionFolder.parse(name).state
     if state in _UNSERVED:
         echo(f"{name}: {_UNSERVED[state]}: kept, but no broker serves it")
 
 
-def _fields(log: PartitionLog) -> dict[str, object]:
+def _say_what_copy_keeps(logdirs: Sequence[str], losses: Losses) -> None:
+    for logdir in logdirs:
+        lost = [loss for path, loss in losses.by_path.items() if path.is_relative_to(logdir)]
+        if sound := sum(loss.sound_records for loss in lost):
+            lie, them = ("record lies", "it") if sound == 1 else ("records lie", "them")
+            echo(f"{sound} sound {lie} after damage; `octavo copy {shlex.quote(logdir)} NEW` keeps {them}")
+
+
+def _fields(log: PartitionLog, losses: Losses) -> dict[str, object]:
     folder = PartitionFolder.parse(log.folder.name)
     return {
         "topic": folder.topic,
@@ -86,23 +106,41 @@ def _fields(log: PartitionLog) -> dict[str, object]:
                 "segment": segment.base_offset,
                 "position": segment.size,
                 "bytes": segment.bytes_cut,
+                **_lost_fields(loss_of(log, segment.base_offset, losses)),
                 "problem": segment.problem,
             }
             for segment in log.recovered
             if segment.bytes_cut
         ],
         "droppedSegments": [
-            {"segment": gone.base_offset, "bytes": gone.size, "problem": gone.reason} for gone in log.dropped
+            {
+                "segment": gone.base_offset,
+                "bytes": gone.size,
+                **_lost_fields(loss_of(log, gone.base_offset, losses)),
+                "problem": gone.reason,
+            }
+            for gone in log.dropped
         ],
         "deletedFiles": sorted(log.deleted_files),
     }
 
 
-def _summary(logs: list[PartitionLog], *, dry_run: bool) -> str:
+def _lost_fields(loss: LostPart) -> dict[str, object]:
+    return {
+        "firstOffset": loss.first_offset,
+        "lastOffset": loss.last_offset,
+        "records": loss.records,
+        "soundRecords": loss.sound_records,
+        "zeros": loss.zeros,
+    }
+
+
+def _summary(logs: list[PartitionLog], losses: Losses, *, dry_run: bool) -> str:
     segments = sum(len(log.recovered) for log in logs)
     lost = [log for log in logs if log.dropped or any(segment.bytes_cut for segment in log.recovered)]
     cut = sum(segment.bytes_cut for log in lost for segment in log.recovered)
     dropped = sum(gone.size for log in lost for gone in log.dropped)
     would = "would be " if dry_run else ""
     checked = f"{many(segments, 'segment')} of {many(len(logs), 'partition')} {would}checked and reindexed"
-    return f"{checked}; {cut + dropped} bytes of {many(len(lost), 'partition')} {would}cut"
+    records = many(sum(loss.records for loss in losses.by_path.values()), "record")
+    return f"{checked}; {records}, {many(cut + dropped, 'byte')} of {many(len(lost), 'partition')} {would}cut"

@@ -6,9 +6,10 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, partition_option, print_json, topic_option
-from octavo.cli.owner import Ownership, owned
+from octavo.cli.owner import Ownership, lost_text, owned
 from octavo.format.names import TopicPartition
 from octavo.jobs.directories import check_topics
+from octavo.jobs.losses import from_offset
 
 
 @declare("truncate")
@@ -28,7 +29,7 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
     name = TopicPartition(topic, partition)
     with owned(logdirs, Ownership(only=[name], dry_run=dry_run)) as logs:
         log = logs.log(*name)
-        end, size = log.log_end_offset, log.size
+        end, size, lost = log.log_end_offset, log.size, from_offset(log, offset)
         logs.truncate(topic, partition, offset)
         cut = size - log.size
         if as_json:
@@ -37,12 +38,13 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
                     "topic": topic,
                     "partition": partition,
                     "bytesCut": cut,
+                    "recordsCut": lost.records,
                     "logStartOffset": log.log_start_offset,
                     "logEndOffset": log.log_end_offset,
                 }
             )
         elif cut or log.log_end_offset != end:
-            verb = "would end" if dry_run else "ends"
-            echo(f"{name}: {verb} at offset {log.log_end_offset}, was {end}; {cut} bytes cut")
+            verb, would_be = ("would end", "would be ") if dry_run else ("ends", "")
+            echo(f"{name}: {verb} at offset {log.log_end_offset}, was {end}; {lost_text(lost)} {would_be}cut")
         else:
             echo(f"{name}: ends at offset {end}; nothing to cut")

@@ -17,7 +17,7 @@ from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.check_ahead import Checkers
 from octavo.storage.recovery.load import LoadRequest
-from octavo.storage.recovery.recover import no_progress
+from octavo.storage.recovery.recover import OnLoss, no_loss, no_progress
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import is_disk_failure
 
@@ -30,7 +30,9 @@ class OpenOptions:
     """How the logs of a `LogManager` are opened."""
 
     progress: RecoveryProgress | None = None
+    on_loss: OnLoss = no_loss
     upkeep: bool = False  # remove files and folders marked as deleted
+    check_all: bool = False  # check every batch, also after a clean stop and before the recovery points
 
 
 class PartitionOpener:
@@ -126,16 +128,17 @@ class PartitionOpener:
         self, root: LogRoot, folder: PartitionFolder, *, clean: bool | None = None, checkers: Checkers | None = None
     ) -> PartitionLog:
         """The log in a folder, which is created if missing."""
-        topic_partition, progress = folder.topic_partition, self._options.progress
+        topic_partition, progress, checks_all = folder.topic_partition, self._options.progress, self._options.check_all
         request = LoadRequest(
             folder=root.path / folder.name,
             config=self._configs.of(folder.topic),
             environment=self._environment,
-            clean=root.clean if clean is None else clean,
+            clean=root.clean and not checks_all if clean is None else clean,
             log_start_offset=root.checkpoints.log_start_offsets.get(topic_partition, 0),
-            recovery_point=root.checkpoints.recovery_points.get(topic_partition, 0),
+            recovery_point=0 if checks_all else root.checkpoints.recovery_points.get(topic_partition, 0),
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
             progress=no_progress if progress is None else partial(progress, topic_partition),
+            on_loss=self._options.on_loss,
             upkeep=self._options.upkeep,
             checkers=checkers,
         )

@@ -28,7 +28,15 @@ from octavo.storage.producers.files import Producers
 from octavo.storage.producers.snapshots import SnapshotFiles
 from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS
 from octavo.storage.recovery.check_ahead import Checkers, check_ahead
-from octavo.storage.recovery.recover import Checked, Progress, Recovered, no_progress, recover_segment
+from octavo.storage.recovery.recover import (
+    Checked,
+    OnLoss,
+    Progress,
+    Recovered,
+    no_loss,
+    no_progress,
+    recover_segment,
+)
 from octavo.storage.recovery.transient_files import settle_transient_files
 from octavo.storage.segment.delete import Deleter
 from octavo.storage.segment.segment import Segment, SegmentOffsetOverflowError, Tail
@@ -55,6 +63,7 @@ class LoadRequest:
     recovery_point: int = 0
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
     progress: Progress = no_progress  # called with the number of bytes that recovery has read
+    on_loss: OnLoss = no_loss  # may look at what recovery is about to cut
     checkers: Checkers | None = None  # the threads that check segments ahead, if there are several
     upkeep: bool = False  # remove `.deleted` files, including those of segments that recovery drops
 
@@ -188,7 +197,8 @@ class _Loader:
         producers = self._producers()
         start = self._request.log_start_offset
         producers.rebuild(self._segments, start, segment.base_offset, clean=False)
-        recovered = recover_segment(segment, producers, self._epochs, checked, progress)
+        on_loss = self._request.on_loss
+        recovered = recover_segment(segment, producers, self._epochs, checked, progress=progress, on_loss=on_loss)
         producers.write_snapshot()
         self._recovered.append(recovered)
         return recovered
@@ -236,6 +246,7 @@ class _Loader:
         No CRC covers the offset, so it may be torn in a batch that is otherwise sound. In the middle of a log such
         batches stay (`decisions/0010-crashes.md`), because the batches after them are worth more.
         """
+        self._request.on_loss(segment.files.log.path, recovered.rising_size, recovered.size)
         cut = segment.files.log.truncate_to(recovered.rising_size)
         again = self._recover_segment(segment)
         reason = "the offsets of its last batches go back"
@@ -249,7 +260,9 @@ class _Loader:
         return 0
 
     def _drop(self, segments: Sequence[Segment], reason: str) -> None:
-        self._dropped += [DroppedSegment(segment.base_offset, segment.size, reason) for segment in segments]
+        for segment in segments:
+            self._request.on_loss(segment.files.log.path, 0, segment.size)
+            self._dropped.append(DroppedSegment(segment.base_offset, segment.size, reason))
         delay_ms = self._request.config.file_delete_delay_ms if self._request.upkeep else None
         self._segments.remove(segments)
         self._deleter.delete_segments(segments, delay_ms)

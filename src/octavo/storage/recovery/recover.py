@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +24,16 @@ _CHUNK_BYTES = 8 << 20
 Progress = Callable[[int], None]
 
 
+# Called before bytes are cut off a log file: its path, and from where to where.
+OnLoss = Callable[[Path, int, int], None]
+
+
 def no_progress(_: int) -> None:
     """A callback that ignores progress."""
+
+
+def no_loss(_: Path, __: int, ___: int) -> None:
+    """For when nobody wants to look at what is cut."""
 
 
 class Recovered(NamedTuple):
@@ -62,7 +71,9 @@ def recover_segment(
     producers: ProducerStateManager,
     epochs: LeaderEpochs,
     checked: Checked | None = None,
+    *,
     progress: Progress = no_progress,
+    on_loss: OnLoss = no_loss,
 ) -> Recovered:
     """Check every batch from the first one on, unless `checked` is given, and end the segment before the first broken
     one.
@@ -101,6 +112,8 @@ def recover_segment(
     elif problem is None:
         problem = checked.problem
     progress(segment.size - valid)
+    if valid < segment.size:
+        on_loss(segment.files.log.path, valid, segment.size)
     bytes_cut = segment.files.log.truncate_to(valid)
     segment.close_out()
     return Recovered(segment.base_offset, valid, bytes_cut, problem if bytes_cut else None, rising.size)

@@ -1,0 +1,69 @@
+"""Which commands to run after what was found: they show a problem, and what can be kept or repaired."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from octavo.format.names import FileKind
+from octavo.jobs.verify.finding import Finding, FindingKind, Severity
+from octavo.jobs.verify.plan import DirectoryPlan
+from octavo.scanner.places.location import LOCAL
+
+_INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
+# Recovery rebuilds these, or cuts the log before them.
+_RECOVERED = (FileKind.LOG, FileKind.TXN_INDEX, FileKind.PRODUCER_SNAPSHOT)
+_CRASH_TRACES = {FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS, FindingKind.ZERO_ENTRIES, FindingKind.MISSING_ENTRY}
+# Neither another look at the bytes nor a repair of the log helps here.
+_OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRECTORY_ID, FindingKind.TOPIC_ID}
+
+
+class NextSteps:
+    """Learns of all findings; the advice is about the first directory that has problems, else crash traces."""
+
+    def __init__(self, plans: Sequence[DirectoryPlan]) -> None:
+        self._plans = plans
+        self._problems: dict[str, Finding] = {}  # the first one in each kind of file
+        self._trace: Finding | None = None
+
+    def add(self, finding: Finding) -> None:
+        if finding.severity is Severity.INFO:
+            if self._trace is None and finding.problem in _CRASH_TRACES:
+                self._trace = finding
+        elif finding.problem not in _OUT_OF_REACH:
+            self._problems.setdefault(finding.path.rpartition(".")[2], finding)
+
+    def lines(self) -> Iterator[str]:
+        """The commands; a shell ignores the comments after them."""
+        steps = list(self._after_problems() if self._problems else self._after_crash())
+        if steps:
+            yield "next:"
+        for step in steps:
+            yield f"  {step}"
+
+    def _after_problems(self) -> Iterator[str]:
+        kinds = {f".{kind}" for kind in self._problems}
+        first = next(iter(self._problems.values()))
+        placed = next((found for found in self._problems.values() if found.position is not None), None)
+        plan = self._plan_of(first)
+        if placed is not None:
+            yield f"octavo explain --position {placed.position} {shlex.quote(placed.path)}"
+        if plan is None:
+            return
+        place = shlex.quote(str(plan.location))
+        if FileKind.LOG in kinds:
+            yield f"octavo copy {place} NEW  # keeps every sound batch"
+        if plan.location.file_system != LOCAL:
+            return
+        if kinds.intersection(_INDEXES):
+            yield f"octavo reindex --dry-run {place}  # which indexes can be rebuilt"
+        if plan.root is not None and kinds.intersection(_RECOVERED):
+            yield f"octavo recover --all --dry-run {place}  # what recovery would cut"
+
+    def _after_crash(self) -> Iterator[str]:
+        plan = None if self._trace is None else self._plan_of(self._trace)
+        if plan is not None and plan.root is not None and plan.location.file_system == LOCAL:
+            yield f"octavo recover --dry-run {shlex.quote(str(plan.location))}  # unless a broker runs on it"
+
+    def _plan_of(self, finding: Finding) -> DirectoryPlan | None:
+        return next((plan for plan in self._plans if finding.path.startswith(str(plan.location))), None)
