@@ -1,6 +1,6 @@
 """`main`: runs one command and turns its end into an exit code and at most one sentence on stderr.
 
-Every command pays for what is imported here: so no dataclasses, pathlib or traceback, which take some ms each.
+Every command pays for the imports here, so there is no dataclasses, pathlib or traceback, which take a few ms each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the
 
 
 class Settings:
-    """Settings of the whole run, given anywhere on the command line."""
+    """Settings for the whole run, which may be anywhere on the command line."""
 
     def __init__(self) -> None:
         self.debug = False
@@ -32,12 +32,13 @@ class UsageError(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `octavo` on these arguments (default: the process's own) and return its exit code.
+    """Run `octavo` with these arguments (default: the process's own) and return its exit code.
 
     0 means success, 1 that problems were found or the work failed, 2 that the command line was wrong. An interrupt and
-    a closed pipe end the process by their signal, so that a shell's loop around it ends too.
+    a closed pipe end the process with their signal, so that a shell loop around it ends too.
     """
-    # Numpy's linear algebra, which is not needed here, starts one thread per processor: a quarter of numpy's import.
+    # Numpy's linear algebra, which is not needed here, starts one thread per processor: a quarter of numpy's import
+    # time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _open_closed_streams()
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(arguments: list[str]) -> int:
-    """Run a command; say what failed."""
+    """Run a command, and report what failed."""
     settings = Settings()
     try:
         code = _run(arguments, settings)
@@ -86,14 +87,14 @@ def _run(arguments: list[str], settings: Settings) -> int:
         warnings.simplefilter("ignore")  # a command that promises Kafka's stderr adds nothing to it
         verbatim = cast("Callable[[list[str]], int]", import_module(command.module).main)
         return verbatim(arguments[1:])
-    # Click takes 30 ms to import: a verbatim command does without it.
+    # Click takes 30 ms to import, so a verbatim command does without it.
     from octavo.cli.group import run_group
 
     return run_group(arguments, settings)
 
 
 def _open_closed_streams() -> None:
-    """Replace a standard stream that was closed from the start by an empty one.
+    """Replace a standard stream that was closed from the start with an empty one.
 
     Otherwise its number would go to the first file that is opened, and messages for a closed stderr to stdout.
     """
@@ -113,7 +114,7 @@ def _speak_utf8(stream: object) -> None:
 
 
 def _say(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as one sentence, too."""
+    """Print a warning as a single sentence."""
     from octavo.cli.plain import plain
     from octavo.cli.progress import print_line
 
@@ -121,7 +122,7 @@ def _say(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _flush() -> None:
-    """Write out what was printed; a stdout that accepts no more (a full disk) is replaced, and the error raised."""
+    """Flush stdout; if it accepts no more (a full disk), it is replaced and the error raised."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -132,7 +133,7 @@ def _flush() -> None:
 
 
 def _placed(error: OctavoError) -> str:
-    """What went wrong, after where: callers added the places to the error, the outermost last."""
+    """What went wrong, after the place: callers added the places to the error, the outermost last."""
     return ": ".join([*reversed(getattr(error, "__notes__", [])), str(error)])
 
 

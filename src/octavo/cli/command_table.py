@@ -4,9 +4,9 @@ Listing a command imports nothing; running one imports its module, which has eit
 
 - `command`: a click command made with `@octavo.cli.options.command(…)`. Its function returns the exit code, or None
   for 0.
-- `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as they were typed. Click
-  never sees them: a tool that promises Kafka's flags parses them by Kafka's rules. Its `completion` names a module
-  with a click `command` of the same flags, only for shell completion.
+- `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as typed. Click never sees
+  them: a tool that promises Kafka's flags parses them by Kafka's rules. Its `completion` names a module with a click
+  `command` of the same flags, only for shell completion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The click group behind `octavo`: lists commands from the table, imports only the one that runs."""
+"""The click group of `octavo`: lists commands from the table, and imports only the one that runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.errors import OctavoError, did_you_mean
 
 
 class LazyGroup(click.Group):
-    """Click's group over `COMMANDS`."""
+    """Click's group for `COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -25,12 +25,12 @@ class LazyGroup(click.Group):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        # A verbatim command runs without click; click knows it only for shell completion.
+        # A verbatim command runs without click, which knows it only for shell completion.
         module = row.module if not row.verbatim else row.completion if ctx.resilient_parsing else None
         return cast("click.Command", import_module(module).command) if module else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """List commands by their rows, since click would import them to get their help; then options."""
+        """List commands by their rows, because click would import them to get their help; then options."""
         names = [
             CompletionItem(name, help=row.summary) for name, row in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -71,7 +71,7 @@ def complete(instruction: str) -> int:
 
 
 def run_group(arguments: list[str], settings: Settings) -> int:
-    """Run the group on these arguments; click's exceptions become an exit code or a UsageError."""
+    """Run the group with these arguments; click's exceptions become an exit code or a UsageError."""
     try:
         with octavo.make_context("octavo", arguments, obj=settings) as context:
             return octavo.invoke(context) or 0

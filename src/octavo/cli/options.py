@@ -1,4 +1,4 @@
-"""What commands share: their declaration, the places that they read, `--json`, `--debug`."""
+"""What commands have in common: their declaration, the places they read, `--json`, `--debug`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ debug_option = click.option(
     help="Show the traceback of a failure.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-# A place that cannot be read is not wrong usage: the command reports it, with the system's reason.
+# An unreadable place is not wrong usage: the command reports it, with the system's reason.
 path_type = click.Path(readable=False)
 logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=path_type)
 topic_option = click.option("--topic", required=True, metavar="T", help="The topic.")
@@ -84,7 +84,7 @@ def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) ->
 
 
 def offset_or(*names: str) -> Callable[[click.Context, click.Parameter, str | None], int | str | None]:
-    """Parses an offset, or a name that stands for one; None if it is not given."""
+    """Parse an offset, or a name that stands for one; None if not given."""
 
     def convert(_: click.Context, __: click.Parameter, text: str | None) -> int | str | None:
         if text is None or text in names:
@@ -97,7 +97,7 @@ def offset_or(*names: str) -> Callable[[click.Context, click.Parameter, str | No
 
 
 def topic_configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Topic configs; an unknown config or an invalid value is wrong usage."""
+    """Parse topic configs; an unknown config or an invalid value is wrong usage."""
     from octavo.config.table import parse_topic  # not needed for shell completion
 
     configs = key_values(context, option, given)
@@ -122,7 +122,7 @@ config_option = configs_option(topic_configs)
 def command(
     name: str, cls: type[click.Command] = click.Command
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Declare a command: its function's docstring is its help, its return value the exit code."""
+    """Declare a command: its function's docstring is its help, and its return value the exit code."""
 
     def declare(function: Callable[..., int | None]) -> click.Command:
         return click.command(name, cls)(debug_option(function))

@@ -26,7 +26,7 @@ def owned(logdirs: Sequence[str], ownership: Ownership) -> AbstractContextManage
 
 @contextmanager
 def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) -> Iterator[Store]:
-    """`owned`, opened as another class, such as the one with producers and consumers.
+    """Like `owned`, but opened as another class, such as the one with producers and consumers.
 
     What opening had to cut is printed on stderr, and so are the library's warnings while the block runs. (`recover`,
     whose job it is to cut, prints that itself.)
@@ -46,16 +46,16 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
 
 
 class _Sentences(logging.Handler):
-    """Prints a warning as commands do."""
+    """Prints a warning in the form of the commands' messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name != RECOVERY_LOG:  # printed with its partition, and for a dry run as what would be cut
+        if record.name != RECOVERY_LOG:  # printed with its partition, and in a dry run as what would be cut
             _say(record.getMessage())
 
 
 @contextmanager
 def warnings_on_stderr() -> Iterator[None]:
-    """Say what the library warns of while the block runs."""
+    """Print the library's warnings while the block runs."""
     logger, handler = logging.getLogger("octavo"), _Sentences(logging.WARNING)
     logger.addHandler(handler)
     try:

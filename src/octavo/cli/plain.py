@@ -1,7 +1,7 @@
 """Makes text harmless for a terminal: names and values come from files that anybody may have written.
 
 Control characters (C0, DEL, C1) move the cursor, clear the screen or change what a terminal does; bidirectional ones
-let a text look like another. They are printed as escapes, and so are bytes of a file name that are not UTF-8.
+make a text look like another. They are printed as escapes, and so are bytes of a file name that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _CONTROLS = bytes([*range(9), *range(11, 32), 127])
 
 
 def plain(text: str) -> str:
-    """A line with visible escapes for everything that is not plain, including line breaks."""
+    """A line with visible escapes for everything that is not plain text, including line breaks."""
     return _IN_LINES.sub(_visible, text)
 
 
 def plain_json(text: str) -> str:
-    """The same JSON, with escapes in strings for what JSON does not escape."""
+    """The same JSON, with escapes in strings for what JSON itself does not escape."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

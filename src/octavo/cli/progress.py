@@ -21,7 +21,7 @@ _bars: list[_Bar] = []  # those at work, the innermost last
 
 @contextmanager
 def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
-    """Within the block, call the given function with how many more bytes are done, from any thread."""
+    """Within the block, call the given function with the number of bytes done since the last call, from any thread."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

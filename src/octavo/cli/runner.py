@@ -15,7 +15,7 @@ _MASTER = re.compile(r"(local|local\[.+\]|local-cluster\[.+\]|yarn|(spark|k8s):/
 
 
 class SparkCommand(click.Command):
-    """A command whose `--spark` takes the next word only if that is a master."""
+    """A command whose `--spark` takes the next word only if it is a master."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         following = [*args, ""][1:]

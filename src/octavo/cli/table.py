@@ -17,7 +17,8 @@ _INDENT = 4
 
 
 class TableColumn(NamedTuple):
-    """A column of a table. If room is short, those with the smallest `importance` are dropped first; 0 always stays."""
+    """A column of a table. If there is little room, those with the smallest `importance` are dropped first; 0 always
+    stays."""
 
     name: str
     right: bool = False
@@ -45,14 +46,14 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def cell_text(value: object) -> str:
-    """A value in a table's cell: a dash for what is missing, commas between several."""
+    """A value in a table cell: a dash for what is missing, commas between several values."""
     if isinstance(value, list | tuple):
         return ",".join(map(str, value)) or "-"
     return "-" if value is None else str(value)
 
 
 def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:
-    """A line of columns and the texts after them; `style` is for the last one.
+    """A line of columns and the texts after them; `style` applies to the last one.
 
     On a terminal, texts that do not fit continue on the next lines, and columns that leave no room for them are cut.
     """

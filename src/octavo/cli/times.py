@@ -1,4 +1,4 @@
-"""Times as people read them."""
+"""Formats times for people."""
 
 from __future__ import annotations
 

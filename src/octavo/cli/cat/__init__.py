@@ -1,1 +1,1 @@
-"""`octavo cat`: the records of topics."""
+"""`octavo cat`: prints or exports the records of topics."""

@@ -1,4 +1,4 @@
-"""`octavo cat --format arrow|parquet --output`: the export job, with a bar while it runs."""
+"""`octavo cat --format arrow|parquet --output`: runs the export job, with a progress bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.system.runner import Outcome, Runner, ThreadRunner
 
 def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner) -> int:
     """Write the records to a file or a folder; returns how many damaged places were skipped."""
-    path = Path(output).resolve()  # links are followed: their target is replaced
+    path = Path(output).resolve()  # follows links, so that their target is replaced
     request = ExportRequest(path, is_folder(output), form, records.columns, limit)
     export.prepare(request)
     tasks = export.plan(records.plan(), request)

@@ -14,12 +14,12 @@ from octavo.system.urls import local_path
 
 
 def given_path(output: str | None) -> str | None:
-    """The path that `--output` names, on this machine; None: stdout."""
+    """The local path that `--output` names; None means stdout."""
     if output is None or output == "-":
         return None
     path = local_path(output)
     if path is None:
-        scheme = output.partition(":")[0]  # what follows may hold credentials
+        scheme = output.partition(":")[0]  # what follows may contain credentials
         raise UsageError(f"--output {scheme}:…, expected a path of this machine: records are not written to a URL")
     return path
 
@@ -36,7 +36,7 @@ def is_folder(output: str) -> bool:
 
 
 def place_around(output: str, logdirs: Sequence[str]) -> str | None:
-    """The place, of those that are read, that contains the output: it could overwrite what is read."""
+    """The place among those being read that contains the output, which could overwrite what is read."""
     path = Path(output).resolve()
     for place in logdirs:
         local = local_path(place)
@@ -48,9 +48,9 @@ def place_around(output: str, logdirs: Sequence[str]) -> str | None:
 
 @contextmanager
 def opened(output: str | None) -> Iterator[BinaryIO]:
-    """Open the output. A file gets its name at the end, or none if writing fails."""
+    """Open the output. A file gets its name at the end, or not at all if writing fails."""
     if output is None:
-        # Our own buffer: Python's may be missing, and a write then only partial.
+        # Uses its own buffer: Python's may be missing, and a write could then be partial.
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
             yield stdout

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from octavo.cli.plain import plain_csv, plain_json
 from octavo.scanner.reading.records import ConsumerRecord
 
-# Turns a key or value, which is not null, into JSON.
+# Turns a non-null key or value into JSON.
 Show = Callable[[bytes], str]
 
 _LINES_AT_ONCE = 4096

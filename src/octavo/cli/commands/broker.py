@@ -1,4 +1,4 @@
-"""`octavo broker`: log directories served to Kafka's clients."""
+"""`octavo broker`: serves log directories to Kafka's clients."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def command(
 
 
 def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
-    """The directories, with a bar on a terminal while they are recovered."""
+    """Open the directories, with a progress bar on a terminal while they are recovered."""
     total = bytes_to_recover(logdirs, None) if sys.stderr.isatty() else 0
     with progress_bar("recovering", total) as progress:
         return LogDir(logdirs, configs=configs, create=True, upkeep=True, progress=lambda _, size: progress(size))
 
 
 def _read(path: Path) -> Mapping[str, str]:
-    """The configs of a file that Octavo knows; the others are said."""
+    """The configs in a file that Octavo knows; the others are reported."""
     found = java_properties.decode(path.read_bytes())
     known = {name: value for name, value in found.items() if name in BROKER_CONFIGS or name in SYNONYMS}
     for name in sorted(found.keys() - known.keys() | found.keys() & _GIVEN_OTHERWISE):

@@ -27,7 +27,7 @@ from octavo.storage.cleaner.clean import Cleaned
 
 
 def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """The configs of topics, and those of the cleaner's memory."""
+    """Parse topic configs, and those for the cleaner's memory."""
     of_cleaner = tuple(text for text in given if text.startswith("log.cleaner."))
     of_topics = topic_configs(context, option, tuple(text for text in given if text not in of_cleaner))
     cleaner = key_values(context, option, of_cleaner)

@@ -85,8 +85,8 @@ def command(
     if from_beginning:
         configs["auto.offset.reset"] = "earliest"
     commits = configs.pop("enable.auto.commit", "true").lower() != "false"
-    # A pattern may match any topic. Opening all of them also ends the transactions that a crash interrupted, which
-    # decides what a reader of committed records sees.
+    # A pattern may match any topic. Opening all topics also ends the transactions that a crash interrupted, which
+    # decides what a committed reader sees.
     whole = include is not None or configs["isolation.level"] == "read_committed"
     only = None if whole else [*topics, CONSUMER_OFFSETS]
     with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:
@@ -111,7 +111,7 @@ def _check_pattern(pattern: str | None) -> None:
 
 
 def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | None) -> None:
-    """Begin at the offset, if one is given."""
+    """Start at the offset, if one is given."""
     match offset:
         case "earliest":
             consumer.seek_to_beginning(partition)

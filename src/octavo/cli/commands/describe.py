@@ -107,7 +107,7 @@ def _print_cluster(found: DescribedCluster, topics: Sequence[TopicDescription]) 
 
 
 def _print_topics(topics: Sequence[TopicDescription]) -> None:
-    """Everything about each topic; configs that are set come first."""
+    """Print everything about each topic, with explicitly set configs first."""
     for number, topic in enumerate(topics):
         print("\n" if number else "", end="")
         echo(f"{topic.topic}, id {topic.topic_id or '-'}")
@@ -150,7 +150,7 @@ def _topic_cells(topic: TopicDescription) -> list[str]:
 
 
 def _is_own(config: ConfigInForce) -> bool:
-    """Whether the value was set for the topic itself, and not for all topics of the broker."""
+    """Whether the value was set for the topic itself, not for all topics of the broker."""
     return config.source in (TOPIC_STORE, METADATA_FOLDER)
 
 

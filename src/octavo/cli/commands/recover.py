@@ -68,7 +68,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
 
 
 def _sweep(logs: LogManager) -> list[Path]:
-    """Remove the files of writers that died before the commit; returns them."""
+    """Remove the files of writers that crashed before the commit; returns the removed files."""
     environment, roots = logs.environment, [root.path for root in live(logs.roots)]
     keep = logs.commits.ledger.pending_files()
     return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)

@@ -26,7 +26,7 @@ from octavo.storage.log_manager import LogManager
 
 
 class _Row(NamedTuple):
-    """What becomes of a segment."""
+    """What happens to a segment."""
 
     topic_partition: TopicPartition
     size: int
@@ -70,23 +70,23 @@ def command(
 
 
 def _rows(logs: LogManager, *, dry_run: bool) -> Iterator[_Row]:
-    for name, log in sorted(logs.logs.items()):
+    for topic_partition, log in sorted(logs.logs.items()):
         sizes = {segment.base_offset: segment.size for segment in log.segments}
         for verdict in log.retain(dry_run=dry_run):
-            yield _Row(name, sizes[verdict.base_offset], verdict)
+            yield _Row(topic_partition, sizes[verdict.base_offset], verdict)
 
 
 def _print(row: _Row, *, as_json: bool, dry_run: bool) -> None:
-    name, verdict = row.topic_partition, row.verdict
+    topic_partition, verdict = row.topic_partition, row.verdict
     if not as_json:
         fate = "stays" if not row.goes else "would go" if dry_run else "went"
         reason = f"{verdict.reason}: {verdict.detail}" if row.goes else verdict.detail
-        echo(f"{name}: segment {verdict.base_offset}, {row.size} bytes, {fate}: {reason}")
+        echo(f"{topic_partition}: segment {verdict.base_offset}, {row.size} bytes, {fate}: {reason}")
         return
     print_json(
         {
-            "topic": name.topic,
-            "partition": name.partition,
+            "topic": topic_partition.topic,
+            "partition": topic_partition.partition,
             "segment": verdict.base_offset,
             "bytes": row.size,
             "decision": "delete" if row.goes else "keep",

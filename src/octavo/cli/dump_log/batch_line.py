@@ -20,7 +20,7 @@ def timestamp_type(batch: BatchRow) -> str:
 
 
 def batch_start(batch: BatchRow) -> str:
-    """The start of a batch's line, before its codec is checked: with an unknown codec nothing follows it."""
+    """The start of a batch's line, printed before its codec is checked; with an unknown codec nothing follows it."""
     if batch.magic < 2:
         return f"offset: {batch.base_offset}"
     attributes = batch.attributes

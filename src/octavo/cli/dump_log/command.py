@@ -1,4 +1,4 @@
-"""`octavo dump-log`: parses the flags, dumps each file by its kind, and ends with what was found."""
+"""`octavo dump-log`: parses the flags, dumps each file according to its kind, and prints the findings at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dump-log's flags for click, only for shell completion: a line that runs is parsed by Kafka's rules."""
+"""dump-log's flags for click, only for shell completion; a real command line is parsed by Kafka's rules."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from octavo.format.legacy.message import Message
 from octavo.format.record import Record
 
 PayloadDecoder = Callable[[Record | Message], tuple[str | None, str | None]]
-"""From a record to the texts of its key and its payload; None is not printed at all."""
+"""Turns a record into the texts of its key and payload; None is not printed at all."""
 
 BytesDecoder = Callable[[bytes], str]
 
@@ -49,7 +49,7 @@ def _class(name: str) -> BytesDecoder:
 
 
 def _object_text(content: bytes) -> str:
-    """Java prints a byte array as its type and the hash of its address; here a hash of its content stands for that."""
+    """Java prints a byte array as its type and the hash of its address; here a hash of its content takes that place."""
     return f"[B@{zlib.crc32(content):x}"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DeepDump:
-    """Prints the records of batches in the order of the file; finds offsets that are not consecutive."""
+    """Prints the records of batches in file order; finds offsets that are not consecutive."""
 
     def __init__(self, path: str, options: Options, findings: DumpFindings) -> None:
         shown = payload_decoder(options) if options.print_data_log else None
@@ -34,11 +34,11 @@ class DeepDump:
         self._records: Iterator[Iterable[Record | Message]] = iter(())
 
     def begin(self, chunk: Chunk) -> None:
-        """Go to the batches of a chunk."""
+        """Move to the batches of a chunk."""
         self._records = self._reader.of_batches(chunk.data, chunk.table)
 
     def lines(self, batch: BatchRow) -> Iterator[bytes]:
-        """The lines of the next batch, in pieces: after a failure the pieces before it are printed."""
+        """The lines of the next batch, in pieces: after a failure the pieces before it are still printed."""
         records = next(self._records)
         if isinstance(records, Span) and self._form.plain and not batch.is_control:
             yield from self._span(batch, records)

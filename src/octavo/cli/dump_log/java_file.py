@@ -1,4 +1,4 @@
-"""A path in the form of java.io.File, since kafka-dump-log prints that."""
+"""A path in the form of java.io.File, because kafka-dump-log prints it that way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class JavaFile(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The name from its last dot on; empty without a dot."""
+        """The part of the name from its last dot on; empty without a dot."""
         _, dot, after = self.name.rpartition(".")
         return dot + after if dot else ""
 

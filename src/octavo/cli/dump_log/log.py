@@ -25,10 +25,10 @@ _PIECES_AT_ONCE = 10_000  # of text per write
 
 
 def dump_log(file: JavaFile, options: Options, findings: DumpFindings) -> None:
-    """Print a file as far as it can be read. The order of these steps is that of Kafka's failures."""
+    """Print a file as far as it can be read. The steps are in the order of Kafka's failures."""
     deep = None
     if options.deep_iteration:
-        from octavo.cli.dump_log.deep import DeepDump  # imports numpy: half of a small dump's time
+        from octavo.cli.dump_log.deep import DeepDump  # imports numpy, which takes half of a small dump's time
 
         deep = DeepDump(file.absolute, options, findings)
     max_bytes = options.integer("max-bytes")
@@ -55,7 +55,7 @@ def _first_line(file: JavaFile) -> str:
 
 
 class LogDump:
-    """The dump of one file; `position` is the end of the last batch that was printed."""
+    """The dump of one file; `position` is the end of the last batch printed."""
 
     def __init__(self, log: DumpedLog, deep: DeepDump | None) -> None:
         self.position = 0
@@ -88,7 +88,7 @@ class LogDump:
                 self._flush()
 
     def _with_whole_header(self, row: BatchRow, position: int) -> BatchRow:
-        """Like Kafka, read a whole header from what follows, even if the batch claims to be shorter."""
+        """Read a whole header even if the batch claims to be shorter, as Kafka does."""
         content = self._log.read_at(position, layout.BATCH_OVERHEAD)
         if len(content) < layout.BATCH_OVERHEAD:
             sentence = f"a batch header of {len(content)} bytes, expected {layout.BATCH_OVERHEAD}"
@@ -109,6 +109,6 @@ class LogDump:
 
     def _flush(self) -> None:
         if sys.stdout is not None:  # None if it was closed before the start
-            sys.stdout.flush()  # the bytes bypass the text layer, after what was printed there
+            sys.stdout.flush()  # the bytes bypass the text layer, and must follow what was printed there
             sys.stdout.buffer.writelines(self._text)
         self._text.clear()

@@ -1,4 +1,4 @@
-"""A .log file, read in chunks and at single positions: the part that existed when it was opened."""
+"""A .log file, read in chunks and at single positions, up to its size when it was opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DumpedLog:
         os.close(self._descriptor)
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes; fewer at the end of the file."""
+        """Read up to `size` bytes; fewer at the end of the file."""
         found = b""
         while len(found) < size and (more := os.pread(self._descriptor, size - len(found), position + len(found))):
             found += more

@@ -1,4 +1,4 @@
-"""Dumps `.index` files: compares each entry with the batch that it points to."""
+"""Dumps `.index` files: compares each entry with the batch it points to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def check_sanity(index: SparseIndex[Any], file: JavaFile) -> None:
 
 
 def entries_to_show(index: SparseIndex[Any]) -> int:
-    """How many entries to show: after slot 0, one with the base offset is the first zero slot of an untrimmed file."""
+    """How many entries to show: after slot 0, an entry with the base offset is the first zero slot of an untrimmed
+    file."""
     zeros = np.flatnonzero(index.slots["relative_offset"][1:] == 0)
     return int(zeros[0]) + 1 if len(zeros) else len(index)
 

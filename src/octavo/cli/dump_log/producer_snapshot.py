@@ -11,7 +11,7 @@ from octavo.system.regular_file import read_regular
 
 
 class CorruptSnapshotError(Exception):
-    """What is wrong with a snapshot, in Kafka's words: printed on stderr before going on with the next file."""
+    """What is wrong with a snapshot, in Kafka's words, printed on stderr before continuing with the next file."""
 
 
 def dump_producer_snapshot(file: JavaFile) -> None:

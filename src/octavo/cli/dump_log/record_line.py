@@ -1,4 +1,4 @@
-"""Prints the line of a record in pieces, like Kafka: after a failure the pieces before it are printed."""
+"""Prints the line of a record in pieces, like Kafka: after a failure the pieces before it are still printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ INDENT = "| "
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """The pieces of a record's line; without a `decoder` neither key nor payload. `plain`: they are shown as text."""
+    """The pieces of a record's line; without a `decoder`, neither key nor payload. `plain` means that they are shown as
+    text."""
 
     metadata: bool
     decoder: PayloadDecoder | None
@@ -57,7 +58,7 @@ def _metadata(batch: BatchRow, record: Record | Message) -> Iterator[str]:
         f"sequence: {sequence} headerKeys: [{keys}]"
     )
     if batch.is_control:
-        # Imported only here: the schemas of control records take a while to import.
+        # Imported here, because the schemas of control records take a while to import.
         from octavo.cli.dump_log.control_text import control_text
 
         yield control_text(record.key, record.value)

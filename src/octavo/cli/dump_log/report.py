@@ -9,14 +9,14 @@ Pair = tuple[int, int]
 
 
 class DumpFindings:
-    """Findings by the absolute path of their file; files in the order of their first finding."""
+    """Findings by the absolute path of their file, ordered by each file's first finding."""
 
     def __init__(self) -> None:
-        self.index_mismatches: dict[str, dict[int, int]] = defaultdict(dict)  # index offset to log offset
+        self.index_mismatches: dict[str, dict[int, int]] = defaultdict(dict)  # index offset → log offset
         self.timestamp_mismatches: dict[str, list[Pair]] = defaultdict(list)  # index timestamp, log timestamp
         self.out_of_order: dict[str, list[Pair]] = defaultdict(list)  # index timestamp, the one before it
         self.not_found: dict[str, list[Pair]] = defaultdict(list)  # index offset, log offset
-        self.gaps: dict[str, dict[int, int]] = defaultdict(dict)  # offset to the one that follows it
+        self.gaps: dict[str, dict[int, int]] = defaultdict(dict)  # offset → the one that follows it
 
     def print(self) -> None:
         """Print all findings, in Kafka's order."""
@@ -36,7 +36,7 @@ class DumpFindings:
 
 
 def say(*lines: str) -> None:
-    """Print lines on stderr, after what was printed before if both streams go to the same place."""
+    """Print lines on stderr, after everything printed so far if both streams go to the same place."""
     sys.stdout.flush()
     print(*lines, sep="\n", file=sys.stderr)
 

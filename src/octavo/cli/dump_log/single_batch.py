@@ -19,7 +19,7 @@ class SingleBatch(NamedTuple):
 
 
 def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
-    """The batch that begins at a position; None if no whole one ends before `end`."""
+    """The batch that begins at a position; None if no whole batch ends before `end`."""
     if position >= end - layout.HEADER_UP_TO_MAGIC:
         return None
     header = log.read_at(position, layout.BATCH_OVERHEAD)

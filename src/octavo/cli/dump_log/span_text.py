@@ -1,4 +1,4 @@
-"""Prints all records of a batch at once, if they need no decoder but text."""
+"""Prints all records of a batch at once, if they are shown as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SpanText:
-    """Prints batches into a buffer that is reused."""
+    """Prints batches into a reused buffer."""
 
     def __init__(self) -> None:
         self._out = bytearray(1 << 18)
@@ -55,7 +55,7 @@ class SpanText:
 
 
 def gaps(offsets: NDArray[np.int64], last_offset: int) -> list[tuple[int, int]]:
-    """Each offset that does not follow the one before it, keyed by that one."""
+    """Each offset that does not follow the previous one, with that one first."""
     if len(offsets) == 1:
         offset = int(offsets[0])
         return [] if offset == signed64(last_offset + 1) else [(last_offset, offset)]

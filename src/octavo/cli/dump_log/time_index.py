@@ -1,4 +1,4 @@
-"""Dumps `.timeindex` files: compares each entry with the batch that it names."""
+"""Dumps `.timeindex` files: compares each entry with the batch it names."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def _start_position(index: OffsetIndex, offset: int) -> int:
 class BatchChain:
     """The batches of a log file, followed from the positions that an index gives.
 
-    Kafka follows them from each position to the end of the file, and fails where they break off. One pass answers that
+    Kafka follows them from each position to the end of the file, and fails where they break off. One pass answers this
     for all positions where a batch begins; from any other position the batches are followed again.
     """
 
     def __init__(self, log: DumpedLog, starts: list[int]) -> None:
         self._log = log
         self._starts = np.unique(np.array(starts, np.int64))
-        self._broken_at: dict[int, int | None] = {}  # from a start to the position where the batches break off
+        self._broken_at: dict[int, int | None] = {}  # start → the position where the batches break off
 
     def first_up_to(self, offset: int, start: int) -> SingleBatch | None:
         """The first batch from `start` on whose last offset is not below `offset`."""
@@ -111,10 +111,10 @@ class BatchChain:
 
 
 def last_slot_up_to(keys: NDArray[Any], target: int, entry_bytes: int) -> int:
-    """The slot of the largest key up to the target; -1 if the first key is larger, or there is none.
+    """The slot of the largest key that is not above the target; -1 if the first key is larger, or there is none.
 
-    Kafka's search, step by step: over the zeros of a file that was never trimmed, or over damaged slots, it ends where
-    Kafka's does, and what Kafka's tool prints depends on that.
+    This is Kafka's search, step by step: over the zeros of a file that was never trimmed, or over damaged slots, it
+    ends where Kafka's does, because the tool's output depends on that.
     """
     if not len(keys):
         return -1

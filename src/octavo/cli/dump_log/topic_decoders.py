@@ -1,4 +1,4 @@
-"""Decodes the records of internal topics like kafka-dump-log, and says what it says about unreadable ones."""
+"""Decodes the records of internal topics like kafka-dump-log, with its texts for unreadable ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UnreadableError(Exception):
 
 
 def _coordinator(types: Mapping[int, RecordType]) -> PayloadDecoder:
-    """Show a text in place of the key of a record that cannot be read."""
+    """Decode a coordinator's records; an unreadable record shows a text in place of its key."""
 
     def decode(record: Record | Message) -> tuple[str | None, str | None]:
         offset = record.offset
@@ -80,7 +80,7 @@ def _content(record: Record | Message, field: Literal["key", "value"]) -> bytes 
 
 
 def _cluster_metadata(record: Record | Message) -> tuple[None, str]:
-    """Metadata records have no keys."""
+    """Decode a metadata record; these have no keys."""
     try:
         return None, metadata_json(_framed(METADATA_TYPES, _content(record, "value") or b""))
     except UnreadableError as error:
@@ -103,7 +103,7 @@ def _remote_log_metadata(record: Record | Message) -> tuple[None, str]:
 
 
 def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
-    """A record after its frame."""
+    """Decode a record after its frame."""
     frame_version, at = _frame_number(value, 0, "frame version")
     if frame_version == 0:
         raise UnreadableError(
@@ -133,7 +133,7 @@ def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
 
 
 def _holds_structs(message: schema.MessageSchema, row: schema.Row) -> bool:
-    """Whether a struct was read inside the message: only there Kafka's readers check whether they know a version."""
+    """Whether the message contains a struct: only there do Kafka's readers check whether they know a version."""
     return any(
         row[part.name]
         for part in message.fields
@@ -143,7 +143,8 @@ def _holds_structs(message: schema.MessageSchema, row: schema.Row) -> bool:
 
 
 def _frame_number(value: bytes, at: int, what: str) -> tuple[int, int]:
-    """An unsigned varint that Kafka keeps as an int16; it refuses larger ones, unless they are negative in 32 bits."""
+    """Read an unsigned varint that Kafka keeps as an int16; it refuses larger ones, unless they are negative in 32
+    bits."""
     try:
         number, end = decode_uvarint(value, at)
     except CorruptionError:

@@ -22,7 +22,7 @@ def explain_entries(file: Location, kind: FileKind, position: int | None, offset
 
 
 def explain_text(file: Location, name: str, position: int | None, offset: int | None, as_json: bool) -> int:
-    """Explain a checkpoint or another small file of this name."""
+    """Explain a checkpoint or another small file with this name."""
     _check_searched(file, name == LEADER_EPOCH_CHECKPOINT, offset)
     return _show(file, describe_text(name, file.read()), position, offset, as_json)
 
@@ -49,8 +49,8 @@ def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
 
 
 def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:
-    """The entry where a search for this offset begins: the last one up to it; in a transaction index the first aborted
-    transaction around it."""
+    """The entry where a search for this offset begins: the last one at or before it, or in a transaction index the
+    first aborted transaction around it."""
     found, expected = None, "or one before it"
     for node in nodes:
         fields = {child.name: child.value for child in node.children}

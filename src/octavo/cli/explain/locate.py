@@ -1,4 +1,4 @@
-"""Finds a batch in a log file: by one of its bytes, or by an offset that it holds."""
+"""Finds a batch in a log file: by one of its bytes, or by an offset it holds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileTail(NamedTuple):
 
 
 def batch_with_byte(log: OpenLog, position: int) -> BatchPlacement | FileTail:
-    """The batch that has this byte; the tail if it is after all batches."""
+    """The batch that contains this byte; the tail if the byte lies after all batches."""
     return _first(log, lambda table, start: table["position"] + table["size"] > position - start)
 
 

@@ -60,7 +60,7 @@ def _tail_node(log: OpenLog, tail: FileTail) -> Node:
 
 
 def _without_other_records(node: Node, offset: int) -> Node:
-    """Drop the fields of all records but the wanted one."""
+    """Drop the fields of all records except the wanted one."""
     if node.offset is not None and node.offset != offset:
         return replace(node, children=())
     return replace(node, children=tuple(_without_other_records(child, offset) for child in node.children))

@@ -1,4 +1,4 @@
-"""An open log file to explain: the part that existed when it was opened."""
+"""An open log file to be explained, up to its size when it was opened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenLog:
         self._file.close()
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes; fewer at the end of the file."""
+        """Read up to `size` bytes; fewer at the end of the file."""
         content = memoryview(bytearray(min(size, max(self.size - position, 0))))
         return bytes(content[: read_fully(self._file, content, position)])
 

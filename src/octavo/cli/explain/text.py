@@ -1,4 +1,4 @@
-"""Anatomy and overview as text: aligned columns, problems in red on a terminal."""
+"""Formats anatomy and overview as text: aligned columns, problems in red on a terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def entry_lines(node: Node) -> Iterator[str]:
 
 
 def _shown(node: Node) -> str:
-    """Text as it is, and bytes in hex."""
+    """Text as is, bytes in hex."""
     return node.value.decode("utf-8", "backslashreplace") if isinstance(node.value, bytes) else node.raw.hex()
 
 

@@ -98,7 +98,7 @@ def _sending(producer: Producer) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    """A source to read; an error within the block names it."""
+    """Open a source for reading; an error within the block names it."""
     if path == "-":
         yield sys.stdin.buffer
         return

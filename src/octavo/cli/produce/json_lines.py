@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.cli.produce.lines import Input, InputError
 
-# From the printed form of a key or value back to its bytes.
+# Converts the printed form of a key or value back to its bytes.
 Read = Callable[[str], bytes]
 
 FORMS: dict[str, Read] = {

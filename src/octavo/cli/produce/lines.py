@@ -39,7 +39,7 @@ class LineForm:
 
     @classmethod
     def of(cls, properties: Mapping[str, str], key_separator: str | None) -> Self:
-        """The format from the console producer's properties; a given separator implies keys."""
+        """The format given by the console producer's properties; a given separator implies keys."""
         known = {name.replace("_", "."): name for name in cls.__slots__}
         values: dict[str, str | bool] = {}
         for name, text in properties.items():

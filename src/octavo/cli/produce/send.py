@@ -12,7 +12,7 @@ from octavo.errors import OctavoError, RecordsRejected
 
 
 class Failure(NamedTuple):
-    """A record that is not in the log."""
+    """A record that did not get into the log."""
 
     line: int
     error: Exception
@@ -53,7 +53,7 @@ def _note(failures: list[Failure], line: int, error: Exception) -> None:
 
 
 def _first_error(failures: list[Failure]) -> Exception:
-    """Add the line of the record at fault, if it is known: a batch is refused as a whole."""
+    """The first error, with the line of the record at fault if it is known: a batch is refused as a whole."""
     line, error = failures[0]
     lines = [failure.line for failure in failures if failure.error is error]
     if isinstance(error, RecordsRejected) and error.record_errors:
