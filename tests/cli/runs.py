@@ -36,7 +36,8 @@ def printed(*line: str) -> Run:
     with TemporaryDirectory() as folder:
         output = Path(folder, "records")
         run = octavo(*line, *(("--output", str(output)) if line[0] == "cat" else ()))
-        return run._replace(stdout=output.read_text() if output.exists() else run.stdout)
+        said = "".join(line for line in run.stderr.splitlines(True) if not line.startswith(f"{output}: 1 file"))
+        return run._replace(stdout=output.read_text() if output.exists() else run.stdout, stderr=said)
 
 
 def _stream() -> io.TextIOWrapper:

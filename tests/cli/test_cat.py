@@ -126,7 +126,9 @@ def test_arrow_and_parquet(logs: Path, tmp_path: Path, limit: list[str]) -> None
     assert stream["offset"].to_pylist() == expected
     file = tmp_path / "records.parquet"
     done = cat(logs, "--format", "parquet", "--output", file, *limit)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+    size = file.stat().st_size
+    assert done.stderr.decode() == f"{file}: 1 file, {len(expected)} records, {size} bytes\n"
     assert pq.read_table(file).cast(stream.schema) == stream
     assert pq.read_table(pa.BufferReader(cat(logs, "--format", "parquet", *limit).stdout)).num_rows == len(expected)
 
@@ -134,7 +136,8 @@ def test_arrow_and_parquet(logs: Path, tmp_path: Path, limit: list[str]) -> None
 @pytest.mark.parametrize("form", ["arrow", "parquet"])
 def test_a_folder_gets_a_file_for_each_part(logs: Path, tmp_path: Path, form: str) -> None:
     done = cat(logs, "--format", form, "--output", f"{tmp_path}/new/")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode().startswith(f"{tmp_path}/new/: 3 files, 11 records, ")
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == [f"{name}-{0:020}.{form}" for name in ("orders-0", "orders-1", "payments-0")]
     again = cat(logs, "--format", form, "--output", tmp_path / "new")
@@ -282,7 +285,15 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--offset", "-1"], "'-1' is not an offset, expected a number, earliest or latest"),
+        (["--offset", "-x"], "'-x' is not an offset, expected a number, earliest or latest"),
+        (["--offset", "1", "--tail", "1"], "--offset and --tail exclude each other"),
+        (["--topic", "orders", "--include", "o.*"], "--topic and --include exclude each other"),
+        (["--include", "("], "'(' is not a regular expression"),
+        (["--grep", "("], "'(' is not a regular expression"),
+        (["--key", "xyz", "--bytes", "hex"], "--key xyz is not hex, as --bytes says"),
+        (["--text", "--bytes", "hex"], "--text and --bytes hex exclude each other"),
+        (["--follow", "--to-offset", "3"], "leave out --to-offset and --to-timestamp"),
+        (["--follow", "--format", "parquet"], "prints json, csv or raw to stdout"),
         (["--from-timestamp", "noon"], "timestamp 'noon', expected milliseconds or ISO 8601"),
         (["--format", "xml"], "'xml' is not one of"),
     ],

@@ -50,7 +50,7 @@ def test_consumer_properties(store: Path) -> None:
     [
         ([], "which topics?"),
         (["--include", "t", "--partition", "0"], "needs exactly one --topic"),
-        (["--include", "("], "--include is '(', expected a regular expression"),
+        (["--include", "("], "'--include': '(' is not a regular expression"),
         (["--topic", "t", "--offset", "0"], "--offset needs --partition"),
         (["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"], "excludes --from-beginning"),
         (

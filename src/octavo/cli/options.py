@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -37,6 +38,19 @@ topic_option = click.option("--topic", required=True, metavar="T", help="The top
 topics_option = click.option(
     "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all."
 )
+
+
+def _pattern(_: click.Context, __: click.Parameter, given: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if given is None else re.compile(given)
+    except re.error as error:
+        raise click.BadParameter(f"{given!r} is not a regular expression: {error}") from None
+
+
+include_option = click.option(
+    "--include", metavar="PATTERN", callback=_pattern,
+    help="Topics whose whole name matches this regular expression.",
+)  # fmt: skip
 now_option = click.option(
     "--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now."
 )

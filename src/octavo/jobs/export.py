@@ -39,6 +39,7 @@ class ExportRequest:
     form: Form
     columns: tuple[str, ...]
     limit: int | None = None
+    text: bool = False  # keys, values and header values as strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class ExportTask:
     form: Form
     columns: tuple[str, ...]
     limit: int | None
+    text: bool
 
     @property
     def size(self) -> int:
@@ -70,7 +72,7 @@ class ExportResult:
 
 def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
     """One task per file. In a folder, each task of the scan has its own file, unless there is a limit."""
-    token, how = uuid.uuid4().hex, (request.form, request.columns, request.limit)
+    token, how = uuid.uuid4().hex, (request.form, request.columns, request.limit, request.text)
     if not request.into_folder:
         return [ExportTask(tuple(reads), request.output, token, *how)]
     groups = [tuple(reads)] if request.limit is not None and reads else [(read,) for read in reads]
@@ -103,10 +105,10 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     dictionaries = task.form == "parquet"  # Parquet writes plain columns; an Arrow file would keep the dictionaries
     reads_ahead = len(task.reads) > 1  # one thread writes a file, so let another one read
     pool = None if reads_ahead else pool_of_thread(wanted_columns(task.columns))
-    batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, pool=pool)
+    batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, text=task.text, pool=pool)
     if reads_ahead:
         batches = read_ahead(batches)
-    schema = schema_of(task.columns, dictionaries=dictionaries)
+    schema = schema_of(task.columns, dictionaries=dictionaries, text=task.text)
     rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))
     return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damage_count)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import islice
@@ -20,7 +20,7 @@ from octavo.scanner.partition.transactions import read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.scanner.places.selection import Topics, TopicSelection
-from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, plan_partition
+from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, RecordFilter, plan_partition
 from octavo.scanner.reading.read import COLUMNS, TaskReader
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
@@ -46,6 +46,8 @@ class ScanRequest:
     columns: tuple[str, ...]
     split_bytes: int
     max_unpacked_bytes: int | None
+    where: RecordFilter | None = None
+    text: bool = False
 
 
 class _Planned(NamedTuple):
@@ -66,7 +68,10 @@ def scan(
     from_timestamp: Timestamp | None = None,
     to_timestamp: Timestamp | None = None,
     isolation_level: IsolationLevel = "read_uncommitted",
+    key: bytes | str | None = None,
+    grep: str | None = None,
     columns: Iterable[str] | None = None,
+    text: bool = False,
     split_bytes: int = SPLIT_BYTES,
     on_damage: OnDamage = "raise",
     max_unpacked_bytes: int | None = None,
@@ -86,8 +91,12 @@ def scan(
             datetime. The later of two starts counts.
         to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
         isolation_level: "read_uncommitted", or "read_committed" to leave out aborted and open transactions.
+        key: read only records with this key; a text stands for its UTF-8.
+        grep: read only records whose value matches this regular expression (RE2) somewhere.
         columns: the columns to build, in this order; None: all of topic, partition, offset, timestamp, timestampType,
             key, value and headers.
+        text: give keys, values and header values as strings, with U+FFFD for what is not UTF-8; default: as bytes.
+            Records as Python objects always have bytes.
         split_bytes: the size of log that one task of `Scan.plan` reads at most, approximately.
         on_damage: "raise" the error of a damaged batch or an unreadable file, or "skip" it with a note in `Scan.notes`.
             What a crash leaves at the end of a log, an incomplete batch or zeros, is not damage.
@@ -119,7 +128,10 @@ def scan(
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes must be above 0, not {max_unpacked_bytes}")
-    request = ScanRequest(bounds, isolation_level, _columns(columns), split_bytes, max_unpacked_bytes)
+    chosen, where = _columns(columns), _filter(key, grep)
+    if where is not None and not {"key", "value"} <= set(chosen):
+        raise ScanError("to filter by key or value, leave both in columns")
+    request = ScanRequest(bounds, isolation_level, chosen, split_bytes, max_unpacked_bytes, where, text)
     return Scan([log_dirs.partitions[topic_partition] for topic_partition in wanted], request, findings, log_dirs.notes)
 
 
@@ -208,7 +220,8 @@ class Scan:
         transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
         offsets = resolve(request.bounds, snapshot, transactions)
         limits = request.split_bytes, request.max_unpacked_bytes
-        tasks = plan_partition(snapshot, offsets, transactions, request.columns, *limits)
+        planned = plan_partition(snapshot, offsets, transactions, request.columns, *limits)
+        tasks = planned if request.where is None else [replace(task, where=request.where) for task in planned]
         notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
         return _Planned(tasks, notes, snapshot.failure if offsets.end >= snapshot.log_end_offset else None)
 
@@ -216,7 +229,7 @@ class Scan:
         """Arrow record batches, read on demand, so memory use stays flat. The caller may keep them."""
         from octavo.scanner.reading.arrow import to_reader
 
-        return to_reader(self._tasks, self.columns, self._findings, self._limit)
+        return to_reader(self._tasks, self.columns, self._findings, self._limit, text=self._request.text)
 
     def to_table(self) -> pyarrow.Table:
         """All records in memory, as an Arrow table."""
@@ -259,6 +272,8 @@ class Scan:
 
     def count(self) -> int:
         """How many records there are. Most batches say it in their header, so records are hardly ever decoded."""
+        if self._request.where is not None:
+            return sum(batch.num_rows for batch in self.to_reader())
         reader = TaskReader(("offset",), self._findings)
         found = sum(reader.count(task) for task in self._tasks)
         return found if self._limit is None else min(found, self._limit)
@@ -286,7 +301,7 @@ class Scan:
         request = self._request
         is_committed = request.isolation_level == "read_committed"
         limits = request.split_bytes, request.max_unpacked_bytes
-        reading = Reading(request.bounds, is_committed, *limits, auto_offset_reset)
+        reading = Reading(request.bounds, is_committed, *limits, auto_offset_reset, request.where)
         return ScanConsumer(
             [Followed(files, reading, self._findings) for files in self._partitions],
             {} if group is None else self._committed(group),
@@ -325,6 +340,14 @@ def _log_bytes(files: PartitionFiles) -> int:
 def _check_installed(package: str) -> None:
     if find_spec(package) is None:
         raise ScanError(f"to_{package} needs {package}, which is not installed: pip install 'octavo[{package}]'")
+
+
+def _filter(key: bytes | str | None, grep: str | None) -> RecordFilter | None:
+    if grep is not None:
+        from octavo.scanner.reading.matching import check_pattern  # pyarrow takes long to import
+
+        check_pattern(grep)
+    return None if key is None and grep is None else RecordFilter(key.encode() if isinstance(key, str) else key, grep)
 
 
 def _columns(columns: Iterable[str] | None) -> tuple[str, ...]:

@@ -1,97 +1,101 @@
-"""`octavo cat`: prints records, or exports them to files."""
+"""`octavo cat`: prints records, follows a log, or exports records to files."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import BinaryIO, Literal, cast
+from typing import Any, cast
 
-from octavo.cli.app import UsageError
 from octavo.cli.cat.options import cat_options
-from octavo.cli.cat.output import given_path, is_folder, is_replaceable, opened, place_around
+from octavo.cli.cat.output import is_replaceable, opened
+from octavo.cli.cat.request import TEXT_FORMS, CatRequest
 from octavo.cli.cat.text import write_text
+from octavo.cli.cat.written import CountedRecords, say_written
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, logdirs_argument
+from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner
 from octavo.jobs.export import Form
-from octavo.scanner.api import IsolationLevel, Scan, scan
-from octavo.scanner.lookup.bounds import Offset
+from octavo.scanner.api import Scan
+from octavo.scanner.reading.plan import ReadTask
 
-TextForm = Literal["json", "raw", "csv"]
-TEXT_FORMS: tuple[TextForm, ...] = ("json", "raw", "csv")
+_RECORDS_AT_ONCE = 4096
+_FOREVER_MS = -1
 
 
 @declare("cat", SparkCommand)
 @logdirs_argument
 @cat_options
-def command(
-    logdirs: tuple[str, ...],
-    topics: tuple[str, ...],
-    partitions: tuple[int, ...],
-    offset: Offset,
-    to_offset: Offset,
-    from_timestamp: int | None,
-    to_timestamp: int | None,
-    max_messages: int | None,
-    isolation_level: IsolationLevel,
-    given_form: TextForm | Form | None,
-    as_json: bool,
-    output: str | None,
-    shown: str,
-    master: str | None,
-) -> int:
+def command(**options: Any) -> int:
     """Print the records of LOGDIR, partition by partition, each from its earliest record on.
 
     LOGDIR is a log directory, a partition's folder, a segment file, or a URL of one. A damaged batch is skipped and
     reported on stderr; the exit code is then 1. A time stands for the first offset with that time or later, as a
-    consumer looks it up: older records may follow it.
+    consumer looks it up: older records may follow it. Internal topics are decoded: json and csv show their keys and
+    values as JSON, as Kafka's tools print them; --bytes base64 or hex shows the bytes.
     """
-    if as_json and given_form not in (None, "json"):
-        raise UsageError(f"--json and --format {given_form} exclude each other; see `octavo cat --help`")
-    form, output = given_form or "json", given_path(output)
-    if output is None and form not in TEXT_FORMS and sys.stdout.isatty():
-        raise UsageError(f"{form} is not for a terminal; give --output FILE or a pipe")
-    if output is not None and form in TEXT_FORMS and is_folder(output):
-        raise UsageError(f"{output} is a folder, expected a file for {form}")
-    if output is not None and is_replaceable(output) and (place := place_around(output, logdirs)) is not None:
-        raise UsageError(f"--output {output} lies in {place}, which is being read: choose a place outside of it")
-    if master is not None and (output is None or form in TEXT_FORMS or not is_folder(output)):
-        raise UsageError("--spark writes arrow or parquet into a folder, expected --format and --output FOLDER/")
-    records = scan(
-        logdirs,
-        topics or None,
-        partitions or None,
-        from_offset=offset,
-        to_offset=to_offset,
-        from_timestamp=from_timestamp,
-        to_timestamp=to_timestamp,
-        isolation_level=isolation_level,
-        on_damage="skip",
-    )
-    records.plan()
+    request = CatRequest(**options)
+    request.check()
+    records = request.scan()
+    if request.follow:
+        return _follow(records, request)
+    tasks = records.plan()
     said = _say_notes(records, 0)
+    output, form = request.output, request.form
     if output is not None and form not in TEXT_FORMS and is_replaceable(output):
         from octavo.cli.cat.export import export_records
 
-        with job_runner(master) as runner:
-            damage_count = export_records(records, output, cast("Form", form), max_messages, runner)
+        with job_runner(request.master) as runner:
+            limit, text = request.max_messages, request.text
+            damage_count = export_records(records, output, cast("Form", form), limit, runner, text=text)
     else:
-        with opened(output) as sink:
-            _write(records, sink, form, shown, max_messages)
+        _write(records, request, tasks)
         damage_count = records.damage_count
     _say_notes(records, said)
     return 1 if damage_count else 0
 
 
-def _write(records: Scan, sink: BinaryIO, form: TextForm | Form, shown: str, limit: int | None) -> None:
-    if form in TEXT_FORMS:
-        write_text(islice(records.records(), limit), sink, form, shown)
-        return
-    from octavo.scanner.reading.arrow import first_rows  # pyarrow takes long to import
-    from octavo.scanner.reading.arrow_files import WRITERS
+def _write(records: Scan, request: CatRequest, tasks: Sequence[ReadTask]) -> None:
+    """Write to stdout or a device, or text to a file."""
+    output, form, limit = request.output, request.form, request.max_messages
+    if form not in TEXT_FORMS:
+        from octavo.scanner.reading.arrow import first_rows  # pyarrow takes long to import
+        from octavo.scanner.reading.arrow_files import WRITERS
 
-    reader = records.to_reader()
-    WRITERS[form](reader.schema, first_rows(reader, limit), sink)
+        reader = records.to_reader()
+        with opened(output) as sink:
+            WRITERS[form](reader.schema, first_rows(reader, limit), sink)
+        return
+    found, internal = islice(records.records(), limit), _has_internal(task.topic for task in tasks)
+    if output is None:
+        with opened(output) as sink:
+            write_text(found, sink, form, request.shown, internal=internal)
+        return
+    with progress_bar("reading", sum(task.size for task in tasks)) as progress, opened(output) as sink:
+        counted = CountedRecords(found, tasks, progress)
+        write_text(counted, sink, form, request.shown, internal=internal)
+        size = sink.tell() if is_replaceable(output) else None
+    if size is not None:
+        say_written(output, 1, counted.count, size)
+
+
+def _follow(records: Scan, request: CatRequest) -> int:
+    """Print records as they are appended, until `--max-messages` or an interrupt."""
+    said, left, first = 0, request.max_messages, True
+    with opened(request.output) as sink, records.consumer() as consumer:
+        internal = _has_internal(partition.topic for partition in consumer.assignment())
+        while left is None or left > 0:
+            limit = _RECORDS_AT_ONCE if left is None else min(left, _RECORDS_AT_ONCE)
+            for several in consumer.poll(_FOREVER_MS, limit).values():
+                write_text(several, sink, request.form, request.shown, with_header=first, internal=internal)
+                left, first = None if left is None else left - len(several), False
+            sink.flush()
+            said = _say_notes(records, said)
+    return 1 if records.damage_count else 0
+
+
+def _has_internal(topics: Iterable[str]) -> bool:
+    return any(topic.startswith("__") for topic in topics)
 
 
 def _say_notes(records: Scan, said: int) -> int:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from octavo.cli.cat.output import is_folder
+from octavo.cli.cat.written import say_written
 from octavo.cli.options import say_notes
 from octavo.cli.progress import progress_bar
 from octavo.jobs import export
@@ -15,15 +16,16 @@ from octavo.scanner.api import Scan
 from octavo.system.runner import Outcome, Runner, ThreadRunner
 
 
-def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner) -> int:
+def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner, *, text: bool) -> int:
     """Write the records to a file or a folder; returns how many damaged places were skipped."""
     path = Path(output).resolve()  # follows links, so that their target is replaced
-    request = ExportRequest(path, is_folder(output), form, records.columns, limit)
+    request = ExportRequest(path, is_folder(output), form, records.columns, limit, text)
     export.prepare(request)
     tasks = export.plan(records.plan(), request)
     results = export.commit(tasks, _outcomes(tasks, runner))
     for result in results:
         say_notes(result.notes)
+    say_written(output, len(results), sum(result.rows for result in results), sum(result.size for result in results))
     return sum(result.damage_count for result in results)
 
 

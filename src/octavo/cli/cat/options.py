@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import click
 
 from octavo.cli.cat.text import SHOWN
-from octavo.cli.options import Function, isolation_option, offset_or, path_type, unpacked_option
+from octavo.cli.options import Function, include_option, isolation_option, offset_or, path_type, unpacked_option
 from octavo.cli.runner import spark_option
 from octavo.errors import ScanError
-from octavo.scanner.lookup.bounds import to_milliseconds
+from octavo.scanner.lookup.bounds import FromEnd, Offset, to_milliseconds
 
 FORMS = ["json", "raw", "csv", "arrow", "parquet"]
 
@@ -20,18 +22,29 @@ def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int |
         raise click.BadParameter(str(error)) from error
 
 
+def _start(context: click.Context, option: click.Parameter, text: str | None) -> Offset | None:
+    if text is not None and text.startswith("-") and text[1:].isascii() and text[1:].isdigit():
+        return FromEnd(int(text[1:]))
+    return cast("Offset | None", offset_or("earliest", "latest")(context, option, text))
+
+
 _OPTIONS = (
     click.option(
         "--topic", "topics", multiple=True, metavar="T",
         help="A topic; may be repeated. Default: all but Kafka's internal ones.",
     ),
+    include_option,
     click.option(
         "--partition", "partitions", multiple=True, type=click.IntRange(min=0), metavar="P",
         help="A partition; may be repeated. Default: all.",
     ),
     click.option(
-        "--offset", default="earliest", metavar="N|earliest|latest", callback=offset_or("earliest", "latest"),
-        help="Begin with this offset; default: earliest.",
+        "--offset", metavar="N|earliest|latest", callback=_start,
+        help="Begin with this offset; default: earliest. -N: N offsets before the end of each partition.",
+    ),
+    click.option(
+        "--tail", type=click.IntRange(min=0), metavar="N",
+        help="Begin N offsets before the end of each partition; the same as --offset -N.",
     ),
     click.option(
         "--to-offset", default="latest", metavar="N|latest|highWatermark",
@@ -46,7 +59,15 @@ _OPTIONS = (
         "--to-timestamp", metavar="MS|ISO", callback=_timestamp,
         help="End before the first record of this time or later.",
     ),
+    click.option("--key", metavar="K", help="Only records with this key, in the form that --bytes says."),
+    click.option(
+        "--grep", metavar="PATTERN", help="Only records whose value matches this regular expression (RE2) somewhere."
+    ),
     click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after this many records."),
+    click.option(
+        "--follow", is_flag=True,
+        help="Wait for more records at the end, as tail -f does; also on a running broker's disk.",
+    ),
     isolation_option,
     click.option(
         "--format", "given_form", type=click.Choice(FORMS),
@@ -54,12 +75,16 @@ _OPTIONS = (
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option(
-        "--output", type=path_type, metavar="FILE|FOLDER/",
+        "--output", "given_output", type=path_type, metavar="FILE|FOLDER/",
         help="Write here instead of to stdout (-); arrow and parquet may go to a folder: several files, in parallel.",
     ),
     click.option(
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
         help='How json and csv show keys and values; text (default) shows bytes that are not UTF-8 as {"base64": …}.',
+    ),
+    click.option(
+        "--text", is_flag=True,
+        help="In arrow and parquet: keys, values and header values as strings; U+FFFD stands for what is not UTF-8.",
     ),
     unpacked_option,
     spark_option,

@@ -33,13 +33,30 @@ def _hex(content: bytes) -> str:
     return f'"{content.hex()}"'
 
 
+class JsonBytes(bytes):
+    """A key or value that is JSON already."""
+
+
+def _json_or_text(content: bytes) -> str:
+    return content.decode() if isinstance(content, JsonBytes) else _text(content)
+
+
 SHOWN: dict[str, Show] = {"text": _text, "base64": _base64, "hex": _hex}
 
 
 def write_text(
-    records: Iterable[ConsumerRecord], sink: BinaryIO, form: str, shown: str, *, with_header: bool = True
+    records: Iterable[ConsumerRecord],
+    sink: BinaryIO,
+    form: str,
+    shown: str,
+    *,
+    with_header: bool = True,
+    internal: bool = False,
 ) -> None:
-    """Write the records as lines: json, csv (with a header line) or raw."""
+    """Write the records as lines: json, csv (with a header line) or raw.
+
+    `internal`: some are of Kafka's internal topics, and are decoded if they are to be shown as text.
+    """
     if form == "raw":
         values = ((record.value or b"") + b"\n" for record in records)
         while several := list(islice(values, _LINES_AT_ONCE)):
@@ -47,7 +64,12 @@ def write_text(
         return
     line, escaped = (csv_line, plain_csv) if form == "csv" else (json_line, plain_json)
     sink.write(_CSV_HEADER.encode() if form == "csv" and with_header else b"")
-    lines = (line(record, SHOWN[shown]) for record in records)
+    show = SHOWN[shown]
+    if internal and shown == "text":
+        from octavo.cli.cat.internal_topics import decoded  # the schemas that it imports take long to load
+
+        records, show = decoded(records), _text if form == "csv" else _json_or_text
+    lines = (line(record, show) for record in records)
     while text := "".join(islice(lines, _LINES_AT_ONCE)):
         sink.write(escaped(text).encode())
 

@@ -11,7 +11,7 @@ import click
 from octavo.cli.app import UsageError
 from octavo.cli.cat.text import SHOWN, write_text
 from octavo.cli.options import command as declare
-from octavo.cli.options import isolation_option, key_values, logdirs_argument, offset_or
+from octavo.cli.options import include_option, isolation_option, key_values, logdirs_argument, offset_or
 from octavo.cli.owner import Ownership, owned_as
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.log_dir import LogDir
@@ -25,7 +25,7 @@ _RECORDS_AT_ONCE = 4096
 @declare("consume")
 @logdirs_argument
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated.")
-@click.option("--include", metavar="PATTERN", help="Topics whose whole name matches this regular expression.")
+@include_option
 @click.option("--group", metavar="G", help="The group whose offsets are read and committed. Default: none.")
 @click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Read only this partition of the topic.")
 @click.option(
@@ -56,7 +56,7 @@ _RECORDS_AT_ONCE = 4096
 def command(
     logdirs: tuple[str, ...],
     topics: tuple[str, ...],
-    include: str | None,
+    include: re.Pattern[str] | None,
     group: str | None,
     partition: int | None,
     offset: int | str | None,
@@ -80,7 +80,6 @@ def command(
         raise UsageError("--offset needs --partition, and excludes --from-beginning")
     if group is not None and properties.get("group.id", group) != group:
         raise UsageError(f"which group? --group is {group!r}, group.id is {properties['group.id']!r}")
-    _check_pattern(include)
     configs = {"isolation.level": isolation_level, "consumer.timeout.ms": str(timeout_ms), **properties}
     if from_beginning:
         configs["auto.offset.reset"] = "earliest"
@@ -98,16 +97,9 @@ def command(
             consumer.assign([(topics[0], partition)])
             _seek(consumer, TopicPartition(topics[0], partition), offset)
         else:
-            consumer.subscribe(topics, pattern=include)
+            consumer.subscribe(topics, pattern=None if include is None else include.pattern)
         with cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False)) as sink:
             _write(consumer, sink, form, shown, max_messages, commits=commits and consumer.config.group_id is not None)
-
-
-def _check_pattern(pattern: str | None) -> None:
-    try:
-        re.compile(pattern or "")
-    except re.error as error:
-        raise UsageError(f"--include is {pattern!r}, expected a regular expression: {error}") from None
 
 
 def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | None) -> None:

@@ -16,7 +16,7 @@ from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, relist
 from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
-from octavo.scanner.reading.plan import plan_partition
+from octavo.scanner.reading.plan import RecordFilter, plan_partition
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
@@ -33,6 +33,7 @@ class Reading(NamedTuple):
     split_bytes: int
     max_unpacked_bytes: int | None
     reset: Reset
+    where: RecordFilter | None = None
 
 
 class Followed:
@@ -133,7 +134,8 @@ class Followed:
             limits = self._reading.split_bytes, self._reading.max_unpacked_bytes
             tasks = plan_partition(snapshot, OffsetRange(start, end), transactions, tuple(COLUMNS), *limits)
             self.position, self._end = start, max(start, end)
-            self._records = read_records(tasks, self._findings)
+            wanted = [replace(task, where=self._reading.where) for task in tasks]
+            self._records = read_records(wanted, self._findings)
 
         self._look(look)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from octavo.scanner.partition.transactions import PartitionTransactions
 
 OffsetName = Literal["earliest", "latest", "highWatermark"]
-Offset = int | OffsetName
+
+
+class FromEnd(NamedTuple):
+    """So many offsets before the end, but not before the start."""
+
+    offsets: int
+
+
+Offset = int | OffsetName | FromEnd
 Timestamp = int | str | date  # this includes datetime
 Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
 
@@ -72,6 +80,8 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise:
         if offset < 0:
             raise ScanError(f"offset {offset} is below 0; give a number, earliest, latest or highWatermark")
         return offset
+    if isinstance(offset, FromEnd):
+        return max(limit - offset.offsets, snapshot.log_start_offset)
     if offset == "earliest":
         return snapshot.log_start_offset
     if offset == "latest":

@@ -10,6 +10,8 @@
 | key, value | binary |
 | headers | list of struct: key string, value binary |
 
+With `text`, keys, values and header values are strings.
+
 Only key, value and a header's value can be null.
 """
 
@@ -22,7 +24,8 @@ import pyarrow as pa
 
 from octavo.format.arrow import FIELDS, to_arrow
 from octavo.scanner.findings import ScanFindings
-from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.arrow_text import as_text, text_schema
+from octavo.scanner.reading.plan import ReadTask, RecordFilter
 from octavo.scanner.reading.pool import ColumnPool
 from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader, wanted_columns
 
@@ -35,12 +38,15 @@ _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _LEAST_REPEATED = 32 << 10
 
 
-def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False) -> pa.Schema:
-    """The schema of these columns, in their order; with `dictionaries`, repeating strings are dictionaries."""
+def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False, text: bool = False) -> pa.Schema:
+    """The schema of these columns, in their order; with `dictionaries`, repeating strings are dictionaries.
+
+    With `text`, keys, values and header values are strings.
+    """
     fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
     if dictionaries:
         fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
-    return pa.schema(fields)
+    return text_schema(pa.schema(fields)) if text else pa.schema(fields)
 
 
 def read_tasks(
@@ -49,23 +55,45 @@ def read_tasks(
     findings: ScanFindings,
     *,
     dictionaries: bool = False,
+    text: bool = False,
     pool: ColumnPool | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The record batches of tasks, of about 2 MB each, which the caller may keep. `pool` has the same columns."""
     pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
     builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
+    shown = schema_of(columns, dictionaries=dictionaries, text=True) if text else None
     for task in tasks:
         for filling in reader.fillings(task):
-            yield builder.batch(task, filling)  # not kept in a variable, so that the pool can reuse its memory
+            # Batches are not kept in a variable, so that the pool can reuse their memory.
+            if task.where is None and shown is None:
+                yield builder.batch(task, filling)
+            elif wanted := _wanted(builder.batch(task, filling), filling, task.where):
+                yield wanted if shown is None else as_text(wanted, shown)
+
+
+def _wanted(batch: pa.RecordBatch, filling: Filling, where: RecordFilter | None) -> pa.RecordBatch | None:
+    """The rows of a filling's batch that a filter wants; None if there are none."""
+    if where is None:
+        return batch
+    from octavo.scanner.reading.matching import wanted_rows  # pyarrow.compute takes a while to import
+
+    rows = wanted_rows(filling, where)
+    bits = pa.py_buffer(np.packbits(rows, bitorder="little"))
+    return batch.filter(pa.Array.from_buffers(pa.bool_(), len(rows), [None, bits])) if rows.any() else None
 
 
 def to_reader(
-    tasks: Iterable[ReadTask], columns: tuple[str, ...], findings: ScanFindings, limit: int | None = None
+    tasks: Iterable[ReadTask],
+    columns: tuple[str, ...],
+    findings: ScanFindings,
+    limit: int | None = None,
+    *,
+    text: bool = False,
 ) -> pa.RecordBatchReader:
     """A reader of the tasks' record batches, one after the other, up to a number of records."""
-    batches = first_rows(read_tasks(tasks, columns, findings), limit)
-    return pa.RecordBatchReader.from_batches(schema_of(columns), batches)
+    batches = first_rows(read_tasks(tasks, columns, findings, text=text), limit)
+    return pa.RecordBatchReader.from_batches(schema_of(columns, text=text), batches)
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,13 @@ class SegmentRange:
     end_offset: int  # exclusive
 
 
+class RecordFilter(NamedTuple):
+    """Which records are wanted: those with this key, and those whose value matches a pattern (RE2) somewhere."""
+
+    key: bytes | None = None
+    pattern: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ReadTask:
     """Records of one partition, in offset order. Picklable."""
@@ -54,6 +61,7 @@ class ReadTask:
     # most.
     replay_end: int | None = None
     max_unpacked_bytes: int | None = None  # the limit for a decompressed batch; None: the default
+    where: RecordFilter | None = None  # None: all records are wanted
 
     @property
     def size(self) -> int:

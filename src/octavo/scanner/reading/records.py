@@ -41,8 +41,16 @@ def read_records(tasks: Iterable[ReadTask], findings: ScanFindings) -> Iterator[
     """The records of tasks, one after the other, with all columns, whatever the tasks name."""
     reader = TaskReader(tuple(COLUMNS), findings)
     return chain.from_iterable(
-        records_of(task.topic, task.partition, filling) for task in tasks for filling in reader.fillings(task)
+        records_of(task.topic, task.partition, filling) for task in tasks for filling in _wanted(reader, task)
     )
+
+
+def _wanted(reader: TaskReader, task: ReadTask) -> Iterator[Filling]:
+    if task.where is None:
+        return reader.fillings(task)
+    from octavo.scanner.reading.matching import matching  # pyarrow takes long to import
+
+    return matching(reader.fillings(task), task.where)
 
 
 def records_of(topic: str, partition: int, filling: Filling) -> Iterator[ConsumerRecord]:

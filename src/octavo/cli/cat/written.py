@@ -1,0 +1,52 @@
+"""What `octavo cat --output` has written so far: progress while it runs, and a line at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from octavo.cli.options import echo, many
+from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.runner import Progress
+
+_RECORDS_AT_ONCE = 4096
+
+
+class CountedRecords:
+    """Hands out the records of tasks, in their order, and counts them; progress is told in bytes of log."""
+
+    def __init__(self, records: Iterable[ConsumerRecord], tasks: Sequence[ReadTask], progress: Progress) -> None:
+        self.count = 0
+        self._records = iter(records)
+        self._tasks = tasks
+        self._progress = progress
+        self._told = 0
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        before, slot = 0, 0  # the bytes of the tasks that are done, and the task that is being read
+        while several := list(islice(self._records, _RECORDS_AT_ONCE)):
+            yield from several
+            self.count += len(several)
+            last = several[-1]
+            while not _holds(self._tasks[slot], last):
+                before, slot = before + self._tasks[slot].size, slot + 1
+            self._tell(before + _done(self._tasks[slot], last.offset))
+
+    def _tell(self, size: int) -> None:
+        self._progress(size - self._told)
+        self._told = size
+
+
+def say_written(output: str, files: int, records: int, size: int) -> None:
+    """The result of an export, on stderr."""
+    echo(f"{output}: {many(files, 'file')}, {many(records, 'record')}, {many(size, 'byte')}", err=True)
+
+
+def _holds(task: ReadTask, record: ConsumerRecord) -> bool:
+    is_there = (task.topic, task.partition) == (record.topic, record.partition)
+    return is_there and task.start_offset <= record.offset < task.end_offset
+
+
+def _done(task: ReadTask, offset: int) -> int:
+    return task.size * (offset + 1 - task.start_offset) // (task.end_offset - task.start_offset)
