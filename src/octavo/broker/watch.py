@@ -1,4 +1,7 @@
-"""Wakes a fetch that waits for a log to grow, whichever thread appended to it."""
+"""Wakes a fetch that waits for a log to grow, whichever thread appended to it.
+
+An append calls `Log.tell_watchers` once its batches are in the log; the `Watch` then calls back on the loop's thread.
+"""
 
 from __future__ import annotations
 

@@ -129,7 +129,10 @@ class KRaftSnapshot(NamedTuple):
 
 
 class StagedFile(NamedTuple):
-    """Finished batches waiting for their commit, e.g. `octavo-<writer>-<attempt>-0.staged`."""
+    """Finished batches waiting for their commit, e.g. `octavo-<writer>-<attempt>-0.staged`.
+
+    The name does not begin with a digit: Kafka's loader deletes any file whose number lies in the range of a swap.
+    """
 
     writer: str  # 16 hex digits: the writer that commits them
     attempt: str  # 32 hex digits: the attempt at a task that wrote them

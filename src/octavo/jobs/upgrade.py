@@ -2,6 +2,7 @@
 
 A partition goes through these steps. A crash before the last one leaves it unchanged; after that, loading finishes the
 swap.
+
 1. If the active segment has something to change, it is rolled, because only closed segments are rewritten.
 2. Each segment is rewritten next to the old one (one task per segment, for all partitions at once).
 3. The new segments replace the old ones (all of a partition or none).

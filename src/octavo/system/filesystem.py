@@ -88,7 +88,7 @@ class Lock(Protocol):
 
 
 class FilesToRead(Protocol):
-    """The part of a `FileSystem` that reads whole files: others than this machine's can have it, too."""
+    """The part of a `FileSystem` that reads whole files; file systems other than this machine's can have it too."""
 
     def names(self, folder: Path) -> list[str]:
         """The names of a folder's regular files, sorted; links are left out."""
@@ -104,7 +104,7 @@ class FilesToRead(Protocol):
 
 
 class FileSystem(FilesToRead, Protocol):
-    """What a log needs of the operating system. Failures are Python's OSError.
+    """What a log needs from the operating system. Failures raise Python's OSError.
 
     Only regular files are opened; anything else raises NotRegularFileError. That includes links, except in
     `read_bytes`, so that nothing is ever written through a link.
@@ -188,7 +188,7 @@ def is_disk_failure(error: OSError) -> bool:
     return error.errno is None or error.errno in _DISK_ERRORS
 
 
-# The files that `read_bytes` is for are smaller than this: checkpoints, snapshots, segments of the metadata log.
+# The files read with `read_bytes` are smaller than this: checkpoints, snapshots, segments of the metadata log.
 MOST_BYTES = 1 << 30
 
 _CAN_ADVISE = hasattr(os, "posix_fadvise")  # not on macOS

@@ -1,4 +1,8 @@
-"""Chooses the partition of each record: Kafka's built-in partitioner, for single records and for whole columns."""
+"""Chooses the partition of each record: Kafka's built-in partitioner, for single records and for whole columns.
+
+With a key, the hash of the key decides. Without one, a topic's records stick to one partition until about one batch has
+gone there, so that batches fill up; then another partition is drawn at random.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,13 @@ class Session:
 
 
 class TransactionCoordinator:
-    """Keeps the states of transactional ids, and ends transactions. Thread-safe. A transaction ends in three steps:"""
+    """Keeps the states of transactional ids, and ends transactions. Thread-safe. A transaction ends in three steps:
+
+    1. Write to the log that it will be committed, or aborted: this decides it. 2. Write a marker to each of its
+    partitions. 3. Write that it is complete. If anything interrupts this after 1 (a crash, a failed disk, Ctrl-C), 2
+    and 3 are done before anything else happens under the id; a partition that already has its marker may get another
+    one, which changes nothing. A failure under one id is logged and tried again later; it does not stop the others.
+    """
 
     def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
         self._log_manager = log_manager

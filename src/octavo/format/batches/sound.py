@@ -2,6 +2,7 @@
 
 Recovery cuts a log there, reindexing ends there, readers skip such a batch or raise, and the cleaner gives up. There
 are two questions, because Kafka asks two:
+
 - Can the log be followed past the batch? Not if it is `broken`. A batch can be followed if its header is whole and its
   CRC is right. Kafka's recovery checks nothing else: it keeps a batch with an unknown magic, or with a count of -1.
 - Can its records be read as well? Not if it is `unreadable`. A consumer fails at an unknown magic and at a negative

@@ -1,4 +1,8 @@
-"""Writes the smallest parts of a message: lengths, numbers, strings, bytes, arrays of numbers."""
+"""Writes the smallest parts of a message: lengths, numbers, strings, bytes, arrays of numbers.
+
+Each function builds a writer for one field in one version: `writer(value, chunks)` appends the value's bytes, or raises
+EncodingError with the field's name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The leader's validation of an append: which records the topic accepts, and which offsets and times they get."""
+"""The leader's validation of an append: which records the topic accepts, and which offsets and times they get.
+
+`assign_offsets` runs under the log's lock, after `append_info.analyze`. It decides what happens to the batches: changed
+in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,16 @@ if TYPE_CHECKING:
 
 
 def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> WritableBatches:
-    """The analysed batches (`info`, with positions relative to the start of `data`), ready to be written."""
+    """The analysed batches (`info`, with positions relative to the start of `data`), ready to be written.
+
+    Raises a child of AppendRejected, with Kafka's error, if Kafka would refuse them. Otherwise a writable buffer may be
+    changed in place, and the table with it; a read-only one is copied.
+
+    The v2 batches of a trusted request come from Octavo's own encoder, so their headers are correct: the record count,
+    the numbering 0, 1, 2, … within each batch, and the largest timestamp. Records are then decoded only if the headers
+    do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is the same as
+    without trust.
+    """
     table, summary = info
     rows, source = len(table), info.source_codec
     if not rows:

@@ -34,6 +34,7 @@ class OpenLogs:
     """Logs by partition. Topics are created, changed and deleted under `lock`; looking up a log needs no lock.
 
     The partitions of a topic appear and disappear all at once: `logs` is replaced, never modified.
+
     When a directory goes offline its logs stay listed; using one raises KafkaStorageError with the reason.
     """
 

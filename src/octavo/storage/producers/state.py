@@ -73,7 +73,11 @@ class ProducerStateManager:
         return check_producers(self.table, data, table, origin, transaction_version)
 
     def apply(self, append: ProducerAppend) -> None:
-        """Update the state after the batches have been written."""
+        """Update the state after the batches have been written.
+
+        The caller then completes their transactions: for each of `append.completed` it writes
+        `transactions.index_entry` to the transaction index, and calls `transactions.complete`.
+        """
         if append.continued is not None:
             self.table.apply_continued(append.continued)
         for current, updated, started in append.updates:

@@ -36,7 +36,13 @@ def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool
 
 
 def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
-    """Turn a staged file into the log's active segment, starting at the log's end."""
+    """Turn a staged file into the log's active segment, starting at the log's end.
+
+    1. Write offsets and leader epoch into the batches' headers, in the staged file. 2. Sync it. 3. Roll, unless the
+    active segment is empty. 4. Rename the file to the empty segment's name. 5. Build its indexes and move the log's
+    end. A crash before 4 leaves a staged file and perhaps an empty segment. A crash after 4 leaves a segment without
+    indexes, which recovery builds.
+    """
     with log.changing("adopt a staged file"):
         filesystem = log.environment.filesystem
         first_offset = log.log_end_offset

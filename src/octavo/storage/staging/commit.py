@@ -121,7 +121,11 @@ def finish(commits: Commits) -> bool:
 
 
 def undo(commits: Commits) -> None:
-    """Cut every partition of the pending commit back to its earlier end offset; created topics stay."""
+    """Cut every partition of the pending commit back to its earlier end offset; created topics stay.
+
+    1. Truncate the logs. 2. Flush them. 3. Write that nothing is pending. A crash before 3 leaves the commit pending,
+    and the next start completes or undoes it.
+    """
     for part in _parts(commits):
         log = commits.logs[part.topic_partition]
         if log.log_end_offset > part.start_offset:
