@@ -43,7 +43,7 @@ def test_a_topic_that_was_made_again_is_written_to(store: Store) -> None:
     producer = store.logs.producer()
     producer.send("t", b"old").result()
     store.logs.delete_topic("t")
-    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic t"):
+    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic 't'"):
         producer.send("t", b"nowhere")
     store.logs.create_topic("t", 2)
     assert producer.send("t", b"new", partition=0).offset == 0

@@ -37,7 +37,7 @@ def test_what_the_topic_refuses_fails_and_the_rest_goes_on(store: Store) -> None
         ({"timestamp": -1}, InvalidTimestampError, "timestamp -1, expected 0 or more"),
         ({"partition": 2}, UnknownTopicOrPartitionError, "there is no partition t-2, expected 0 to 0"),
         ({"partition": -1}, UnknownTopicOrPartitionError, "there is no partition t--1"),
-        ({"topic": "u"}, UnknownTopicOrPartitionError, "there is no topic u"),
+        ({"topic": "u"}, UnknownTopicOrPartitionError, "there is no topic 'u'; create it with create_topic"),
     ],
 )
 def test_what_send_refuses(store: Store, given: dict[str, object], error: type[Exception], words: str) -> None:

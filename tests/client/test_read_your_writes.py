@@ -148,6 +148,21 @@ def test_a_batch_that_waits_for_its_retry_holds_up_no_reader(
     monkeypatch.undo()
 
 
+def test_a_batch_that_the_scheduler_appends_right_after_a_look_is_found(
+    store: Store, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer.send("t", b"1", partition=0)
+    consumer = store.logs.consumer("t")
+    wait = consumer._wait
+
+    def append_then_wait(end: float | None) -> bool:
+        store.world.scheduler.advance(HOUR_MS)
+        return wait(end)
+
+    monkeypatch.setattr(consumer, "_wait", append_then_wait)
+    assert [record.value for record in consumer] == [b"1"]
+
+
 def test_with_the_scheduler_of_a_program(tmp_path: Path) -> None:
     """What a new user types: no flush, no sleep, linger.ms as it is."""
     with LogDir(tmp_path) as logs:

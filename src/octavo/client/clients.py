@@ -69,10 +69,10 @@ class Clients:
         with self._lock:
             return list(self._users)
 
-    def write_held(self, topics: Collection[str] | None = None) -> bool:
-        """Append what the producers hold back, for some topics or for all; returns whether there was anything."""
-        held = [producer.write_held(topics) for producer in self.producers]
-        return any(held)
+    def write_held(self, topics: Collection[str] | None = None) -> None:
+        """Append what the producers hold back, for some topics or for all."""
+        for producer in self.producers:
+            producer.write_held(topics)
 
     def disown(self) -> None:
         """In a forked child: make every client refuse. Takes no lock, because a thread of the parent may have held

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from octavo.client.clients import Clients, Closeable
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.consumer import Consumer
+from octavo.client.consumer.deserializers import Deserializer, deserializing
 from octavo.client.producer.config import ProducerConfig
 from octavo.client.producer.parts import ProducerIdentity
-from octavo.client.producer.producer import Producer
+from octavo.client.producer.producer import Producer, Serializer, Serializers
 from octavo.client.producer.transaction import ProducerTransaction
 from octavo.config import Given
 from octavo.coordinator.internal_topics import TRANSACTION_STATE
@@ -54,8 +55,22 @@ class LogDir(LogManager):
     def _places(self) -> str:
         return some(root.path for root in getattr(self, "roots", ()))
 
-    def producer(self, configs: Mapping[str, Given] | None = None, /, **named: Given | None) -> Producer:
-        """A producer. Configs go by Kafka's names, or by keyword with underscores instead of dots (`linger_ms=5`)."""
+    def producer(
+        self,
+        configs: Mapping[str, Given] | None = None,
+        *,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        **named: Given | None,
+    ) -> Producer:
+        """A producer.
+
+            logs.producer(linger_ms=5, compression_type="zstd", value_serializer=json.dumps)
+            logs.producer({"linger.ms": 5, "compression.type": "zstd"})
+
+        `configs` has Kafka's names; the same configs can be given by keyword, with underscores for dots. Serializers
+        make bytes or text of what is sent as key and value; None is not given to them, it is null.
+        """
         config = ProducerConfig.of(configs, **named)
         self._check_own("producer")
         self._complete_transactions()
@@ -65,7 +80,9 @@ class LogDir(LogManager):
         if config.transactional_id is not None:
             session = clients.coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
             transaction = ProducerTransaction(clients.coordinator, session, clients.offsets, identity)
-        producer = Producer(self, config, identity, transaction)
+        is_serialized = key_serializer is not None or value_serializer is not None
+        serializers = Serializers(key_serializer, value_serializer) if is_serialized else None
+        producer = Producer(self, config, identity, transaction, serializers)
         clients.add_producer(producer)
         on_read(self)
         return producer
@@ -76,17 +93,25 @@ class LogDir(LogManager):
         *,
         group: str | None = None,
         configs: Mapping[str, Given] | None = None,
+        key_deserializer: Deserializer | None = None,
+        value_deserializer: Deserializer | None = None,
         **named: Given | None,
     ) -> Consumer:
         """A consumer of topics, in a group if one is named; without topics, call `subscribe` or `assign`.
 
-        Configs go by Kafka's names, or by keyword with underscores instead of dots (`auto_offset_reset="latest"`).
+            for record in logs.consumer("orders", group="billing", value_deserializer=json.loads):
+                print(record.offset, record.value)
+
+        `configs` has Kafka's names; the same configs can be given by keyword, with underscores for dots. Deserializers
+        turn the bytes of keys and values into what the records have instead; null stays None.
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._check_own("consumer")
         self._complete_transactions()
-        consumer = Consumer(self, config, self._clients.groups, self._clients.offsets, self._clients.write_held)
-        self._clients.add_consumer(consumer)
+        clients = self._clients
+        decode = deserializing(key_deserializer, value_deserializer)
+        consumer = Consumer(self, config, clients.groups, clients.offsets, clients.write_held, decode)
+        clients.add_consumer(consumer)
         if topics:
             consumer.subscribe(topics)
         return consumer
@@ -126,13 +151,14 @@ class LogDir(LogManager):
         if failure is not None:
             raise failure
 
-    def write_held(self) -> bool:
-        """Append what producers hold back for linger.ms, so that a scan finds it; returns whether there was anything.
+    def write_held(self) -> None:
+        """Append what producers hold back for linger.ms, so that a scan finds it.
 
         Readers in this process call it; nobody else needs to.
         """
         clients: Clients | None = self.__dict__.get("_shared")
-        return clients is not None and not self._is_disowned and clients.write_held()
+        if clients is not None and not self._is_disowned:
+            clients.write_held()
 
     def close_first(self, user: Closeable) -> None:
         """Register something that uses this LogDir, such as a broker, to be closed before it."""

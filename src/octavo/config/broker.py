@@ -105,7 +105,8 @@ class BrokerTable:
     # The network front
     auto_create_topics_enable: bool = config(
         BOOLEAN, True,
-        doc="Whether a topic is made when a client first asks for it.",
+        doc="Whether a topic is created when a client first asks for it. Producers in the same process create topics "
+        "only if this is set to true explicitly.",
     )  # fmt: skip
     delete_topic_enable: bool = config(
         BOOLEAN, True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +24,15 @@ REMOVED = {
     for broker in ("", "log.")
     for name in ("format.version", "downconversion.enable", "timestamp.difference.max.ms")
 }
+# How Kafka's clients reach a broker and talk to it: beginnings of names, also of those that kafka-python and
+# librdkafka have besides Java's.
+_OF_A_CONNECTION = (
+    "api.version", "bootstrap.", "broker.", "client.dns.", "client.rack", "connections.", "default.api.timeout.ms",
+    "metadata.", "receive.buffer.", "reconnect.", "request.timeout.ms", "retry.backoff.", "sasl.", "security.",
+    "send.buffer.", "socket.", "ssl.",
+)  # fmt: skip
+_noted: set[str] = set()
+_log = logging.getLogger(__name__)
 
 
 def find(name: str) -> ConfigKey:
@@ -76,14 +86,26 @@ def parse_client(
 ) -> dict[str, Any]:
     """A client's configs, by attribute name. `configs` uses Kafka's names; `named` uses underscores, and wins.
 
-    In `named`, None means not given. An unknown name raises ConfigError with the nearest known one.
+    In `named`, None means not given. Configs by which a broker is reached are ignored, with a warning. An unknown name
+    raises ConfigError with the nearest known one.
     """
     given = dict(configs or {})
     given |= {name.replace("_", "."): value for name, value in named.items() if value is not None}
+    _drop_what_reaches_a_broker(what, keys, given)
     for name in given:
         if name not in keys:
             raise unknown(what, name, keys, f"expected one of {', '.join(keys)}")
     return {keys[name].attribute: keys[name].parse(value) for name, value in given.items()}
+
+
+def _drop_what_reaches_a_broker(what: str, keys: Mapping[str, ConfigKey], given: dict[str, Given]) -> None:
+    """Ignore the configs by which Kafka's clients reach a broker, so that a program can keep them; says so once."""
+    ignored = [name for name in given if name not in keys and name.startswith(_OF_A_CONNECTION)]
+    for name in ignored:
+        del given[name]
+    if new := [name for name in ignored if name not in _noted]:
+        _noted.update(new)
+        _log.warning("%s ignored as %s: there is no broker, the log directory is used directly", ", ".join(new), what)
 
 
 def unknown(what: str, name: str, known: Iterable[str], listed: str = "`octavo config` lists them") -> ConfigError:

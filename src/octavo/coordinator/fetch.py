@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class FetchOptions(NamedTuple):
     max_bytes: int = 1048576
     check_crcs: bool = True
     skips_transactions: bool = False
+    decode: Callable[[ConsumerRecord], ConsumerRecord] | None = None  # applied to each record
 
 
 class FetchedRecords(NamedTuple):
@@ -54,7 +55,8 @@ def fetch(
     shown = delivered(table, position, next_position, aborted)
     if options.skips_transactions:
         shown = shown[shown["attributes"] & TRANSACTIONAL == 0]
-    return FetchedRecords(_located(_records(topic_partition, data, shown, position), log, fetched.start), next_position)
+    records = _located(_records(topic_partition, data, shown, position), log, fetched.start)
+    return FetchedRecords(records if options.decode is None else map(options.decode, records), next_position)
 
 
 def fetch_all(

@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 class RecordHolder(Protocol):
     """Something that holds records back for a while."""
 
-    def write_held(self) -> bool:
-        """Write what is held, without waiting for retries; returns whether there was anything."""
+    def write_held(self) -> None:
+        """Write what is held, without waiting for retries."""
         ...
 
 
@@ -26,8 +26,9 @@ def on_read(holder: RecordHolder) -> None:
     _holders[id(holder)] = holder
 
 
-def write_held() -> bool:
-    """Write the records held anywhere in this process; returns whether there were any."""
-    holders = [reference() for reference in _holders.valuerefs()]  # a copy, because other threads add to it
-    held = [holder.write_held() for holder in holders if holder is not None]
-    return any(held)
+def write_held() -> None:
+    """Write the records that anybody in this process holds."""
+    for reference in _holders.valuerefs():  # a copy: other threads add to it
+        holder = reference()
+        if holder is not None:
+            holder.write_held()

@@ -12,8 +12,10 @@ from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.fetch import FetchOptions
 from octavo.errors import IllegalStateError
 from octavo.format.names import TopicPartition
+from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_manager import LogManager
 
+Decode = Callable[[ConsumerRecord], ConsumerRecord]
 Listener = Callable[[set[TopicPartition]], object]
 
 
@@ -30,11 +32,14 @@ class AssignedPartitions:
     `membership` is None while the consumer is neither subscribed nor assigned anything. Not thread-safe.
     """
 
-    def __init__(self, log_manager: LogManager, config: ConsumerConfig, commits: OffsetCommits) -> None:
+    def __init__(
+        self, log_manager: LogManager, config: ConsumerConfig, commits: OffsetCommits, decode: Decode | None = None
+    ) -> None:
         self._log_manager = log_manager
         self._clock = log_manager.environment.clock
         self._reset = config.reset
-        self._options = FetchOptions(config.isolation, config.max_partition_fetch_bytes, config.check_crcs)
+        limits = config.max_partition_fetch_bytes, config.check_crcs
+        self._options = FetchOptions(config.isolation, *limits, decode=decode)
         self._commits = commits
         self._listeners = Listeners()
         self._token: object = None  # of the membership that `states` belong to

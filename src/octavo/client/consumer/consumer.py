@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Self
 
-from octavo.client.consumer.assignment import AssignedPartitions, Listener, Listeners
+from octavo.client.consumer.assignment import AssignedPartitions, Decode, Listener, Listeners
 from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
 from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.groups.groups import Groups
 from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
-from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
+from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.following.collect import Collector
@@ -25,12 +26,14 @@ from octavo.system.forks import FORKED
 from octavo.system.shown import some
 from octavo.system.signals import Signal
 
+_log = logging.getLogger(__name__)
+
 # How long to sleep between two looks at logs with nothing new.
 _LOOK_SECONDS = 0.005
 
 Partition = TopicPartition | tuple[str, int]
-# Appends what producers hold back for these topics, and returns whether they held anything.
-WriteHeld = Callable[[Collection[str]], bool]
+# Appends what producers hold back of these topics.
+WriteHeld = Callable[[Collection[str]], None]
 
 
 class Consumer:
@@ -47,15 +50,18 @@ class Consumer:
         groups: Groups,
         offsets: OffsetStore,
         write_held: WriteHeld,
+        decode: Decode | None = None,
     ) -> None:
         self.config = config
         self._write_held_of = write_held
         self._log_manager = log_manager
         self._group = None if config.group_id is None else groups.group(config.group_id)
         self._commits = OffsetCommits(log_manager, config, offsets)
-        self._assignment = AssignedPartitions(log_manager, config, self._commits)
+        self._assignment = AssignedPartitions(log_manager, config, self._commits, decode)
         self._states = self._assignment.states
         self._collector = Collector(self._states)
+        self._named: frozenset[str] = frozenset()  # topics that are subscribed to by name
+        self._warned: frozenset[str] = frozenset()  # those of them that a warning says are missing
         self._loop: Iterator[ConsumerRecord] | None = None
         self._idle = Signal()
         self._is_woken = False
@@ -92,7 +98,8 @@ class Consumer:
     ) -> None:
         """Read topics, given by name or by a pattern; the members of the group share their partitions.
 
-        Without a group the consumer reads all partitions. Topics need not exist yet. Polls call the listeners.
+        Without a group the consumer reads all partitions. Polls call the listeners. Topics need not exist yet: a poll
+        logs a warning about those that do not, and a loop that ends without having seen them raises an error.
         """
         self._check_own()
         names = frozenset([topics] if isinstance(topics, str) else topics)
@@ -104,6 +111,7 @@ class Consumer:
             else GroupShare(self._log_manager, self._group, self.config, subscription)
         )
         self._assignment.replace(membership, Listeners(on_assigned, on_revoked))
+        self._named = names
 
     def assign(self, partitions: Iterable[Partition]) -> None:
         """Read these partitions, whatever the rest of the group does."""
@@ -112,12 +120,14 @@ class Consumer:
         for topic_partition in assigned:
             self._log_manager.log(*topic_partition)  # raises if it does not exist
         self._assignment.replace(ManualAssignment(assigned))
+        self._named = frozenset()
         self._refresh()
 
     def unsubscribe(self) -> None:
         """Stop reading, and commit what was returned."""
         self._check_own()
         self._assignment.replace(None)
+        self._named = frozenset()
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that this consumer currently reads."""
@@ -135,6 +145,8 @@ class Consumer:
         self._write_held()
         while not (found := self._collector.collect(limit)).records and self._wait(end):
             self._refresh()
+        if not found.records:
+            self._warn_of_missing_topics()
         try:
             return found.hand_out()
         except BaseException:  # an interrupt: nobody got the records
@@ -146,6 +158,9 @@ class Consumer:
         end = _end(self.config.consumer_timeout_ms)
         while True:
             self._refresh()
+            is_last_look = _is_over(end)
+            if is_last_look:
+                self._write_held()
             found = False
             for state in self._collector.in_turn():
                 records, position = state.take(self.config.max_poll_records)
@@ -169,8 +184,10 @@ class Consumer:
                 if records:
                     found, end = True, _end(self.config.consumer_timeout_ms)
                     break
-            if not found and not self._wait(end):
+            if not found and not self._wait(end) and (is_last_look or self.is_closed or not _is_over(end)):
                 self._assignment.commit_changed()
+                if missing := self._missing_topics():
+                    raise UnknownTopicOrPartitionError(missing)
                 return
 
     def __next__(self) -> ConsumerRecord:
@@ -289,22 +306,35 @@ class Consumer:
             raise IllegalStateError("the consumer is closed")
         self._assignment.refresh()
 
-    def _write_held(self) -> bool:
-        """Let the producers of this LogDir append what they hold for the topics read here; returns whether there was
-        anything."""
-        return self._write_held_of({topic_partition.topic for topic_partition in self._states})
+    def _write_held(self) -> None:
+        """Let the producers of this LogDir append what they hold for the topics read here.
+
+        It has to come before the look that is to find it: afterwards it may have been appended without a trace.
+        """
+        self._write_held_of({topic_partition.topic for topic_partition in self._states})
+
+    def _missing_topics(self) -> str:
+        """What to say about topics that are subscribed to and do not exist; nothing if they all do."""
+        there = self._log_manager.topics
+        missing = sorted(self._named - there.keys())
+        return "; ".join(f"there is no topic {topic!r}{did_you_mean(topic, there)}" for topic in missing)
+
+    def _warn_of_missing_topics(self) -> None:
+        if self._named != self._warned and (missing := self._missing_topics()):
+            _log.warning("%s; records are read once it is created", missing)
+        self._warned = self._named
 
     def _check_own(self) -> None:
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep briefly; returns whether to look again: there is time left, or a producer still held records."""
+        """Sleep briefly; returns whether there is time to look again."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
         if left > 0 and not self._idle.wait(lambda: self._is_woken, left):
             return True
-        is_woken, self._is_woken = self._is_woken, False
-        return not is_woken and self._write_held()
+        self._is_woken = False
+        return False
 
     def _state(self, partition: Partition) -> PartitionState:
         topic_partition = TopicPartition(*partition)
@@ -329,3 +359,7 @@ class Consumer:
 
 def _end(timeout_ms: float) -> float | None:
     return None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
+
+
+def _is_over(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end

@@ -117,17 +117,13 @@ class Accumulator:
             self._completed.wait(lambda: not queue.closed, self._config.retry_backoff_ms / 1000)
             self.drain(queue, now=True)
 
-    def write_held(self, topics: Collection[str] | None) -> bool:
-        """Append what is waiting, for some topics or all, without waiting for retries; returns whether there was
-        anything."""
-        found = False
+    def write_held(self, topics: Collection[str] | None) -> None:
+        """Append what is waiting, for some topics or all, without waiting for retries."""
         for queues in list(self.topics.values()):
             for queue in queues if topics is None or queues.topic in topics else ():
                 # In this order: a batch being closed is in `closed` before it leaves `open`.
                 if queue.open is not NO_BATCH or queue.closed:
                     self.push(queue)
-                    found = found or not queue.closed
-        return found
 
     def flush_all(self) -> None:
         for queue in self._all_queues():

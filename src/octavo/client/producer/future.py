@@ -44,6 +44,10 @@ class RecordFuture:
             raise error
         return self._metadata()
 
+    def get(self, timeout: float | None = None) -> RecordMetadata:
+        """The same as `result`, under the name that kafka-python has for it."""
+        return self.result(timeout)
+
     def exception(self, timeout: float | None = None) -> Exception | None:
         """Why the record is not in the log, or None if it is; waits like `result`."""
         while True:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from octavo.client.producer.accumulator import Accumulator, Sent
 from octavo.client.producer.batch import ProducerBatch
@@ -33,9 +33,25 @@ from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.shown import some
 
+# Makes bytes, or text, of what a program sends.
+Serializer = Callable[[Any], bytes | str | None]
+
 _CLOSED = "the producer is closed"
 _FORKED = f"the producer cannot be used: {FORKED}"
 _log = logging.getLogger(__name__)
+
+
+class Serializers(NamedTuple):
+    """What makes bytes of keys and values; None stays null, and without a serializer they stay what they are."""
+
+    key: Serializer | None = None
+    value: Serializer | None = None
+
+    def apply(self, value: object, key: object) -> tuple[object, object]:
+        return (
+            value if self.value is None or value is None else self.value(value),
+            key if self.key is None or key is None else self.key(key),
+        )
 
 
 class Producer:
@@ -50,8 +66,10 @@ class Producer:
         config: ProducerConfig,
         identity: ProducerIdentity,
         transaction: ProducerTransaction | None,
+        serializers: Serializers | None = None,
     ) -> None:
         self.config = config
+        self._serializers = serializers
         self._log_manager = log_manager
         self._time_ms = log_manager.environment.clock.time_ms
         self._max_bytes = config.max_record_bytes
@@ -80,23 +98,31 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: bytes | str | None = None,
-        key: bytes | str | None = None,
-        headers: Headers = (),
+        value: object = None,
+        key: object = None,
+        headers: Headers | None = None,
         partition: int | None = None,
         timestamp: int | None = None,
+        *,
+        timestamp_ms: int | None = None,
     ) -> RecordFuture:
-        """Add a record to the batch of its partition. Text is written as UTF-8; headers are pairs, or a mapping.
+        """Add a record to the batch of its partition.
 
-        Without a partition the key decides; without a key, records stick to one randomly chosen partition for about
-        one batch. The timestamp is in milliseconds, now by default. Returns a future at once; raises for an unknown
-        topic and for a record that is too large.
+            producer.send("orders", b"a coffee", key="table 5", headers={"waiter": "Ann"})
+
+        Key and value are bytes, text (written as UTF-8) or None, which is null; or whatever the producer's serializers
+        take. Headers are a mapping, or pairs. Without a partition the key decides; without a key, records stick to one
+        randomly chosen partition for about one batch. The timestamp is in milliseconds, now by default;
+        `timestamp_ms` is kafka-python's name for it. Returns a future at once; raises for an unknown topic and for a
+        record that is too large.
         """
+        if self._serializers is not None:
+            value, key = self._serializers.apply(value, key)
         content = value if type(value) is bytes else as_bytes(value, "value")
         name = key if type(key) is bytes else as_bytes(key, "key")
         if self._refusal is not None:
             raise IllegalStateError(self._refusal)
-        if timestamp is None:
+        if timestamp is None and (timestamp := timestamp_ms) is None:
             timestamp = self._time_ms()
         elif not 0 <= timestamp <= INT64_MAX:
             expected = "0 or more" if timestamp < 0 else f"at most {INT64_MAX}"
@@ -142,13 +168,12 @@ class Producer:
             raise IllegalStateError(_FORKED)
         self._accumulator.flush_all()
 
-    def write_held(self, topics: Collection[str] | None = None) -> bool:
-        """Append what is waiting for linger.ms, for some topics or all, so that a reader finds it; returns whether
-        there was any.
+    def write_held(self, topics: Collection[str] | None = None) -> None:
+        """Append what is waiting for linger.ms, for some topics or all, so that a reader finds it.
 
         Readers in this process call it; nobody else needs to.
         """
-        return self._accumulator.write_held(topics)
+        self._accumulator.write_held(topics)
 
     def close(self) -> None:
         """Append what is waiting, or abort the open transaction; nothing can be sent afterwards.

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from octavo.client.producer.batch import BatchLimits, ProducerBatch
 from octavo.client.producer.partitioner import StickyPartition
-from octavo.errors import UnknownTopicOrPartitionError
+from octavo.errors import TopicExistsError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format import sequence
 from octavo.format.names import TopicPartition
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.signals import Signal
+
+AUTO_CREATE = "auto.create.topics.enable"
 
 # Stands for "no open batch": nothing can be added to it.
 NO_BATCH = ProducerBatch("", -1, BatchLimits(61, 0.0), 0, lambda: None, Signal())
@@ -107,6 +109,20 @@ class PartitionQueue:
         self.next_sequence = sequence.increment(base_sequence, count)
 
 
+def _create(topic: str, log_manager: LogManager) -> None:
+    """Create a topic that a record is sent to, if auto.create.topics.enable asks for it; else raise.
+
+    Kafka's default is to create it. Here a program has to ask: a misspelt name should be an error.
+    """
+    if AUTO_CREATE in log_manager.broker_properties and log_manager.broker_config.auto_create_topics_enable:
+        with suppress(TopicExistsError):  # another thread was faster
+            log_manager.create_topic(topic)
+        return
+    near = did_you_mean(topic, log_manager.topics)
+    hint = f"create it with create_topic({topic!r}), or open the LogDir with configs={{{AUTO_CREATE!r}: True}}"
+    raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{near}; {hint}")
+
+
 class TopicQueues:
     """The queues of a topic's partitions, in order; `lock` guards the sticky partition."""
 
@@ -117,7 +133,7 @@ class TopicQueues:
         self._growing = threading.Lock()
         self.queues: list[PartitionQueue] = []
         if topic not in log_manager.topics:
-            raise UnknownTopicOrPartitionError(f"there is no topic {topic} in the log directories; create it first")
+            _create(topic, log_manager)
         log_manager.check_complete(topic)
         self.refresh()
         self.sticky = StickyPartition(len(self.queues), batch_size, chooser)

@@ -79,6 +79,9 @@ class ScanConsumer:
         """Yield one record after the other; ends after consumer_timeout_ms without a new one."""
         end = _end(self._timeout_ms)
         while not self.is_closed:
+            is_last_look = end is not None and time.monotonic() >= end
+            if is_last_look:
+                write_held()
             for partition in self._collector.in_turn():
                 records, position = partition.take(self._limit)
                 if records:
@@ -86,8 +89,9 @@ class ScanConsumer:
                     end = _end(self._timeout_ms)
                     break
             else:
-                if not self._wait(end):
+                if is_last_look:
                     return
+                self._wait(end)
 
     def _handed_out(
         self, partition: Followed, records: list[ConsumerRecord], position: int
@@ -177,13 +181,10 @@ class ScanConsumer:
         self._partitions.clear()
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep briefly; returns whether to look again: there is time left, or a producer in this process still held
-        records."""
+        """Sleep briefly if there is time to look again; returns whether there is."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
-        if self.is_closed:
+        if left <= 0 or self.is_closed:
             return False
-        if left <= 0:
-            return write_held()
         self._sleep(left)
         return True
 

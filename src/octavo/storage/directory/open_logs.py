@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError
+from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format.names import FileKind, PartitionFolder, SegmentFile, TopicPartition
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, make_missing
@@ -76,7 +76,7 @@ class OpenLogs:
         """All partitions of a topic, in order; raises if the topic does not exist or is only partly open."""
         known = sorted(topic_partition for topic_partition in self.known_partitions if topic_partition.topic == topic)
         if not known:
-            raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{did_you_mean(topic, self.known_topics)}")
         for topic_partition in known:
             self.log(topic_partition)
         return known

@@ -11,6 +11,7 @@ from octavo.errors import (
     InvalidTopicError,
     TopicExistsError,
     UnknownTopicOrPartitionError,
+    did_you_mean,
 )
 from octavo.format.names import TopicPartition, collide, topic_problem
 from octavo.format.small_files.commit_store import PendingTopic
@@ -150,7 +151,8 @@ class TopicAdmin:
         stored = self._configs.stored.get(topic)  # read before the partitions: they appear before it is stored
         known = self._logs.topics().get(topic)
         if known is None:
-            raise UnknownTopicOrPartitionError(f"there is no topic {topic}")
+            near = did_you_mean(topic, self._logs.known_topics)
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{near}")
         pending = stored.pending if stored else None
         if pending is not None and pending.change is Change.DELETE:
             raise InvalidPartitionsError(f"topic {topic} is being deleted: {_TO_COMPLETE}")
