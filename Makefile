@@ -12,6 +12,7 @@ SOAK_ATTACK ?= --kills 1000 --power-losses 200 --ext4-losses 200 --full-disks 20
 ATTACK_ARGS ?=
 ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
+PYSPARK ?= 4.2.1
 BENCH_ARGS ?=
 
 BIN := .venv/bin
@@ -31,7 +32,7 @@ space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test newest check lint docs site bench fuzz attack soak asan wheels kafka clean
+.PHONY: help setup demo test newest spark check lint docs site bench fuzz attack soak asan wheels kafka clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +68,9 @@ newest: setup ## run the tests of clients, threads and attacks on the newest Pyt
 	if [ -z "$$python" ]; then echo "skipped: no Python newer than that of .venv is here"; exit 0; fi; \
 	scripts/newest_venv.sh "$$python" && set -x && \
 	PYTHONPATH=src .venv-newest/bin/python -m pytest -p no:cacheprovider $(PYTEST_OPTIONS) $(NEWEST_TESTS)
+
+spark: setup ## run the Spark tests that matter most on another PySpark (PYSPARK=4.2.1)
+	@scripts/pyspark.sh $(PYSPARK)
 
 lint: setup ## run ruff, mypy --strict (over tests too) and the import rules
 	$(BIN)/ruff check .

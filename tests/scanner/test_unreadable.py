@@ -11,9 +11,10 @@ import pytest
 
 import octavo
 from octavo.format.names import FileKind
-from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
+from octavo.scanner.places.location import LocalReadableFile
 from octavo.scanner.places.segment_log import walk_file
 from tests.cli.runs import printed
+from tests.scanner.refusals import unlisted
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -45,26 +46,6 @@ def bad_sector(logs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(os, "preadv", fail)
     return log
-
-
-def unlisted(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Let files and folders of these names be refused."""
-    listed, opened = LocalReadableFileSystem.list, LocalReadableFileSystem.open
-
-    def check(place: str) -> None:
-        if Path(place).name in names:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
-
-    def list_(self: LocalReadableFileSystem, folder: str) -> object:
-        check(folder)
-        return listed(self, folder)
-
-    def open_(self: LocalReadableFileSystem, place: str) -> LocalReadableFile:
-        check(place)
-        return opened(self, place)
-
-    monkeypatch.setattr(LocalReadableFileSystem, "list", list_)
-    monkeypatch.setattr(LocalReadableFileSystem, "open", open_)
 
 
 def test_what_lies_before_a_bad_sector_comes_first(bad_sector: Path) -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from octavo.spark.version import check_version
+
 if TYPE_CHECKING:
     from octavo.jobs.compact import CompactRequest
     from octavo.spark.data_source import register
     from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
     from octavo.spark.source.arrow_scan import scan, scan_stream
+    from octavo.spark.source.skipped import skipped
 
 __all__ = [
     "CompactRequest",
@@ -22,23 +25,30 @@ __all__ = [
     "reindex",
     "scan",
     "scan_stream",
+    "skipped",
     "topics",
     "upgrade",
     "verify",
 ]
 
-_MODULES = {
+_JOBS = {
     **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
     "CompactRequest": "octavo.jobs.compact",
+}
+_OF_THE_SOURCE = {
     "register": "octavo.spark.data_source",
     **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.source.arrow_scan"),
+    "skipped": "octavo.spark.source.skipped",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+    module = _JOBS.get(name) or _OF_THE_SOURCE.get(name)
+    if module is None:
         raise AttributeError(f"module 'octavo.spark' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    if name in _OF_THE_SOURCE:
+        check_version()
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

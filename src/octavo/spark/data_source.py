@@ -6,9 +6,13 @@ holds nothing but the options.
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
+
+from octavo.spark.short_errors import short_errors
+from octavo.spark.version import check_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,30 +28,40 @@ if TYPE_CHECKING:
 class OctavoDataSource(DataSource):
     """Kafka's log directories, with the schema and the options of Spark's Kafka source and sink."""
 
+    @short_errors
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        check_version()
+        super().__init__(options)
+
     @classmethod
     def name(cls) -> str:
         return "octavo"
 
+    @short_errors
     def schema(self) -> StructType:
         from octavo.spark.query.source_options import SourceOptions
 
         return SourceOptions.of(self.options).schema()
 
+    @short_errors
     def reader(self, schema: StructType) -> DataSourceReader:
         from octavo.spark.source.batch_reader import batch_reader
 
         return batch_reader(self.options, schema)
 
+    @short_errors
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from octavo.spark.source.stream_reader import stream_reader
 
         return stream_reader(self.options, schema)
 
+    @short_errors
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from octavo.spark.sink.sink import batch_writer
 
         return batch_writer(self.options, schema, overwrite)
 
+    @short_errors
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from octavo.spark.sink.sink import stream_writer
 
@@ -55,5 +69,11 @@ class OctavoDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Register `format("octavo")` with a session, if `pyspark_octavo` is not on a path that Spark searches."""
+    """Make `format("octavo")` known to a session, also where Spark does not find `pyspark_octavo` by itself.
+
+    From then on `octavo.spark.skipped` knows what the session's queries skip.
+    """
+    from octavo.spark.source.skipped import collect_skipped
+
+    collect_skipped(spark)
     spark.dataSource.register(OctavoDataSource)

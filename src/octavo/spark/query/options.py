@@ -73,6 +73,13 @@ SOURCE_OPTIONS = (
         "fail when wanted records were deleted; false: go on after them with a warning. Gaps that compaction or"
         " transactions leave are not a loss",
     ),
+    Option(
+        "onDamage",
+        "fail",
+        "both",
+        "fail, or skip: damaged batches and files that cannot be read are left out, each with a warning",
+        ours=True,
+    ),
     Option("maxOffsetsPerTrigger", "", "stream", "at most so many offsets in a micro-batch, shared out by backlog"),
     Option(
         "maxBytesPerTrigger", "", "stream", "at most about so many bytes of log in a micro-batch, shared out", ours=True

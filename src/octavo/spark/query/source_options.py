@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from octavo.scanner.api import IsolationLevel
+    from octavo.scanner.findings import OnDamage
 
 OnNoMatch = Literal["error", "latest"]
 
@@ -62,6 +63,7 @@ class SourceOptions:
     on_no_match: OnNoMatch
     splitting: Splitting
     max_unpacked_bytes: int | None = None
+    on_damage: OnDamage = "raise"
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -85,6 +87,7 @@ class SourceOptions:
                 _positive(options, "partitionBytes") or PARTITION_BYTES,
             ),
             _positive(options, "maxUnpackedBytes"),
+            _on_damage(options),
         )
 
     def schema(self) -> StructType:
@@ -141,6 +144,15 @@ def _on_no_match(options: Mapping[str, str]) -> OnNoMatch:
     raise ConfigError(
         f"startingOffsetsByTimestampStrategy: No value found for '{strategy.upper()}', expected error or latest"
     )
+
+
+def _on_damage(options: Mapping[str, str]) -> OnDamage:
+    choice = options.get("onDamage", "fail")
+    if choice.lower() == "fail":
+        return "raise"
+    if choice.lower() == "skip":
+        return "skip"
+    raise ConfigError(f"onDamage is {choice}, expected fail or skip")
 
 
 def _boolean(options: Mapping[str, str], name: str, otherwise: bool) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from octavo.errors import ConfigError
+from octavo.spark.short_errors import short_errors
 from octavo.spark.sink.options import SinkOptions
 from octavo.spark.sink.task import Staged, stage_rows
 from octavo.storage.staging.stage import StagedPart
@@ -48,9 +49,11 @@ class OctavoBatchWriter(DataSourceArrowWriter):
         self.sink, self.columns = _checked(options, schema)
         self.writer = batch_name(self.sink)
 
+    @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return stage_rows(iterator, self.columns, self.sink, self.writer)
 
+    @short_errors
     def commit(self, messages: Messages) -> None:
         from octavo.storage.staging.commit import CommitRequest
 
@@ -69,9 +72,11 @@ class OctavoStreamWriter(DataSourceStreamArrowWriter):
         self.sink, self.columns = _checked(options, schema)
         self.writer = stream_name(self.sink)
 
+    @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return stage_rows(iterator, self.columns, self.sink, self.writer)
 
+    @short_errors
     def commit(self, messages: Messages, batchId: int) -> None:
         from octavo.storage.staging.commit import CommitRequest
 

@@ -19,6 +19,7 @@ from octavo.spark.query.options import warn_of
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.source.batch_reader import BatchReader
+from octavo.spark.source.skipped import collect_skipped
 from octavo.spark.source.stream_reader import StreamReader
 from octavo.spark.source.tasks import SourcePartition
 
@@ -37,6 +38,7 @@ def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
     """What `format("octavo")` reads with these options. It is planned now, so each use reads the same offsets."""
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
+    collect_skipped(spark)
     warn_of(texts, "batch")
     reader = BatchReader(checked, *batch_limits(texts))
     planned = reader.partitions()
@@ -58,6 +60,7 @@ def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFra
     """
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
+    collect_skipped(spark)
     reader = StreamReader(checked, StreamOptions.of(texts))
     warn_of_stream(texts)
 

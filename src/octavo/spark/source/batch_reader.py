@@ -13,12 +13,13 @@ from octavo.spark.query.limits import Limit, batch_limits
 from octavo.spark.query.options import warn_of
 from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.source.data_loss import DataLoss
+from octavo.spark.short_errors import short_errors, short_errors_in
+from octavo.spark.source.data_loss import DataLoss, SourceFindings
 from octavo.spark.source.filters import Pushed
 from octavo.spark.source.log_view import LogView, Partitions
 from octavo.spark.source.offset_ranges import PartitionRange
 from octavo.spark.source.positions import ends, log_ends, starts
-from octavo.spark.source.tasks import SourcePartition, plan_tasks
+from octavo.spark.source.tasks import SourcePartition, plan_tasks, reporting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,24 +57,22 @@ class BatchReader(DataSourceReader):
         self._end = end
         self._pushed = Pushed()
 
+    @short_errors
     def partitions(self) -> list[InputPartition]:
         partitions = LogView(self._options).look(check_topics=True)
-        return plan_tasks(self._ranges(partitions), partitions, self._options) or [SourcePartition(())]
+        planned = plan_tasks(self._ranges(partitions), partitions, self._options)
+        return reporting(planned or [SourcePartition(())])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        batches = read_batches(partition.tasks, self._options.columns, self._loss)
-        return self._pushed.filter_rows(batches)
-
-    @property
-    def _loss(self) -> DataLoss:
-        return DataLoss(self._options.fail_on_data_loss)
+        return short_errors_in(self._pushed.filter_rows(read_batches(partition, self._options)))
 
     def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
-        first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions))
-        last = ends(self._end, partitions)
+        findings, loss = SourceFindings(self._options), DataLoss(self._options.fail_on_data_loss)
+        first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions), findings)
+        last = ends(self._end, partitions, findings)
         for topic_partition in sorted(partitions):
             view, start, end = partitions[topic_partition], first[topic_partition], last[topic_partition]
             if start > end:
@@ -81,7 +80,8 @@ class BatchReader(DataSourceReader):
                     f"The resolved start offset {start} is greater than the resolved end offset {end} for topic"
                     f" {topic_partition.topic} partition {topic_partition.partition}."
                 )
-            yield self._pushed.narrow(view.range_within(start, end, self._loss), view.snapshot)
+            findings.take(view.notes_up_to(end))
+            yield self._pushed.narrow(view.range_within(start, end, loss), view.snapshot)
 
 
 class PushingReader(BatchReader):

@@ -1,17 +1,24 @@
-"""failOnDataLoss: missing records fail the query, or are logged and skipped."""
+"""failOnDataLoss and onDamage: missing or damaged records fail the query, or are logged and skipped."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from octavo.errors import DataLossError
-from octavo.scanner.findings import ScanFindings
+from octavo.errors import CorruptionError, CorruptRecordError, DataLossError, KafkaStorageError
+from octavo.scanner.findings import Note, ScanFindings
+from octavo.spark.source.skipped import skipped_notes
+
+if TYPE_CHECKING:
+    from octavo.spark.query.source_options import SourceOptions
 
 _log = logging.getLogger("octavo.spark")
 
 _MAY_BE_LOST = "Some data may have been lost because they are not in the log directory any more"
 _INSTRUCTION = "If you don't want your query to fail on such cases, set the source option failOnDataLoss to false."
+_SKIP = 'To skip what is damaged and read the rest, set .option("onDamage", "skip")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +33,40 @@ class DataLoss:
         _log.warning("%s: %s", _MAY_BE_LOST, reason)
 
 
-class TaskFindings(ScanFindings):
-    """What a task finds while reading: records whose files disappeared are lost, and damage raises an error."""
+class SourceFindings(ScanFindings):
+    """What the driver or a task finds besides records, handled as the options say.
 
-    def __init__(self, loss: DataLoss) -> None:
-        super().__init__()
-        self._loss = loss
+    Each damaged place that is skipped is one warning, however often a stream comes across it.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        super().__init__(options.on_damage)
+        self._loss = DataLoss(options.fail_on_data_loss)
+        self._warned: set[Note] = set()
 
     def loss(self, path: object, sentence: str) -> None:
         self._loss.report(f"{path}: {sentence}.")
+
+    def take(self, notes: Iterable[Note]) -> None:
+        for note in notes:
+            if note.is_damage:
+                self.damage(CorruptRecordError(note.sentence, path=note.path))
+
+    def damage(self, error: CorruptionError) -> None:
+        if self.on_damage == "raise":
+            error.problem = f"{error.problem}. {_SKIP}"
+        super().damage(error)
+        self._warn()
+
+    def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
+        if self.on_damage == "raise":
+            raise KafkaStorageError(f"{error.filename or path}: {error.strerror or error}. {_SKIP}") from None
+        super().unreadable(path, error, position)
+        self._warn()
+
+    def _warn(self) -> None:
+        note = self.notes.pop()
+        if note not in self._warned:
+            self._warned.add(note)
+            _log.warning("damaged: %s", note)
+            skipped_notes().add(frozenset([note]))

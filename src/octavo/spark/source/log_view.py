@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
+from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying, until_settled
 from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.source.data_loss import DataLoss
+from octavo.spark.source.data_loss import DataLoss, SourceFindings
 from octavo.spark.source.offset_ranges import PartitionRange
 
 
@@ -38,6 +39,10 @@ class PartitionView:
         high_watermark = self.snapshot.high_watermark
         return self.start if high_watermark is None else min(self.end, high_watermark)
 
+    def notes_up_to(self, end: int) -> list[Note]:
+        """What may be missing for a reader up to an offset."""
+        return [*self.snapshot.notes_up_to(end), *(self.transactions.notes if self.transactions else ())]
+
     def range_within(self, start: int, end: int, loss: DataLoss) -> PartitionRange:
         """The offsets of a range that exist; the others are reported as lost."""
         topic_partition = self.snapshot.topic_partition
@@ -60,6 +65,7 @@ class LogView:
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+        self._findings = SourceFindings(options)
         self._known: dict[TopicPartition, tuple[PartitionFiles, PartitionView]] = {}
 
     def look(self, *, check_topics: bool = False) -> Partitions:
@@ -71,6 +77,9 @@ class LogView:
         log_dirs = open_log_dirs(self._options.paths, subscription.wants)
         if check_topics:
             subscription.check(log_dirs.topics(), log_dirs.shown())
+        for topic_partition, error in log_dirs.unreadable().items():
+            if subscription.wants(topic_partition):
+                self._findings.unreadable(topic_partition, error)
         wanted = {
             topic_partition: files
             for topic_partition, files in log_dirs.partitions.items()
@@ -86,7 +95,7 @@ class LogView:
         return {topic_partition: view for topic_partition, view in views.items() if view is not None}, roots
 
     def _view(self, topic_partition: TopicPartition, files: PartitionFiles) -> PartitionView | None:
-        """A partition as it is now; None if it was deleted since it was listed."""
+        """A partition as it is now; None if it was deleted since it was listed, or cannot be read and is skipped."""
         known, view = self._known.get(topic_partition, (None, None))
         if known is not None and view is not None and _is_unchanged(known, files, view):
             return view
@@ -96,11 +105,14 @@ class LogView:
             if _is_there(files):
                 raise
             return None
+        except OSError as error:
+            self._findings.unreadable(files.location, error)
+            return None
 
     def _look_at(self, files: PartitionFiles) -> PartitionView:
         snapshot = look_at(files)
         if snapshot.failure is not None:
-            raise snapshot.failure
+            self._findings.unreadable(files.location, snapshot.failure)
         committed = self._options.isolation_level == "read_committed"
         return PartitionView(snapshot, read_transactions(snapshot) if committed else None)
 

@@ -26,13 +26,15 @@ def log_ends(partitions: Partitions) -> Offsets:
     return {topic_partition: view.end for topic_partition, view in partitions.items()}
 
 
-def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets) -> Offsets:
+def starts(
+    limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets, findings: ScanFindings
+) -> Offsets:
     """The first offset of each partition; `latest` has the offsets that this word stands for."""
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
     offsets = {}
     for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "start").items():
-        offset = _offset_at(view, timestamp)
+        offset = _offset_at(view, timestamp, findings)
         if offset == NOT_FOUND and on_no_match == "error":
             raise ConfigError(
                 f"No offset matched from request of topic-partition {topic_partition} and timestamp {timestamp}."
@@ -41,12 +43,12 @@ def starts(limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest:
     return offsets
 
 
-def ends(limit: Limit, partitions: Partitions) -> Offsets:
+def ends(limit: Limit, partitions: Partitions, findings: ScanFindings) -> Offsets:
     """The end offset (exclusive) of each partition. A time that no record reaches does not limit it."""
     if isinstance(limit, AtTimestamp | AtTimestamps):
         offsets = {}
         for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "end").items():
-            offset = _offset_at(view, timestamp)
+            offset = _offset_at(view, timestamp, findings)
             offsets[topic_partition] = view.end if offset == NOT_FOUND else offset
         return offsets
     return _at_offsets(limit, partitions, log_ends(partitions), "end")
@@ -61,14 +63,14 @@ def _timestamps(
     return {topic_partition: (view, limit.timestamps[topic_partition]) for topic_partition, view in partitions.items()}
 
 
-def _offset_at(view: PartitionView, timestamp: int) -> int:
+def _offset_at(view: PartitionView, timestamp: int, findings: ScanFindings) -> int:
     """What a broker would answer. If files disappeared, the partition is listed again."""
     listed_first = view.snapshot.files
     result = retrying(
         listed_first,
         lambda files: find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end),
     )
-    ScanFindings("raise").take(result.notes)
+    findings.take(result.notes)
     return result.offset
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,10 @@ from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.pool import ColumnPool
 from octavo.scanner.reading.read import Filling, TaskReader, wanted_columns
 from octavo.spark.query.schema import schema_of
-from octavo.spark.source.data_loss import DataLoss, TaskFindings
+from octavo.spark.query.source_options import SourceOptions
+from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.source.skipped import skipped_notes
+from octavo.spark.source.tasks import SourcePartition
 from octavo.spark.worker import settle
 
 # Larger batches fall out of the CPU's cache between Python and the JVM, smaller ones cost more round trips (measured).
@@ -33,20 +36,23 @@ def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
     return to_arrow_schema(schema_of(columns), timezone="UTC")
 
 
-def read_batches(tasks: Iterable[ReadTask], columns: tuple[str, ...], loss: DataLoss) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks. Records that no longer exist are reported as lost."""
+def read_batches(partition: SourcePartition, options: SourceOptions) -> Iterator[pa.RecordBatch]:
+    """The record batches of a task. Records that no longer exist are reported as lost."""
     settle()
+    if partition.skipped:
+        skipped_notes().add(partition.skipped)
+    columns, findings = options.columns, SourceFindings(options)
     pool = ColumnPool(wanted_columns(columns))
-    reader = TaskReader(columns, TaskFindings(loss), pool.take)
+    reader = TaskReader(columns, findings, pool.take)
     maker = _Maker(columns, pool)
-    for task in tasks:
+    for task in partition.tasks:
         try:
             for filling in reader.fillings(task):
                 yield from maker.batches(task, filling)
         except DataLossError:
             raise
         except ScanError as error:  # the folder disappeared
-            loss.report(f"{error}.")
+            DataLoss(options.fail_on_data_loss).report(f"{error}.")
 
 
 class _Maker:

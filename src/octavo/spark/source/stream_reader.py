@@ -23,12 +23,13 @@ from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.query.values import Offsets, from_nested, to_nested
+from octavo.spark.short_errors import short_errors, short_errors_in
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
-from octavo.spark.source.data_loss import DataLoss
+from octavo.spark.source.data_loss import DataLoss, SourceFindings
 from octavo.spark.source.log_view import LogView, Partitions
 from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait, ranges_between
 from octavo.spark.source.positions import starts
-from octavo.spark.source.tasks import SourcePartition, plan_tasks
+from octavo.spark.source.tasks import SourcePartition, plan_tasks, reporting
 from octavo.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -65,9 +66,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What tasks need to read, without what the driver has seen."""
         return {**self.__dict__, "_view": None, "_partitions": {}, "_latest": {}, "_target": None}
 
+    @short_errors
     def initialOffset(self) -> Nested:
         self._look(check_topics=True)
-        return to_nested(starts(self._stream.start, self._partitions, self._options.on_no_match, self._latest))
+        findings = SourceFindings(self._options)
+        return to_nested(
+            starts(self._stream.start, self._partitions, self._options.on_no_match, self._latest, findings)
+        )
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """One of the limits that the options set, because Spark's read limit cannot name several."""
@@ -80,6 +85,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ReadMinRows(admission.min_offsets)
         return ReadAllAvailable()
 
+    @short_errors
     def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:
         self._look()
         known = from_nested(start)
@@ -98,6 +104,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         self._ends_by_itself = True
 
+    @short_errors
     def partitions(self, start: Nested, end: Nested) -> list[InputPartition]:
         first, last = from_nested(start), from_nested(end)
         if first == last:
@@ -105,13 +112,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._covers(last):
             self._look()  # after a restart, a batch of the checkpoint is planned before the first look
         ranges = ranges_between(first, last, self._partitions, DataLoss(self._options.fail_on_data_loss))
-        return plan_tasks(ranges, self._partitions, self._options)
+        return reporting(plan_tasks(ranges, self._partitions, self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return read_batches(partition.tasks, self._options.columns, DataLoss(self._options.fail_on_data_loss))
+        return short_errors_in(read_batches(partition, self._options))
 
     def commit(self, end: Nested) -> None:
         """Do nothing: reading a log does not consume it."""

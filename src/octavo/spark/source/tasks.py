@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql.datasource import InputPartition
 
+from octavo.scanner.findings import Note
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.reading.plan import ReadTask, plan_partition
 from octavo.spark.query.source_options import SourceOptions, Splitting
 from octavo.spark.source.log_view import Partitions, PartitionView
 from octavo.spark.source.offset_ranges import PartitionRange, divide
+from octavo.spark.source.skipped import skipped_notes
 
 # Starting a task takes as long as reading some megabytes, so small ranges share one: up to this many bytes, or more if
 # a query would otherwise have more than MANY_TASKS.
@@ -25,11 +27,12 @@ class SourcePartition(InputPartition):
     """What one Spark task reads, in this order."""
 
     tasks: tuple[ReadTask, ...]
+    skipped: frozenset[Note] = frozenset()  # what the planning skipped: only a task can tell the driver
 
 
 def plan_tasks(
     ranges: Iterable[PartitionRange], partitions: Partitions, options: SourceOptions
-) -> list[InputPartition]:
+) -> list[SourcePartition]:
     """The Spark tasks for offset ranges."""
     splitting = options.splitting
     divided = divide(ranges, splitting.min_partitions, splitting.max_records_per_partition)
@@ -50,6 +53,11 @@ def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOption
             options.max_unpacked_bytes,
         ),
     )
+
+
+def reporting(planned: list[SourcePartition]) -> list[InputPartition]:
+    """The same tasks, the first of which reports what this process, the planner, has skipped."""
+    return [replace(planned[0], skipped=skipped_notes().value), *planned[1:]] if planned else []
 
 
 def grouped(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:

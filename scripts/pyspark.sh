@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Run a short Spark suite on another PySpark than that of .venv: scripts/pyspark.sh 4.2.1 [pytest's arguments]
+# It goes into .cache/pyspark-<version> and comes first on the path; everything else is that of .venv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=${1:?which version, as in scripts/pyspark.sh 4.2.1}
+shift
+home=.cache/pyspark-$version
+if [[ ! -d $home ]]; then
+    echo "Installing PySpark $version into $home."
+    rm -rf "$home.part"
+    .venv/bin/pip install --quiet --target "$home.part" "pyspark==$version"
+    mv "$home.part" "$home" # whole or not at all
+fi
+export PYTHONPATH=$PWD/$home:$PWD/src:$PWD
+found=$(.venv/bin/python -c 'import pyspark; print(pyspark.__version__)')
+[[ $found == "$version" ]] || { echo "PySpark $found is found, expected $version" >&2; exit 1; }
+exec .venv/bin/python -m pytest -p no:cacheprovider -q "$@" \
+    tests/spark/test_{source,stream_reader,damage,arrow_scan,sink,jobs,version}.py

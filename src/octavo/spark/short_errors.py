@@ -1,0 +1,33 @@
+"""Errors as a Spark user should see them: the sentence, without the frames of the code that found the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from octavo.errors import OctavoError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def short_errors(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let a method that Spark calls raise Octavo's own errors without a long traceback; others keep theirs."""
+
+    @wraps(method)
+    def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+        try:
+            return method(*arguments, **named)
+        except OctavoError as error:
+            raise error.with_traceback(None) from None
+
+    return call
+
+
+def short_errors_in(items: Iterator[Result]) -> Iterator[Result]:
+    """The same for what an iterator raises while it is used."""
+    try:
+        yield from items
+    except OctavoError as error:
+        raise error.with_traceback(None) from None

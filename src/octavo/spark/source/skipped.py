@@ -1,0 +1,58 @@
+"""What queries skipped because it was damaged, collected on the driver: an accumulator of notes.
+
+A Python data source cannot have metrics of its own in Spark, but what tasks add to an accumulator reaches the driver.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from pyspark.accumulators import Accumulator, AccumulatorParam, _accumulatorRegistry
+
+from octavo.errors import IllegalStateError
+from octavo.scanner.findings import Note
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The tasks of a data source are not given an accumulator, so they make one of the same id. Spark's own count from 0 up,
+# and its special ones from -1 down.
+_ID = -0x0C7A70
+
+_Notes = frozenset[Note]
+_collecting: WeakSet[SparkSession] = WeakSet()
+
+
+class _Union(AccumulatorParam[_Notes]):
+    """A place counts once, however often it is read: by another query, or by another attempt at a task."""
+
+    def zero(self, value: _Notes) -> _Notes:
+        return frozenset()
+
+    def addInPlace(self, value1: _Notes, value2: _Notes) -> _Notes:
+        return value1 | value2
+
+
+def skipped_notes() -> Accumulator[_Notes]:
+    """This process's accumulator: the driver's, or one that Spark sends to the driver at the end of a task."""
+    return _accumulatorRegistry.get(_ID) or Accumulator(_ID, frozenset(), _Union())
+
+
+def collect_skipped(spark: SparkSession) -> None:
+    """Let the driver collect what the queries of a session skip from now on."""
+    skipped_notes()
+    _collecting.add(spark)
+
+
+def skipped(spark: SparkSession) -> list[Note]:
+    """The damaged places that queries of this program skipped so far (`onDamage` = `skip`), each of them once.
+
+    A query's are complete when it has ended. Spark reports them only for a source that was registered by
+    `octavo.spark.register`, and for `octavo.spark.scan` and `scan_stream`.
+    """
+    if spark not in _collecting:
+        raise IllegalStateError(
+            "octavo.spark.register(spark) has to be called before the queries whose damage is counted"
+        )
+    return sorted(skipped_notes().value)
