@@ -109,10 +109,12 @@ _NO_BROKER = "there is no broker: no address is needed, nor looked at"
 _NO_CONSUMER = "there is no consumer: its configs are not looked at"
 _TOGETHER = "small ranges share a task where no more are asked for"
 _UNRESOLVED = "Spark's source does not know yet how long it is from earliest to latest, and does not split it"
+_ALL_TOPICS = "a directory's topics belong together, so all of them are read"
 _INTERSECTION = "Python's expressions have no intersections"
 
 # Where ours answers otherwise on purpose, and why.
 DIFFERENCES = {
+    **{("(no topics)", "", mode): _ALL_TOPICS for mode in BOTH_MODES},
     **{("subscribePattern", "^[a-z&&[^x]]+$", mode): _INTERSECTION for mode in BOTH_MODES},
     **{("minPartitions", "1", mode): _TOGETHER for mode in BOTH_MODES},
     **{("maxRecordsPerPartition", most, "batch"): _UNRESOLVED for most in ("2", "4")},

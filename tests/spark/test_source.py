@@ -20,6 +20,8 @@ from tests.spark.sessions import Run
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
+from pyspark.errors import PySparkException
+
 from tests.spark.queries import run
 
 if TYPE_CHECKING:
@@ -140,6 +142,22 @@ def test_several_directories_are_one_source(spark: SparkSession, logs: Path, tmp
     assert places(spark.table("several")) == rows
 
 
+def test_patterns_of_paths_are_expanded_and_all_topics_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    for number in range(2):
+        write_segment(tmp_path / f"disk{number}" / f"orders-{number}", 0, *TEN[:2])
+    write_segment(tmp_path / "disk[2]" / "payments-0", 0, *TEN[:1])
+    write_segment(tmp_path / "disk1" / "__consumer_offsets-0", 0, *TEN[:1])
+    assert spark.read.format("octavo").load(f"{tmp_path}/disk*").groupBy("topic").count().orderBy(
+        "topic"
+    ).collect() == [
+        ("orders", 40),
+        ("payments", 10),
+    ]
+    assert spark.read.format("octavo").load(f"file:{tmp_path}/disk[2]").count() == 10, "a name, not a pattern"
+    with pytest.raises(PySparkException, match="no path matches this pattern"):
+        spark.read.format("octavo").load(f"{tmp_path}/tape*").count()
+
+
 def test_the_format_can_be_registered_by_hand(spark: SparkSession, logs: Path) -> None:
     session = spark.newSession()
     octavo.spark.register(session)
@@ -164,8 +182,6 @@ def test_an_empty_topic_has_no_rows(spark: SparkSession, tmp_path: Path) -> None
     ],
 )
 def test_an_error_says_what_was_wrong(spark: SparkSession, logs: Path, options: dict[str, str], message: str) -> None:
-    from pyspark.errors import PySparkException
-
     with pytest.raises(PySparkException, match=re.escape(message)):
         read(spark, logs, **options).collect()
 

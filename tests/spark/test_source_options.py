@@ -94,7 +94,6 @@ def test_of_several_starting_options_one_goes_first(given: dict[str, str], limit
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"subscribe": None}, "One of the following options must be specified"),
         ({"assign": '{"orders":[0]}'}, "Only one of the following options can be specified"),
         ({"subscribe": " , "}, "No topics to subscribe to as specified value for option 'subscribe' is ' , '"),
         ({"subscribe": None, "subscribePattern": " "}, "Pattern to subscribe is empty"),

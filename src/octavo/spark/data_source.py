@@ -40,32 +40,37 @@ class OctavoDataSource(DataSource):
     @short_errors
     def schema(self) -> StructType:
         from octavo.spark.query.source_options import SourceOptions
+        from octavo.spark.query.table import table_schema
 
-        return SourceOptions.of(self.options).schema()
+        return table_schema(SourceOptions.of(self.options).schema(), self.options)
 
     @short_errors
     def reader(self, schema: StructType) -> DataSourceReader:
+        from octavo.spark.query.table import options_with
         from octavo.spark.source.batch_reader import batch_reader
 
-        return batch_reader(self.options, schema)
+        return batch_reader(options_with(schema, self.options), schema)
 
     @short_errors
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from octavo.spark.query.table import options_with
         from octavo.spark.source.stream_reader import stream_reader
 
-        return stream_reader(self.options, schema)
+        return stream_reader(options_with(schema, self.options), schema)
 
     @short_errors
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from octavo.spark.query.table import options_with
         from octavo.spark.sink.sink import batch_writer
 
-        return batch_writer(self.options, schema, overwrite)
+        return batch_writer(options_with(schema, self.options), schema, overwrite)
 
     @short_errors
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from octavo.spark.query.table import options_with
         from octavo.spark.sink.sink import stream_writer
 
-        return stream_writer(self.options, schema, overwrite)
+        return stream_writer(options_with(schema, self.options), schema, overwrite)
 
 
 def register(spark: SparkSession) -> None:

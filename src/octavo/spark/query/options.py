@@ -30,10 +30,20 @@ class Option:
 
 SOURCE_OPTIONS = (
     Option(
-        "path", "", "both", "a log directory, a partition's folder, a segment file or a URL: what `load()` is given"
+        "path",
+        "",
+        "both",
+        "a log directory, a partition's folder, a segment file, a URL, or a pattern of local paths such as"
+        " `/disks/*`: what `load()` is given",
     ),
     Option("paths", "", "both", "several of them, as a JSON list: what `load([…])` makes of a list", ours=True),
-    Option("assign", "", "both", 'partitions: `{"topicA":[0,1]}`; one of assign, subscribe and subscribePattern'),
+    Option(
+        "assign",
+        "",
+        "both",
+        'partitions: `{"topicA":[0,1]}`; one of assign, subscribe and subscribePattern; without any, all'
+        " topics but Kafka's internal ones",
+    ),
     Option("subscribe", "", "both", "topics, with commas between them"),
     Option(
         "subscribePattern",

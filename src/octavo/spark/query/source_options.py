@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, ScanError
 from octavo.spark.query.options import PARTITION_BYTES
 from octavo.spark.query.schema import columns_of, schema_of
 from octavo.spark.query.stream_options import check_trigger_limits
@@ -75,7 +76,7 @@ class SourceOptions:
                 integer(name, options[name], numbers)
         check_trigger_limits(options)
         return cls(
-            paths_of(options),
+            tuple(expanded(paths_of(options))),
             QuerySubscription.of(options),
             columns_of(options.get("columns"), _boolean(options, "includeHeaders", False)),
             _isolation_level(options),
@@ -107,8 +108,24 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
             raise ConfigError(f"""paths: expected a JSON list such as ["/disk1", "/disk2"], got {options["paths"]}""")
         given += listed
     if not given:
-        raise ConfigError("no log directory: give load(), save() or start() one, or option 'paths' a JSON list of them")
+        raise ConfigError(
+            "no log directory: give load(), save() or start() one, or option 'paths' a JSON list of them; in SQL,"
+            " create the table without a list of columns (CREATE TABLE … USING octavo OPTIONS (…) LOCATION '…'), and"
+            " name the columns of an INSERT"
+        )
     return tuple(dict.fromkeys(map(_absolute, given)))
+
+
+def expanded(places: Iterable[str]) -> Iterator[str]:
+    """The same places, with those that local patterns such as `/disks/*` match. Nothing is hidden by its name."""
+    for place in places:
+        if local_path(place) is None or os.path.lexists(place) or not glob.has_magic(place):
+            yield place
+            continue
+        matching = sorted(glob.glob(place, include_hidden=True))  # noqa: PTH207 - text, as URLs are
+        if not matching:
+            raise ScanError(f"{place}: no path matches this pattern")
+        yield from matching
 
 
 def _absolute(place: str) -> str:

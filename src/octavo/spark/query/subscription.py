@@ -20,7 +20,7 @@ _INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 class QuerySubscription:
     """Topics by name, topics whose names contain a match of a pattern, or single partitions.
 
-    Kafka's internal topics are read only if they are named.
+    Without any of them, all topics. Kafka's internal topics are read only if they are named.
     """
 
     topics: frozenset[str] = frozenset()
@@ -31,11 +31,11 @@ class QuerySubscription:
     def of(cls, options: Mapping[str, str]) -> QuerySubscription:
         """Build it from a mapping whose names are case-insensitive."""
         given = [name for name in STRATEGIES if name in options]
-        choice = f"of the following options %s be specified for the octavo source: {', '.join(STRATEGIES)}."
         if not given:
-            raise ConfigError(f"One {choice % 'must'}")
+            return cls(pattern=re.compile(""))
         if len(given) > 1:
-            raise ConfigError(f"Only one {choice % 'can'}")
+            listed = ", ".join(STRATEGIES)
+            raise ConfigError(f"Only one of the following options can be specified for the octavo source: {listed}.")
         text = options[given[0]]
         if given[0] == "assign":
             if not text.strip().startswith("{"):

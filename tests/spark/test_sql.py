@@ -1,0 +1,69 @@
+"""Log directories in SQL: views, tables, INSERT, and what a table leaves when it is dropped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.spark.orders import write_orders
+
+pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
+
+from tests.spark.queries import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def sql(spark: SparkSession, tmp_path: Path) -> SparkSession:
+    session = spark.newSession()
+    session.sql("CREATE DATABASE IF NOT EXISTS logs")
+    session.sql("USE logs")
+    return session
+
+
+def test_a_view_and_a_table_keep_their_options(sql: SparkSession, tmp_path: Path) -> None:
+    logs = write_orders(tmp_path / "logs")
+    ends = json.dumps({"orders": {"0": 20, "1": 10}})
+    given = {
+        "v": f"CREATE TEMPORARY VIEW v USING octavo OPTIONS (path '{logs}', endingOffsets '{ends}')",
+        "t": f"CREATE TABLE t USING octavo OPTIONS (path '{logs}', subscribe 'orders', endingOffsets '{ends}')",
+        "l": f"CREATE TABLE l USING octavo OPTIONS (endingOffsets '{ends}') LOCATION '{logs}'",
+        "p": f"""CREATE TABLE p USING octavo OPTIONS (paths '["{logs}"]', endingOffsets '{ends}')""",
+    }
+    for name, statement in given.items():
+        sql.sql(statement)
+        (row,) = sql.sql(f"SELECT count(*) AS records, max(offset) AS last FROM {name} WHERE partition = 0").collect()
+        assert tuple(row) == (20, 19), name
+    one = json.dumps({"orders": {"0": 5, "1": 0}})
+    assert sql.sql(f"SELECT * FROM t WITH (endingOffsets = '{one}')").count() == 5
+    assert sql.table("v").schema["key"].metadata == {}, "only a table's schema carries options"
+    for name in ("t", "l", "p"):
+        sql.sql(f"DROP TABLE {name}")
+    assert len(list(logs.rglob("*.log"))) == 3, "the directory is not the table's to delete"
+
+
+def test_a_table_takes_rows_and_is_streamed(sql: SparkSession, tmp_path: Path) -> None:
+    sql.sql(f"CREATE TABLE out USING octavo OPTIONS (topic 'payments') LOCATION '{tmp_path}/out'")
+    texts = "CAST(CAST(id AS STRING) AS BINARY), CAST(CAST(id * 2 AS STRING) AS BINARY)"
+    sql.sql(f"INSERT INTO out (key, value) SELECT {texts} FROM range(10)")
+    assert (tmp_path / "out" / "payments-0").is_dir()
+    rows = sql.sql("SELECT CAST(key AS STRING), CAST(value AS STRING) FROM out WHERE topic = 'payments'").collect()
+    assert {int(row.key): int(row.value) for row in rows} == {number: 2 * number for number in range(10)}
+    stream = sql.readStream.option("startingOffsets", "earliest").table("out")
+    run(stream.writeStream.format("memory").queryName("sql_stream"))
+    assert sql.table("sql_stream").count() == 10
+    sql.sql("DROP TABLE out")
+
+
+def test_a_table_with_columns_says_how_to_create_it(sql: SparkSession, tmp_path: Path) -> None:
+    from pyspark.errors import AnalysisException
+
+    sql.sql(f"CREATE TABLE c (key BINARY, value BINARY) USING octavo LOCATION '{tmp_path}'")
+    with pytest.raises(AnalysisException, match="create the table without a list of columns"):
+        sql.sql("SELECT * FROM c").collect()
+    sql.sql("DROP TABLE c")
