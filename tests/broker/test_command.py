@@ -37,7 +37,7 @@ def test_it_does_not_listen_beyond_this_machine_unasked(tmp_path: Path) -> None:
 
 def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
-    properties.write_text("num.partitions=7\nzookeeper.connect=there\nlisteners=PLAINTEXT://:9092\n")
+    properties.write_text("num.partitions=7\nzookeeper.connect=there\nlog.dirs=elsewhere\n")
     line = [sys.executable, "-m", "octavo", "broker", str(tmp_path / "logs"), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
         [*line, "--config-file", str(properties)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -51,6 +51,6 @@ def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=30)
     assert said.splitlines() == [
-        f"octavo: {properties}: listeners is not used",
+        f"octavo: {properties}: log.dirs is not used",
         f"octavo: {properties}: zookeeper.connect is not used",
     ]

@@ -10,8 +10,9 @@ from contextlib import suppress
 import pytest
 
 import octavo
-from octavo.broker.broker import Broker, parse_address
+from octavo.broker.broker import Broker
 from octavo.broker.inbox import Inbox
+from octavo.broker.security.listeners import parse_listener
 from octavo.format.batches.batch import Origin
 from octavo.format.messages.codec import encode
 from octavo.format.protocol.apis import (
@@ -173,5 +174,5 @@ def test_a_forked_child_leaves_the_broker_alone(broker: Broker) -> None:
 
 @pytest.mark.parametrize("text", ["", "9092", "host:", "host:http", "host:99999"])
 def test_what_is_not_an_address(text: str) -> None:
-    with pytest.raises(ValueError, match="is not host:port"):
-        parse_address(text)
+    with pytest.raises(ValueError, match="PROTOCOL"):
+        parse_listener(text)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import ip_address
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -14,16 +13,21 @@ from octavo.broker.catalog import Catalog
 from octavo.broker.context import Context
 from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
-from octavo.broker.request import Endpoint
+from octavo.broker.security.authorizer import Authorizer
+from octavo.broker.security.listeners import Endpoint, Listener, check_exposure, listeners_of
+from octavo.broker.security.store import SecurityStore
 from octavo.broker.server import Server
 from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import Given
+from octavo.errors import ConfigError
 from octavo.storage.directory.log_roots import Paths
 from octavo.system.forks import on_fork
 
 Result = TypeVar("Result")
 
+_STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_ANY_LOCAL_PORT = "127.0.0.1:0"
 _THREADS = 4  # for work that waits for a disk, such as creating and deleting topics
 
 
@@ -31,24 +35,27 @@ class Broker:
     """Serves log directories to Kafka's clients until it is closed; to be used with `with`, or `async with`.
 
     Given paths it opens them, with a broker's upkeep, and closes them at the end; given a LogDir it serves that and
-    leaves it open. It listens on loopback, on a free port unless one is named; whoever reaches the address can read and
-    write everything, so that an address beyond this machine needs `allow_remote`.
+    leaves it open. It listens on loopback, on a free port unless one is named: `listen` is one address or several, each
+    `[PROTOCOL://]host:port` with PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name that
+    `listener.security.protocol.map` knows. Configs have Kafka's names; without `listen`, their `listeners` count.
+    An address beyond this machine that anybody may use needs `allow_remote`.
     """
 
     def __init__(
         self,
         logs: LogDir | Paths,
         *,
-        listen: str = "127.0.0.1:0",
-        advertise: str | None = None,
+        listen: str | Sequence[str] | None = None,
+        advertise: str | Sequence[str] | None = None,
         configs: Mapping[str, Given] | None = None,
         upkeep: bool = True,
         allow_remote: bool = False,
     ) -> None:
-        address = parse_address(listen)
-        if not allow_remote and not _is_loopback(address.host):
-            problem = f"{listen} can be reached from other machines, by anybody who can reach it"
-            raise ValueError(f"{problem}; say allow_remote=True (`--insecure`) if that is what you want")
+        given = logs.broker_properties if isinstance(logs, LogDir) else configs or {}
+        if listen is None and "listeners" not in given:
+            listen = _ANY_LOCAL_PORT
+        listeners = listeners_of(_several(listen), _several(advertise), given)
+        check_exposure(listeners, allow_remote=allow_remote)
         self._own: LogDir | None = None
         if not isinstance(logs, LogDir):
             logs = self._own = LogDir(logs, configs=configs, create=True, upkeep=upkeep)
@@ -64,10 +71,8 @@ class Broker:
         on_fork(self)
         try:
             self._server = self._call(self._make_server)
-            advertised = None if advertise is None else parse_address(advertise)
-            self.address = asyncio.run_coroutine_threadsafe(
-                self._server.listen(*address, advertised), self._loop
-            ).result()
+            self.addresses = {listener.name: self._listen(listener) for listener in listeners}
+            self.address = next(iter(self.addresses.values()))
         except BaseException:
             self.close()
             raise
@@ -75,8 +80,7 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """The address that clients first connect to."""
-        host, port = self.address
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return str(self.address)
 
     def close(self) -> None:
         """Close all connections, then the log directories, unless somebody else opened them."""
@@ -120,9 +124,19 @@ class Broker:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
+    def _listen(self, listener: Listener) -> Endpoint:
+        return asyncio.run_coroutine_threadsafe(self._server.listen(listener), self._loop).result()
+
     def _make_server(self) -> Server:
         logs, config = self.logs, self.logs.broker_config
         clock = logs.environment.clock
+        security = SecurityStore(logs)
+        authorizer = Authorizer(
+            enabled=_enforces_acls(config.authorizer_class_name),
+            super_users=(name.strip() for name in config.super_users.split(";") if name.strip()),
+            allow_if_no_acl=config.allow_everyone_if_no_acl_found,
+        )
+        security.on_acls(authorizer.set_acls)
         context = Context(
             logs=logs,
             catalog=Catalog(logs),
@@ -132,6 +146,8 @@ class Broker:
             cluster_id=logs.cluster_id,
             config=config,
             loop=self._loop,
+            security=security,
+            authorizer=authorizer,
         )
         limits = ConnectionLimits(
             clock,
@@ -152,16 +168,11 @@ class Broker:
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _enforces_acls(authorizer: str) -> bool:
+    if authorizer not in ("", _STANDARD_AUTHORIZER):
+        raise ConfigError(f"authorizer.class.name is {authorizer}; Octavo has Kafka's {_STANDARD_AUTHORIZER} alone")
+    return bool(authorizer)
 
 
-def parse_address(text: str) -> Endpoint:
-    """Parse `host:port` or `[ipv6]:port`; port 0 means any free port."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"address {text!r} is not host:port")
-    return Endpoint(host.removeprefix("[").removesuffix("]"), int(port))
+def _several(given: str | Sequence[str] | None) -> Sequence[str] | None:
+    return [given] if isinstance(given, str) else given

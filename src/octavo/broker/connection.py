@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from octavo.broker.inbox import Inbox
 from octavo.broker.outbox import Outbox
-from octavo.broker.request import CloseConnection, Endpoint, Peer
+from octavo.broker.request import CloseConnection
+from octavo.broker.security.peer import Door
+from octavo.broker.stream_outbox import StreamOutbox
 from octavo.errors import OctavoError
 from octavo.format.messages.codec import Part
 
@@ -29,22 +31,25 @@ class Connection(asyncio.BufferedProtocol):
     A client that does not take its answers is not read from: what it sends waits in its own socket.
     """
 
-    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, endpoint: Endpoint) -> None:
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
-        self._endpoint = endpoint
-        self._inbox = Inbox(limits.max_frame_bytes)
+        self._door = door
         self._is_busy = self._is_reading_paused = False
         self._pending: Pending | None = None
-        self._outbox: Outbox | None = None
+        self._outbox: Outbox | StreamOutbox | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         host, *_ = transport.get_extra_info("peername") or ("",)
-        self.peer = Peer(host, self._endpoint)
+        self.peer = self._door.meet(host, transport.get_extra_info("peercert"))
+        self._inbox = Inbox(self._most_frame_bytes())
         if not self._limits.admit(self):
             transport.abort()
+            return
+        if transport.get_extra_info("ssl_object") is not None:
+            self._outbox = StreamOutbox(transport, self._sent, transport.abort)
             return
         try:
             own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
@@ -65,6 +70,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         return False
+
+    def pause_writing(self) -> None:
+        if isinstance(self._outbox, StreamOutbox):
+            self._outbox.pause()
+
+    def resume_writing(self) -> None:
+        if isinstance(self._outbox, StreamOutbox):
+            self._outbox.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._limits.dismiss(self)
@@ -97,8 +110,11 @@ class Connection(asyncio.BufferedProtocol):
                 self._is_busy = True
                 self._limits.release(self)
                 answer = self._dispatcher.answer(frame, self)
+                self._inbox.max_frame_bytes = self._most_frame_bytes()
                 if isinstance(answer, list):
                     self._is_busy = not self._send(answer)
+                    if not self._is_busy and self.peer.is_rejected:
+                        self._transport.close()
                 elif answer is None:
                     self._is_busy = False
                 else:
@@ -141,9 +157,17 @@ class Connection(asyncio.BufferedProtocol):
     def _sent(self) -> None:
         if self._transport.is_closing():
             return
+        if self.peer.is_rejected:
+            self._transport.close()
+            return
         self._is_busy = False
         self._limits.note_use(self)
         self._work()
+
+    def _most_frame_bytes(self) -> int:
+        """How large a request may be: before a login, not larger than a login needs."""
+        most = self._limits.max_frame_bytes
+        return most if self.peer.is_admitted else min(most, self._door.listener.config.sasl_server_max_receive_size)
 
     def _set_reading(self, wanted: bool) -> None:
         if self._transport.is_closing() or wanted is not self._is_reading_paused:

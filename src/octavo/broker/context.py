@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from octavo.broker.catalog import Catalog, Topic
 from octavo.broker.errors import RequestError
+from octavo.broker.security.acls import Operation
+from octavo.broker.security.authorizer import Authorizer
+from octavo.broker.security.principals import Client
+from octavo.broker.security.store import SecurityStore
 from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import BrokerConfig
@@ -29,10 +33,22 @@ class Context:
     cluster_id: str
     config: BrokerConfig
     loop: asyncio.AbstractEventLoop
+    security: SecurityStore
+    authorizer: Authorizer
 
-    def topic(self, name: str | None, topic_id: bytes, *, by_id: bool) -> Topic:
-        """The topic that a request means: by name in old versions, by id in new ones."""
-        return self.catalog.with_id(topic_id) if by_id else self.catalog.named(name or "")
+    def topic(self, client: Client, operation: Operation, name: str) -> Topic:
+        """A topic, for a client that wants to do this to it; RequestError if it may not, even if there is none."""
+        if not self.authorizer.allows_topic(client, operation, name):
+            raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return self.catalog.named(name)
+
+    def topic_with_id(self, client: Client, operation: Operation, topic_id: bytes) -> Topic:
+        return self.topic(client, operation, self.catalog.with_id(topic_id).name)
+
+    def check_cluster(self, client: Client, operation: Operation) -> None:
+        """Raise RequestError unless the client may do this to the cluster."""
+        if not self.authorizer.allows_cluster(client, operation):
+            raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 def check_leader_epoch(log: PartitionLog, current_leader_epoch: int) -> None:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from octavo.broker.context import Context
 from octavo.broker.handlers import HANDLERS
 from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
+from octavo.broker.security.peer import Peer
+from octavo.broker.security.sasl import LoginFailed
 from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
-from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, Api
+from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.format.protocol.frames import RequestHeader, read_body, read_header, response_parts
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _MOST_BYTES = 1 << 20  # of a request without records; it can still name some 30,000 partitions
+_BEFORE_LOGIN = (API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE)
 OnParts = Callable[[list[Part] | None], None]
 
 
@@ -36,9 +39,12 @@ class Dispatcher:
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
 
-        Raises CloseConnection for requests that Kafka does not answer either: an unknown API, or an unknown version of
-        one.
+        Raises CloseConnection for requests that Kafka does not answer either: an unknown API, an unknown version of
+        one, or anything but a login from a client that has to log in first.
         """
+        peer = connection.peer
+        if not peer.is_admitted and peer.login is not None and peer.login.is_bare:
+            return _bare_answer(peer, frame)
         header = read_header(frame)
         api = APIS.get(header.api_key)
         if api is None:
@@ -47,9 +53,11 @@ class Dispatcher:
             if api is API_VERSIONS:
                 return response_parts(api, 0, header.correlation_id, _known_versions())
             raise CloseConnection(f"{api.name} has no version {header.api_version}")
+        if not peer.is_admitted and api not in _BEFORE_LOGIN:
+            raise CloseConnection(f"{api.name} before a login")
         if api is not PRODUCE and len(frame) > _MOST_BYTES:
             raise CloseConnection(f"{api.name} of {len(frame)} bytes")
-        request = Request(header.api_version, header.client_id, read_body(api, header, frame), connection.peer)
+        request = Request(header.api_version, header.client_id, read_body(api, header, frame), peer)
         found = HANDLERS[api.key](request, self.context)
         if isinstance(found, dict):
             return response_parts(api, header.api_version, header.correlation_id, found)
@@ -99,6 +107,15 @@ class Pending:
             self._on_parts(None)
             return
         self._on_parts(parts)
+
+
+def _bare_answer(peer: Peer, token: memoryview) -> list[Part]:
+    """The answer to a message of a login that began with version 0 of the handshake: a length and the answer."""
+    try:
+        answer = peer.log_in(bytes(token))
+    except LoginFailed as error:
+        raise CloseConnection(str(error)) from None
+    return [len(answer).to_bytes(4) + answer]
 
 
 def _known_versions() -> Row:

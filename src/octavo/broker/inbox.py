@@ -19,7 +19,7 @@ class Inbox:
     """
 
     def __init__(self, max_frame_bytes: int) -> None:
-        self._max_frame_bytes = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
         self._buffer = bytearray()
         self._start = self._end = 0
 
@@ -46,8 +46,8 @@ class Inbox:
         if self._end - self._start < _LENGTH.size:
             return 0
         length = int(_LENGTH.unpack_from(self._buffer, self._start)[0])
-        if not 0 <= length <= self._max_frame_bytes:
-            raise CorruptionError(f"a frame of {length} bytes, expected 0 to {self._max_frame_bytes}")
+        if not 0 <= length <= self.max_frame_bytes:
+            raise CorruptionError(f"a frame of {length} bytes, expected 0 to {self.max_frame_bytes}")
         return _LENGTH.size + length
 
     def next_frame(self) -> memoryview | None:

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from octavo.broker.security.peer import Peer
+from octavo.broker.security.principals import Client
 from octavo.format.messages.schema import Row
-
-
-class Endpoint(NamedTuple):
-    """The address under which clients of a listener reach the broker."""
-
-    host: str
-    port: int
-
-
-class Peer(NamedTuple):
-    """The other end of a connection, and how it got here."""
-
-    host: str
-    endpoint: Endpoint
 
 
 class Request(NamedTuple):
@@ -29,6 +17,10 @@ class Request(NamedTuple):
     client_id: str
     body: Row
     peer: Peer
+
+    @property
+    def client(self) -> Client:
+        return self.peer.client
 
 
 class Waiting(Protocol):

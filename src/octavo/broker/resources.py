@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from octavo.broker.context import Context
 from octavo.config.key import ConfigKey, Synonym
-from octavo.config.kinds import Given, as_text
+from octavo.config.kinds import PASSWORD, Given, as_text
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS
 from octavo.format.messages.schema import Row
 
@@ -31,7 +31,7 @@ class ConfigSource(IntEnum):
 
 
 _UNNAMED = "log.roll.hours", "log.roll.jitter.hours"
-_TYPES = {"BOOLEAN": 1, "STRING": 2, "INT": 3, "LONG": 5, "DOUBLE": 6, "LIST": 7}
+_TYPES = {"BOOLEAN": 1, "STRING": 2, "INT": 3, "LONG": 5, "DOUBLE": 6, "LIST": 7, "PASSWORD": 9}
 
 
 def topic_configs(topic: str, context: Context) -> Iterator[Row]:
@@ -71,6 +71,8 @@ def broker_configs(context: Context) -> Iterator[Row]:
         synonyms = [_value(name, given[name], ConfigSource.STATIC_BROKER)] if name in given else []
         if key.default is not None:
             synonyms.append(_value(name, as_text(key.default), ConfigSource.DEFAULT))
+        if key.kind is PASSWORD:
+            synonyms = [{**synonym, "value": None} for synonym in synonyms]
         value, source = (synonyms[0]["value"], synonyms[0]["source"]) if synonyms else (None, ConfigSource.DEFAULT)
         yield {**_row(key, value, source, synonyms), "readOnly": True}
 
@@ -81,6 +83,7 @@ def _row(key: ConfigKey, value: str | None, source: int, synonyms: list[Row]) ->
         "value": value,
         "configSource": source,
         "synonyms": synonyms,
+        "isSensitive": key.kind is PASSWORD,
         "configType": _TYPES[key.kind.name],
         "documentation": key.doc,
     }

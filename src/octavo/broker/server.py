@@ -8,10 +8,13 @@ import socket
 from octavo.broker.connection import Connection
 from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
-from octavo.broker.request import Endpoint
+from octavo.broker.security.listeners import Endpoint, Listener
+from octavo.broker.security.peer import Door
+from octavo.broker.security.tls import server_context
 
 _IDLE_CHECK_SECONDS = 10.0
 _BACKLOG = 512
+_HANDSHAKE_SECONDS = 10.0
 
 
 class Server:
@@ -24,13 +27,20 @@ class Server:
         self._loop = dispatcher.context.loop
         self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
 
-    async def listen(self, host: str, port: int, advertised: Endpoint | None) -> Endpoint:
+    async def listen(self, listener: Listener) -> Endpoint:
         """Accept connections and return the address. Clients get the advertised address, or else this one."""
+        context = server_context(listener) if listener.protocol.has_tls else None
+        (host, port), advertised = listener.address, listener.advertised
         listening = _bound(host, port)
         bound = Endpoint(host, listening.getsockname()[1])
         endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
+        door = Door(listener, endpoint, self._dispatcher.context.security)
         server = await self._loop.create_server(
-            lambda: Connection(self._dispatcher, self._limits, endpoint), sock=listening, backlog=_BACKLOG
+            lambda: Connection(self._dispatcher, self._limits, door),
+            sock=listening,
+            backlog=_BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=None if context is None else _HANDSHAKE_SECONDS,
         )
         self._servers.append(server)
         return bound

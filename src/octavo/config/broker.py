@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from octavo.config.key import config
-from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG
+from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, PASSWORD, STRING
 from octavo.config.ranges import Between, Elements, OneOf
 from octavo.config.topic import DAY_MS, MAX_LONG
 
@@ -139,6 +139,76 @@ class BrokerTable:
     connections_max_idle_ms: int = config(
         LONG, 600_000,
         doc="How long a connection may go without a request before it is closed.",
+    )  # fmt: skip
+
+    # Listeners and security. listener.name.<name>.<config> gives one of these to a single listener.
+    listeners: tuple[str, ...] = config(
+        LIST, ("PLAINTEXT://:9092",), Elements(1),
+        doc="Where to listen, as NAME://host:port. `--listen` and Broker(listen=…) override it.",
+    )  # fmt: skip
+    advertised_listeners: tuple[str, ...] | None = config(
+        LIST, None, Elements(1),
+        doc="The addresses that clients are told, as NAME://host:port; otherwise those of listeners.",
+    )  # fmt: skip
+    listener_security_protocol_map: str = config(
+        STRING, "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        doc="The security protocol of each listener name.",
+    )  # fmt: skip
+    sasl_enabled_mechanisms: tuple[str, ...] = config(
+        LIST, ("GSSAPI",), Elements(),
+        doc="How clients log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512. Octavo has no GSSAPI and no OAUTHBEARER.",
+    )  # fmt: skip
+    sasl_server_max_receive_size: int = config(
+        INT, 512 << 10,
+        doc="How large a request may be before its client has logged in.",
+    )  # fmt: skip
+    ssl_client_auth: str = config(
+        STRING, "none", OneOf(("required", "requested", "none")),
+        doc="Whether clients show a certificate.",
+    )  # fmt: skip
+    ssl_keystore_type: str = config(
+        STRING, "JKS",
+        doc="The format of the keystore. Octavo reads PEM alone.",
+    )  # fmt: skip
+    ssl_keystore_location: str | None = config(
+        STRING, None,
+        doc="The file with the broker's private key and its certificates.",
+    )  # fmt: skip
+    ssl_keystore_key: str | None = config(
+        PASSWORD, None,
+        doc="The broker's private key as PEM, instead of a file.",
+    )  # fmt: skip
+    ssl_keystore_certificate_chain: str | None = config(
+        PASSWORD, None,
+        doc="The broker's certificates as PEM, instead of a file.",
+    )  # fmt: skip
+    ssl_key_password: str | None = config(
+        PASSWORD, None,
+        doc="The password of an encrypted private key.",
+    )  # fmt: skip
+    ssl_truststore_type: str = config(
+        STRING, "JKS",
+        doc="The format of the truststore. Octavo reads PEM alone.",
+    )  # fmt: skip
+    ssl_truststore_location: str | None = config(
+        STRING, None,
+        doc="The file with the certificates of those who sign clients' certificates.",
+    )  # fmt: skip
+    ssl_truststore_certificates: str | None = config(
+        PASSWORD, None,
+        doc="The same certificates as PEM, instead of a file.",
+    )  # fmt: skip
+    authorizer_class_name: str = config(
+        STRING, "",
+        doc="Whether ACLs are enforced: empty for no, Kafka's StandardAuthorizer for yes.",
+    )  # fmt: skip
+    super_users: str = config(
+        STRING, "", internal=True,
+        doc="The principals that may do everything, as User:alice;User:bob.",
+    )  # fmt: skip
+    allow_everyone_if_no_acl_found: bool = config(
+        BOOLEAN, False, internal=True,
+        doc="Whether everybody may use a resource that no ACL names.",
     )  # fmt: skip
 
     # Producers and transactions

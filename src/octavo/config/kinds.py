@@ -84,3 +84,4 @@ DOUBLE = ConfigType("DOUBLE", _double, "a decimal number")
 BOOLEAN = ConfigType("BOOLEAN", _boolean, "true or false")
 STRING = ConfigType("STRING", str, "a text")
 LIST = ConfigType("LIST", _list, "elements separated by commas")
+PASSWORD = ConfigType("PASSWORD", str, "a text")  # never shown

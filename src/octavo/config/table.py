@@ -19,6 +19,7 @@ BROKER_CONFIGS: Mapping[str, ConfigKey] = keys_of(BrokerTable)
 SYNONYMS: Mapping[str, tuple[ConfigKey, Synonym]] = MappingProxyType(
     {synonym.name: (key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms}
 )
+OF_LISTENER = "listener.name."  # begins the names of configs for a single listener, which `broker` checks
 REMOVED = {
     f"{broker}message.{name}"
     for broker in ("", "log.")
@@ -68,7 +69,7 @@ def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dic
     Every value is checked, even one that an earlier synonym overrides.
     """
     for name in properties:
-        if name not in BROKER_CONFIGS and name not in SYNONYMS:
+        if name not in BROKER_CONFIGS and name not in SYNONYMS and not name.startswith(OF_LISTENER):
             raise unknown("broker config", name, [*BROKER_CONFIGS, *SYNONYMS])
     broker = {key.attribute: key.parse(properties[name]) for name, key in BROKER_CONFIGS.items() if name in properties}
     # In reverse order, so that the first of several synonyms wins.

@@ -23,6 +23,7 @@ REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 # Octavo's own files; brokers ignore files they don't know.
 TOPIC_STORE = "octavo-topics.json"  # ids and configs of topics
 PRODUCER_ID_STORE = "octavo-producer-ids.json"  # where the next block of producer ids begins
+SECURITY_STORE = "octavo-security.json"  # ACLs, and the credentials of SCRAM users
 COMMIT_STORE = "octavo-commits.json"  # commits to several partitions
 
 OFFSET_CHECKPOINTS = (

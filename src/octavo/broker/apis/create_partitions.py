@@ -8,6 +8,7 @@ from octavo.broker.apis.create_topics import MOST_PARTITIONS
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
+from octavo.broker.security.acls import Operation
 from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -20,7 +21,9 @@ def handle(request: Request, context: Context) -> Answer:
     once = [row for row in body["topics"] if asked[row["name"]] == 1]
 
     def make() -> Row:
-        return {"results": [*twice, *(_grow(context, row, validate_only=body["validateOnly"]) for row in once)]}
+        return {
+            "results": [*twice, *(_grow(request, context, row, validate_only=body["validateOnly"]) for row in once)]
+        }
 
     return Later(make)
 
@@ -28,10 +31,10 @@ def handle(request: Request, context: Context) -> Answer:
 _TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
-def _grow(context: Context, row: Row, *, validate_only: bool) -> Row:
+def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:
     name, count = row["name"], row["count"]
     try:
-        present = len(context.catalog.named(name).logs)
+        present = len(context.topic(request.client, Operation.ALTER, name).logs)
         if count <= present:
             problem = f"The topic {name} currently has {present} partition(s); {count} would not be an increase."
             raise InvalidPartitionsError(problem)

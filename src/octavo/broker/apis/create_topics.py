@@ -8,6 +8,7 @@ from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.resources import shown_topic_configs
+from octavo.broker.security.acls import Operation
 from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -24,7 +25,7 @@ def handle(request: Request, context: Context) -> Answer:
 
     def make() -> Row:
         rows = [{"name": name, **told(_TWICE)} for name, count in asked.items() if count > 1]
-        return {"topics": rows + [_create(context, row, validate_only=body["validateOnly"]) for row in once]}
+        return {"topics": rows + [_create(request, context, row, validate_only=body["validateOnly"]) for row in once]}
 
     return Later(make)
 
@@ -32,9 +33,13 @@ def handle(request: Request, context: Context) -> Answer:
 _TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
-def _create(context: Context, row: Row, *, validate_only: bool) -> Row:
-    name = row["name"]
+def _create(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:
+    name, client, authorizer = row["name"], request.client, context.authorizer
     try:
+        if not authorizer.allows_cluster(client, Operation.CREATE) and not authorizer.allows_topic(
+            client, Operation.CREATE, name
+        ):
+            raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         configs = {config["name"]: config["value"] for config in row["configs"]}
         nulls = [config for config, value in configs.items() if value is None]
         if nulls:
@@ -47,6 +52,15 @@ def _create(context: Context, row: Row, *, validate_only: bool) -> Row:
             topic_id = context.logs.create_topic(name, partitions, configs)
     except OctavoError as error:
         return {"name": name, "configs": [], **told(error)}
+    if not authorizer.allows_topic(client, Operation.DESCRIBE_CONFIGS, name):
+        return {
+            "name": name,
+            "topicId": topic_id,
+            "topicConfigErrorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            "numPartitions": -1,
+            "replicationFactor": -1,
+            "configs": [],
+        }
     shown = [
         {name: config[name] for name in ("name", "value", "readOnly", "configSource") if name in config}
         for config in shown_topic_configs(configs, context)

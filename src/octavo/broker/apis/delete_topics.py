@@ -6,6 +6,7 @@ from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.messages.schema import Row
@@ -20,23 +21,25 @@ def handle(request: Request, context: Context) -> Answer:
         wanted = body["topics"]
     else:
         wanted = [{"name": name, "topicId": ZERO_UUID} for name in body["topicNames"]]
-    return Later(lambda: {"responses": [_delete(context, row) for row in wanted]})
+    return Later(lambda: {"responses": [_delete(request, context, row) for row in wanted]})
 
 
-def _delete(context: Context, row: Row) -> Row:
+def _delete(request: Request, context: Context, row: Row) -> Row:
     try:
-        topic = _found(context, row)
+        topic = _found(request, context, row)
         context.logs.delete_topic(topic.name)
     except OctavoError as error:
         return {"name": row["name"], "topicId": row["topicId"], **told(error)}
     return {"name": topic.name, "topicId": topic.topic_id}
 
 
-def _found(context: Context, row: Row) -> Topic:
+def _found(request: Request, context: Context, row: Row) -> Topic:
     if not context.config.delete_topic_enable:
         raise RequestError(ErrorCode.TOPIC_DELETION_DISABLED)
-    if row["name"] is None:
-        return context.catalog.with_id(row["topicId"])
-    if row["topicId"] != ZERO_UUID:
+    if row["name"] is not None and row["topicId"] != ZERO_UUID:
         raise RequestError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
-    return context.catalog.named(row["name"])
+    name = context.catalog.with_id(row["topicId"]).name if row["name"] is None else row["name"]
+    if context.authorizer.allows_cluster(request.client, Operation.DELETE):
+        return context.catalog.named(name)
+    context.topic(request.client, Operation.DESCRIBE, name)  # who may see a topic is told that it is not there
+    return context.topic(request.client, Operation.DELETE, name)

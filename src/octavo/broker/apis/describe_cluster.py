@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from octavo.broker.apis.metadata import ALL_OPERATIONS_ON_CLUSTERS
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
 from octavo.format.messages.schema import Row
@@ -25,5 +24,5 @@ def handle(request: Request, context: Context) -> Answer:
         "brokers": [{"brokerId": context.node_id, "host": host, "port": port}],
     }
     if request.body["includeClusterAuthorizedOperations"]:
-        row["clusterAuthorizedOperations"] = ALL_OPERATIONS_ON_CLUSTERS
+        row["clusterAuthorizedOperations"] = context.authorizer.allowed_on_cluster(request.client)
     return row

@@ -8,6 +8,7 @@ from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.resources import ConfigResource, broker_configs, topic_configs
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -21,7 +22,7 @@ def handle(request: Request, context: Context) -> Answer:
 def _answer(request: Request, context: Context, resource: Row) -> Row:
     row: Row = {"resourceType": resource["resourceType"], "resourceName": resource["resourceName"]}
     try:
-        found = _configs(context, resource["resourceType"], resource["resourceName"])
+        found = _configs(request, context, resource["resourceType"], resource["resourceName"])
     except OctavoError as error:
         return {**row, **told(error)}
     keys = None if resource["configurationKeys"] is None else frozenset(resource["configurationKeys"])
@@ -40,10 +41,12 @@ def _answer(request: Request, context: Context, resource: Row) -> Row:
     }
 
 
-def _configs(context: Context, kind: int, name: str) -> Iterable[Row]:
+def _configs(request: Request, context: Context, kind: int, name: str) -> Iterable[Row]:
     if kind == ConfigResource.TOPIC:
-        context.catalog.named(name)
+        context.topic(request.client, Operation.DESCRIBE_CONFIGS, name)
         return topic_configs(name, context)
+    if kind in (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER, ConfigResource.CLIENT_METRICS):
+        context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
     if kind == ConfigResource.BROKER:
         if name not in ("", str(context.node_id)):
             problem = f"Unexpected broker id, expected {context.node_id} or empty string, but received {name}"

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from octavo.broker.context import Context
+from octavo.broker.errors import RequestError
 from octavo.broker.request import Answer, Later, Request
+from octavo.broker.security.acls import Operation
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
@@ -20,6 +22,11 @@ def handle(request: Request, context: Context) -> Answer:
     named = None
     if wanted is not None:
         named = {TopicPartition(row["topic"], number) for row in wanted for number in row["partitions"]}
+
+    try:
+        context.check_cluster(request.client, Operation.DESCRIBE)
+    except RequestError as error:
+        return {"errorCode": error.code}
 
     def make() -> Row:
         logs = {one: log for one, log in context.logs.logs.items() if named is None or one in named}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from octavo.broker.context import Context
 from octavo.broker.errors import told
 from octavo.broker.request import Answer, Request
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 
@@ -14,16 +15,18 @@ def handle(request: Request, context: Context) -> Answer:
         "topics": [
             {
                 "name": topic["name"],
-                "partitions": [_answer(context, topic["name"], partition) for partition in topic["partitionIndexes"]],
+                "partitions": [
+                    _answer(request, context, topic["name"], partition) for partition in topic["partitionIndexes"]
+                ],
             }
             for topic in request.body["topics"]
         ]
     }
 
 
-def _answer(context: Context, topic: str, partition: int) -> Row:
+def _answer(request: Request, context: Context, topic: str, partition: int) -> Row:
     try:
-        producers = context.catalog.named(topic).log(partition).producer_entries()
+        producers = context.topic(request.client, Operation.READ, topic).log(partition).producer_entries()
     except OctavoError as error:
         return {"partitionIndex": partition, **told(error)}
     rows = [

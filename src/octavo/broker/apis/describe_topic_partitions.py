@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from octavo.broker.apis.metadata import ALL_OPERATIONS_ON_TOPICS
 from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
 from octavo.broker.rows import partition_row
+from octavo.broker.security.acls import Operation
 from octavo.format.messages.schema import Row
 from octavo.format.names import topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
@@ -24,13 +24,17 @@ def handle(request: Request, context: Context) -> Answer:
     for name in names:
         first = cursor["partitionIndex"] if name == cursor["topicName"] else 0
         topic = known.get(name)
+        if not context.authorizer.allows_topic(request.client, Operation.DESCRIBE, name):
+            if body["topics"]:
+                rows.append({"errorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED, "name": name})
+            continue
         if topic is None:
-            rows.append(_unknown(name))
+            rows.append({**_unknown(name), **_operations(request, context, name)})
             continue
         partitions = [partition for partition in topic.logs if partition >= first]
         if left <= 0 and partitions:
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[0]}}
-        rows.append(_topic(topic, partitions[:left], context))
+        rows.append({**_topic(topic, partitions[:left], context), **_operations(request, context, name)})
         if len(partitions) > left:
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[left]}}
         left -= len(partitions)
@@ -40,7 +44,7 @@ def handle(request: Request, context: Context) -> Answer:
 def _unknown(name: str) -> Row:
     is_valid = topic_problem(name) is None
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return {"errorCode": code, "name": name, "topicAuthorizedOperations": ALL_OPERATIONS_ON_TOPICS}
+    return {"errorCode": code, "name": name}
 
 
 def _topic(topic: Topic, partitions: list[int], context: Context) -> Row:
@@ -56,5 +60,9 @@ def _topic(topic: Topic, partitions: list[int], context: Context) -> Row:
             }
             for partition in partitions
         ],
-        "topicAuthorizedOperations": ALL_OPERATIONS_ON_TOPICS,
     }
+
+
+def _operations(request: Request, context: Context, topic: str) -> Row:
+    allowed = context.authorizer.allowed_on_topic(request.client, topic)
+    return {"topicAuthorizedOperations": allowed}

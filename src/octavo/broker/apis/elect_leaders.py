@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Request
+from octavo.broker.security.acls import Operation
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
 def handle(request: Request, context: Context) -> Answer:
     wanted = request.body["topicPartitions"]
+    try:
+        context.check_cluster(request.client, Operation.ALTER)
+    except RequestError as error:
+        return {"errorCode": error.code, "replicaElectionResults": _refused(wanted or (), error)}
     if wanted is None:
         return {"replicaElectionResults": [{"topic": name} for name in context.catalog.topics]}
     return {
@@ -21,6 +29,16 @@ def handle(request: Request, context: Context) -> Answer:
             for row in wanted
         ]
     }
+
+
+def _refused(wanted: Iterable[Row], error: RequestError) -> list[Row]:
+    return [
+        {
+            "topic": row["topic"],
+            "partitionResult": [{"partitionId": partition, **told(error)} for partition in row["partitions"]],
+        }
+        for row in wanted
+    ]
 
 
 def _answer(context: Context, topic: str, partition: int) -> Row:

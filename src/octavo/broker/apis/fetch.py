@@ -9,6 +9,7 @@ from typing import NamedTuple
 from octavo.broker.context import Context, check_leader_epoch
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, Request
+from octavo.broker.security.acls import Operation
 from octavo.broker.sessions import FetchedPartition, FetchSession, PartitionKey
 from octavo.broker.watch import Watch
 from octavo.errors import OctavoError
@@ -18,7 +19,7 @@ from octavo.storage.log.read import Fetched, Isolation
 from octavo.storage.partition_log import PartitionLog
 
 _STORAGE_ERROR_FROM_VERSION = 6
-_NOT_THERE = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID
+_NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _ISOLATIONS = (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED)
 
 
@@ -52,6 +53,7 @@ class _Fetch:
     def __init__(self, request: Request, context: Context, session: FetchSession) -> None:
         body = request.body
         self._version = request.version
+        self._client = request.client
         self._context = context
         self._session = session
         self._isolation = _ISOLATIONS[body["isolationLevel"] == 1]
@@ -88,8 +90,11 @@ class _Fetch:
             return _Read(row, is_urgent=True)
 
     def _read_log(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
-        catalog, key = self._context.catalog, wanted.topic
-        topic = catalog.with_id(key) if isinstance(key, bytes) else catalog.named(key)
+        context, key = self._context, wanted.topic
+        if isinstance(key, bytes):
+            topic = context.topic_with_id(self._client, Operation.READ, key)
+        else:
+            topic = context.topic(self._client, Operation.READ, key)
         log = topic.log(wanted.partition)
         check_leader_epoch(log, wanted.current_leader_epoch)
         row: Row = {

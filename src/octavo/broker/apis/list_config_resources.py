@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
+from octavo.broker.errors import RequestError
 from octavo.broker.request import Answer, Request
 from octavo.broker.resources import ConfigResource
+from octavo.broker.security.acls import Operation
 from octavo.format.protocol.error_codes import ErrorCode
 
 _LISTED = frozenset({*ConfigResource})
 
 
 def handle(request: Request, context: Context) -> Answer:
+    try:
+        context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
+    except RequestError as error:
+        return {"errorCode": error.code}
     types = request.body["resourceTypes"]
     if any(kind not in _LISTED for kind in types):
         return {"errorCode": ErrorCode.UNSUPPORTED_VERSION}

@@ -9,6 +9,7 @@ from octavo.broker.context import NO_EPOCH, Context, check_leader_epoch
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, Request
 from octavo.broker.rows import by_topic
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -38,7 +39,7 @@ def _answer(request: Request, context: Context, twice: set[tuple[str, int]], top
             raise RequestError(ErrorCode.INVALID_REQUEST)
         if timestamp < 0 and request.version < _SPECIAL_FROM_VERSION.get(timestamp, _NEVER):
             raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
-        log = context.catalog.named(topic).log(partition)
+        log = context.topic(request.client, Operation.DESCRIBE, topic).log(partition)
         check_leader_epoch(log, row["currentLeaderEpoch"])
         is_committed = request.body["isolationLevel"] == 1
         isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 from octavo.broker.catalog import INTERNAL_TOPICS, Topic
 from octavo.broker.context import Context
-from octavo.broker.errors import code_of
+from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.rows import partition_row
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.messages.schema import Row
@@ -17,8 +18,6 @@ from octavo.format.names import topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
 
 IDS_FROM_VERSION = 12
-ALL_OPERATIONS_ON_TOPICS = 3576  # one bit for each operation that topics have
-ALL_OPERATIONS_ON_CLUSTERS = 8096
 
 
 def handle(request: Request, context: Context) -> Answer:
@@ -26,12 +25,15 @@ def handle(request: Request, context: Context) -> Answer:
     if request.version < IDS_FROM_VERSION and any(row["topicId"] != ZERO_UUID for row in wanted):
         rows = [{"errorCode": ErrorCode.INVALID_REQUEST, **row, "name": row["name"] or ""} for row in wanted]
         return {"topics": rows}
-    missing = _to_create(request, context)
+    names = [row["name"] for row in wanted if row["name"] and row["topicId"] == ZERO_UUID]
+    missing = [name for name in names if _is_to_be_created(request, context, name)]
     if not missing:
         return _answer(request, context)
 
     def make() -> Row:
         for topic in missing:
+            if not _may_create(request, context, topic):
+                continue
             # another client was faster, or the answer will say that the topic does not exist
             with suppress(OctavoError):
                 context.logs.create_topic(topic)
@@ -40,14 +42,10 @@ def handle(request: Request, context: Context) -> Answer:
     return Later(make)
 
 
-def _to_create(request: Request, context: Context) -> list[str]:
-    if not (request.body["topics"] and context.config.auto_create_topics_enable):
-        return []
-    if not request.body["allowAutoTopicCreation"]:
-        return []
-    names = [row["name"] for row in request.body["topics"] if row["name"] and row["topicId"] == ZERO_UUID]
-    known = context.catalog.topics
-    return [name for name in names if name not in known and name not in INTERNAL_TOPICS and topic_problem(name) is None]
+def _is_to_be_created(request: Request, context: Context, name: str) -> bool:
+    if not request.body["allowAutoTopicCreation"] or not context.config.auto_create_topics_enable:
+        return False
+    return name not in context.catalog.topics and name not in INTERNAL_TOPICS and topic_problem(name) is None
 
 
 def _answer(request: Request, context: Context) -> Row:
@@ -57,10 +55,10 @@ def _answer(request: Request, context: Context) -> Row:
         "brokers": [{"nodeId": context.node_id, "host": host, "port": port}],
         "clusterId": context.cluster_id,
         "controllerId": context.node_id,
-        "topics": [_topic(found, context, wants_operations) for found in _asked_for(request, context)],
+        "topics": [_topic(request, context, found, wants_operations) for found in _asked_for(request, context)],
     }
     if body["includeClusterAuthorizedOperations"]:
-        row["clusterAuthorizedOperations"] = ALL_OPERATIONS_ON_CLUSTERS
+        row["clusterAuthorizedOperations"] = context.authorizer.allowed_on_cluster(request.client)
     return row
 
 
@@ -68,34 +66,51 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
     """The topics, and rows for those that do not exist."""
     wanted, catalog = request.body["topics"], context.catalog
     if wanted is None or (request.version == 0 and not wanted):
-        return catalog.topics.values()
+        return [topic for topic in catalog.topics.values() if _may_describe(request, context, topic.name)]
     found: list[Topic | Row] = []
     for row in {(row["topicId"], row["name"]): row for row in wanted}.values():
         try:
             if row["topicId"] != ZERO_UUID:
-                found.append(catalog.with_id(row["topicId"]))
+                found.append(context.topic_with_id(request.client, Operation.DESCRIBE, row["topicId"]))
             else:
-                found.append(_by_name(row["name"], context))
+                found.append(_by_name(request, context, row["name"]))
         except OctavoError as error:
-            found.append({"errorCode": code_of(error), "name": row["name"], "topicId": row["topicId"]})
+            name = row["name"] if row["topicId"] == ZERO_UUID else None
+            found.append({"errorCode": code_of(error), "name": name, "topicId": row["topicId"]})
     return found
 
 
-def _by_name(name: str | None, context: Context) -> Topic | Row:
+def _may_describe(request: Request, context: Context, topic: str) -> bool:
+    return context.authorizer.allows_topic(request.client, Operation.DESCRIBE, topic)
+
+
+def _may_create(request: Request, context: Context, topic: str) -> bool:
+    authorizer, client = context.authorizer, request.client
+    return authorizer.allows_topic(client, Operation.DESCRIBE, topic) and (
+        authorizer.allows_cluster(client, Operation.CREATE) or authorizer.allows_topic(client, Operation.CREATE, topic)
+    )
+
+
+def _by_name(request: Request, context: Context, name: str | None) -> Topic | Row:
     if name is None or topic_problem(name) is not None:
         return {"errorCode": ErrorCode.INVALID_TOPIC_EXCEPTION, "name": name}
-    return context.catalog.named(name)
+    if _is_to_be_created(request, context, name) and not _may_create(request, context, name):
+        raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return context.topic(request.client, Operation.DESCRIBE, name)
 
 
-def _topic(found: Topic | Row, context: Context, wants_operations: bool) -> Row:
+def _topic(request: Request, context: Context, found: Topic | Row, wants_operations: bool) -> Row:
     if isinstance(found, dict):
-        return found
-    row: Row = {
-        "name": found.name,
-        "topicId": found.topic_id,
-        "isInternal": found.is_internal,
-        "partitions": [partition_row(partition, log, context.node_id) for partition, log in found.logs.items()],
-    }
-    if wants_operations:
-        row["topicAuthorizedOperations"] = ALL_OPERATIONS_ON_TOPICS
+        row, name = found, found["name"]
+        is_shown = row["errorCode"] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    else:
+        name, is_shown = found.name, True
+        row = {
+            "name": name,
+            "topicId": found.topic_id,
+            "isInternal": found.is_internal,
+            "partitions": [partition_row(partition, log, context.node_id) for partition, log in found.logs.items()],
+        }
+    if wants_operations and is_shown:
+        row["topicAuthorizedOperations"] = context.authorizer.allowed_on_topic(request.client, name)
     return row

@@ -8,19 +8,23 @@ from octavo.broker.context import Context, check_leader_epoch
 from octavo.broker.errors import code_of
 from octavo.broker.request import Answer, Request
 from octavo.broker.rows import by_topic
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.storage.log.epochs import EpochEnd
 
 
 def handle(request: Request, context: Context) -> Answer:
-    return {"topics": by_topic(request.body["topics"], "topic", partial(_answer, context))}
+    return {"topics": by_topic(request.body["topics"], "topic", partial(_answer, request, context))}
 
 
-def _answer(context: Context, topic: str, row: Row) -> Row:
+def _answer(request: Request, context: Context, topic: str, row: Row) -> Row:
     found: Row = {"partition": row["partition"]}
     try:
-        log = context.catalog.named(topic).log(row["partition"])
+        if context.authorizer.allows_cluster(request.client, Operation.CLUSTER_ACTION):  # as followers may
+            log = context.catalog.named(topic).log(row["partition"])
+        else:
+            log = context.topic(request.client, Operation.DESCRIBE, topic).log(row["partition"])
         check_leader_epoch(log, row["currentLeaderEpoch"])
         end = log.end_offset_for_epoch(row["leaderEpoch"])
         if row["leaderEpoch"] == log.leader_epoch:  # nothing may have been written in this epoch yet

@@ -7,6 +7,7 @@ from itertools import islice
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
+from octavo.broker.security.acls import Operation
 from octavo.errors import (
     CorruptBatchError,
     KafkaStorageError,
@@ -84,7 +85,10 @@ def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: R
     try:
         if refusal is not None:
             raise refusal
-        found = context.topic(topic["name"], topic["topicId"], by_id=request.version >= _IDS_FROM_VERSION)
+        if request.version >= _IDS_FROM_VERSION:
+            found = context.topic_with_id(request.client, Operation.WRITE, topic["topicId"])
+        else:
+            found = context.topic(request.client, Operation.WRITE, topic["name"])
         log = found.log(row["index"])
         _check(request, row["records"])
         if found.is_internal and request.client_id != _ADMIN_CLIENT:

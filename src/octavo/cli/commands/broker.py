@@ -18,23 +18,28 @@ from octavo.cli.owner import warnings_on_stderr
 from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
 from octavo.client.log_dir import LogDir
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
+from octavo.config.table import BROKER_CONFIGS, OF_LISTENER, SYNONYMS
 from octavo.format.java import properties as java_properties
 from octavo.jobs.directories import bytes_to_recover
 
-_GIVEN_OTHERWISE = {"log.dirs", "log.dir", "listeners", "advertised.listeners"}
+_GIVEN_OTHERWISE = {"log.dirs", "log.dir"}
+_DEFAULT_ADDRESS = "127.0.0.1:9092"
 
 
 @declare("broker")
 @logdirs_argument
 @click.option(
-    "--listen", default="127.0.0.1:9092", metavar="HOST:PORT",
-    help="Where to listen; default: 127.0.0.1:9092. Port 0 is any that is free; the line on stdout says which.",
+    "--listen", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
+    help="Where to listen; may be repeated. Default: the file's listeners, or else 127.0.0.1:9092. Port 0 is any that "
+    "is free; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
 )  # fmt: skip
-@click.option("--advertise", metavar="HOST:PORT", help="The address that clients are told; default: where it listens.")
+@click.option(
+    "--advertise", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
+    help="The address that a listener's clients are told; default: where it listens.",
+)  # fmt: skip
 @click.option(
     "--insecure", is_flag=True,
-    help="Listen beyond this machine, though everybody who reaches the address can read and write everything.",
+    help="Listen beyond this machine without authentication: everybody who reaches the address can read and write.",
 )  # fmt: skip
 @click.option(
     "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
@@ -46,8 +51,8 @@ _GIVEN_OTHERWISE = {"log.dirs", "log.dir", "listeners", "advertised.listeners"}
 )  # fmt: skip
 def command(
     logdirs: tuple[str, ...],
-    listen: str,
-    advertise: str | None,
+    listen: tuple[str, ...],
+    advertise: tuple[str, ...],
     insecure: bool,
     config_file: Path | None,
     configs: dict[str, str],
@@ -65,13 +70,15 @@ def command(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
     merged = {**(_read(config_file) if config_file else {}), **configs}
+    addresses = listen or (None if "listeners" in merged else _DEFAULT_ADDRESS)
     try:
         with (
             warnings_on_stderr(),
             _opened(logdirs, merged) as logs,
-            Broker(logs, listen=listen, advertise=advertise, allow_remote=insecure) as broker,
+            Broker(logs, listen=addresses, advertise=advertise or None, allow_remote=insecure) as broker,
         ):
-            print(f"listening on {broker.bootstrap_servers}", flush=True)
+            for name, address in broker.addresses.items():
+                print(f"listening on {address}" + (f" ({name})" if name != "PLAINTEXT" else ""), flush=True)
             stopped.wait()
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -87,7 +94,15 @@ def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
 def _read(path: Path) -> Mapping[str, str]:
     """The configs in a file that Octavo knows; the others are reported."""
     found = java_properties.decode(path.read_bytes())
-    known = {name: value for name, value in found.items() if name in BROKER_CONFIGS or name in SYNONYMS}
+    known = {
+        name: value
+        for name, value in found.items()
+        if name in BROKER_CONFIGS or name in SYNONYMS or name.startswith(OF_LISTENER)
+    }
+    if "listeners" in known:  # those of a controller are not for clients
+        controllers = found.get("controller.listener.names", "").split(",")
+        kept = [one for one in known["listeners"].split(",") if one.strip().partition("://")[0] not in controllers]
+        known["listeners"] = ",".join(kept)
     for name in sorted(found.keys() - known.keys() | found.keys() & _GIVEN_OTHERWISE):
         print(plain(f"octavo: {path}: {name} is not used"), file=sys.stderr)
     return {name: value for name, value in known.items() if name not in _GIVEN_OTHERWISE}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from octavo.format.names import TEMPORARY_SUFFIX
 from octavo.system.filesystem import FileSystem
 
+_OWNER_ALONE = 0o600
 
-def replace_file(filesystem: FileSystem, path: Path, data: bytes) -> None:
+
+def replace_file(filesystem: FileSystem, path: Path, data: bytes, *, is_secret: bool = False) -> None:
     """Give a file new content; a crash leaves either the old or the new content, complete.
 
     1. Write the content to `<name>.tmp`. 2. Sync it. 3. Rename it into place. 4. Sync the folder. A crash before 3
@@ -18,6 +21,8 @@ def replace_file(filesystem: FileSystem, path: Path, data: bytes) -> None:
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     filesystem.unlink(temporary)
     file = filesystem.open(temporary, create=True)
+    if is_secret:
+        os.fchmod(file.fileno(), _OWNER_ALONE)
     file.pwrite(data, 0)
     file.fsync()
     filesystem.rename(temporary, path)

@@ -1,0 +1,32 @@
+"""What the three APIs of ACLs share."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError
+from octavo.broker.security.acls import AclFilter, Operation, PatternType, Permission, ResourceType
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+
+def check_enabled(context: Context) -> None:
+    """ACLs that nobody enforces are refused, as Kafka refuses them."""
+    if not context.authorizer.enabled:
+        raise RequestError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+
+
+def filter_of(row: Row) -> AclFilter:
+    """The filter of a request; RequestError if it names something unknown."""
+    found = AclFilter(
+        row["resourceTypeFilter"], row["resourceNameFilter"], row["patternTypeFilter"], row["principalFilter"],
+        row["hostFilter"], row["operation"], row["permissionType"],
+    )  # fmt: skip
+    for value, known in (
+        (found.resource_type, set(ResourceType)),
+        (found.pattern_type, set(PatternType)),
+        (found.operation, set(Operation)),
+        (found.permission, set(Permission)),
+    ):
+        if value not in known:
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"The filter has an unknown element, {value}.")
+    return found

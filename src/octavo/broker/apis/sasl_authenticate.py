@@ -1,0 +1,45 @@
+"""SaslAuthenticate: the messages of a login, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from octavo.broker.context import Context
+from octavo.broker.request import Answer, Request
+from octavo.broker.security.sasl import LoginFailed
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+_DELAY_SECONDS = 0.1  # before a failure is told, so that passwords cannot be tried quickly
+
+
+def handle(request: Request, context: Context) -> Answer:
+    peer = request.peer
+    if peer.login is None or peer.is_admitted:
+        problem = "SaslAuthenticate request received after successful authentication"
+        return {"errorCode": ErrorCode.ILLEGAL_SASL_STATE, "errorMessage": problem}
+    if not peer.login.is_begun:
+        peer.is_rejected = True
+        problem = "SaslAuthenticate request received before a handshake"
+        return {"errorCode": ErrorCode.ILLEGAL_SASL_STATE, "errorMessage": problem}
+    try:
+        return {"authBytes": peer.log_in(bytes(request.body["authBytes"]))}
+    except LoginFailed as error:
+        peer.is_rejected = True
+        row = {"errorCode": ErrorCode.SASL_AUTHENTICATION_FAILED, "errorMessage": str(error)}
+        return _Delayed(context.loop, row)
+
+
+class _Delayed:
+    """An answer that comes a moment later."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, row: Row) -> None:
+        self._loop = loop
+        self._row = row
+
+    def start(self, answer: Callable[[Row], None]) -> None:
+        self._timer = self._loop.call_later(_DELAY_SECONDS, answer, self._row)
+
+    def cancel(self) -> None:
+        self._timer.cancel()

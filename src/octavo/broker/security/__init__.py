@@ -1,0 +1,1 @@
+"""Who may connect, and who may do what: listeners, TLS, SASL, ACLs."""

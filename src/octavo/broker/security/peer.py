@@ -1,0 +1,55 @@
+"""The client at the other end of a connection, and the listener it came through."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from octavo.broker.security.listeners import Endpoint, Listener
+from octavo.broker.security.principals import ANONYMOUS, Client, user
+from octavo.broker.security.sasl import Credentials, Login
+from octavo.broker.security.tls import principal_of
+
+
+class Peer:
+    """Anonymous until its certificate or its login says who it is."""
+
+    __slots__ = ("client", "endpoint", "is_rejected", "login")
+
+    def __init__(self, client: Client, endpoint: Endpoint, login: Login | None) -> None:
+        self.client = client
+        self.endpoint = endpoint
+        self.login = login
+        self.is_rejected = False  # the connection is closed once the answer that says why is out
+
+    @property
+    def host(self) -> str:
+        return self.client.host
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether its requests may be answered: at once on a listener without SASL, otherwise after its login."""
+        return self.login is None or self.login.user is not None
+
+    def log_in(self, token: bytes) -> bytes:
+        """The answer to a message of the login; LoginFailed if it proves nothing."""
+        assert self.login is not None, "a listener without SASL"
+        answer = self.login.step(token)
+        if self.login.user is not None:
+            self.client = Client(user(self.login.user), self.host)
+        return answer
+
+
+class Door(NamedTuple):
+    """A listener that is open: clients are told its endpoint."""
+
+    listener: Listener
+    endpoint: Endpoint
+    credentials: Credentials
+
+    def meet(self, host: str, certificate: dict[str, Any] | None) -> Peer:
+        """A client that has just connected."""
+        listener, login = self.listener, None
+        if listener.protocol.has_sasl:
+            login = Login(listener.mechanisms, listener.passwords, self.credentials)
+        principal = ANONYMOUS if listener.protocol.has_sasl else principal_of(certificate)
+        return Peer(Client(principal, host), self.endpoint, login)

@@ -1,0 +1,71 @@
+"""Sending a response through TLS: everything is encrypted, so file slices are read and written like buffers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from octavo.format.messages.codec import Part
+from octavo.format.varint import Bytes
+
+_PIECE_BYTES = 256 << 10
+
+
+class StreamOutbox:
+    """Takes one response at a time, and hands the transport no more than it can send."""
+
+    def __init__(
+        self, transport: asyncio.Transport, on_sent: Callable[[], None], on_failed: Callable[[], None]
+    ) -> None:
+        self._transport = transport
+        self._on_sent = on_sent
+        self._on_failed = on_failed
+        self._parts: deque[Part] = deque()
+        self._sent = 0  # of the first part
+        self._is_paused = False
+        transport.set_write_buffer_limits(high=_PIECE_BYTES, low=0)
+
+    def send(self, parts: Iterable[Part]) -> bool:
+        """Begin to send; returns whether all of it is out. If not, `on_sent` is called once it is."""
+        self._parts.extend(parts)
+        return self._advance()
+
+    def pause(self) -> None:
+        """The transport has enough."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """The transport can take more."""
+        self._is_paused = False
+        try:
+            is_out = self._advance()
+        except OSError:
+            self._on_failed()
+            return
+        if is_out:
+            self._on_sent()
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._parts.clear()
+
+    def _advance(self) -> bool:
+        while self._parts and not self._is_paused:
+            part = self._parts[0]
+            size = len(part) if isinstance(part, Bytes) else part.size
+            end = min(size, self._sent + _PIECE_BYTES)
+            if isinstance(part, Bytes):
+                piece: Bytes = memoryview(part)[self._sent : end]
+            else:
+                piece = os.pread(part.file.fileno(), end - self._sent, part.position + self._sent)
+                if len(piece) < end - self._sent:
+                    raise ConnectionAbortedError("the log file became shorter while it was sent")
+            self._sent = end
+            if end == size:
+                self._parts.popleft()
+                self._sent = 0
+            if len(piece):
+                self._transport.write(piece)
+        return not self._parts and not self._is_paused

@@ -1,0 +1,91 @@
+"""Asks a real Kafka and ours the same, and compares the answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from typing import Any
+
+from octavo.format.messages.schema import Row
+from octavo.format.protocol import apis
+from octavo.format.protocol.apis import Api
+from tests.broker.logins import log_in
+from tests.broker.raw import RawClient
+
+ZERO_ID = bytes(16)
+NO_ID = b"\1" * 16
+MASKED = {
+    *("throttleTimeMs", "clusterId", "host", "port", "sessionId", "producerId", "logDir", "totalBytes", "usableBytes"),
+    *("errorMessage", "batchIndexErrorMessage", "documentation"),  # ours are sentences of our own
+}
+UNORDERED = {  # as Java's maps have them
+    *("topics", "configs", "replicaElectionResults", "partitionResult", "results"),
+    *("resources", "acls", "matchingAcls", "mechanisms", "credentialInfos"),
+}
+
+
+class Twin:
+    """Asks both, and compares."""
+
+    def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
+        self._addresses = real, ours
+        self.user: str | None = None  # who logs in first
+        self._ids: list[dict[str, bytes]] = [{}, {}]
+
+    def ask(self, api: Api, version: int, body: Row) -> Row | None:
+        """Our answer, which is the real one."""
+        answers = []
+        for address, ids in zip(self._addresses, self._ids, strict=True):
+            with self._connected(address) as client:  # a new one: either may close it
+                answers.append(client.ask(api, version, self._with_ids(body, ids)))
+        real, ours = (self._shown(answer, ids) for answer, ids in zip(answers, self._ids, strict=True))
+        assert ours == real, f"{api.name} v{version} {body}\nreal {real}\nours {ours}"
+        return answers[1]
+
+    def learn_ids(self, topics: Collection[str]) -> None:
+        """Which id each topic has with each broker: `id of <topic>` stands for it in requests and answers."""
+        for address, ids in zip(self._addresses, self._ids, strict=True):
+            with self._connected(address) as client:
+                while not ids.keys() >= set(topics):  # a broker shows a new topic a moment later
+                    answer = client.ask(apis.METADATA, 12, {"topics": None})
+                    assert answer is not None
+                    ids.update({row["name"]: row["topicId"] for row in answer["topics"]})
+
+    def wait_for_producer_ids(self) -> None:
+        """A broker that has just started has none to give out."""
+        with self._connected(self._addresses[0]) as client:
+            asked = {"transactionalId": None, "transactionTimeoutMs": 60_000}
+            while (client.ask(apis.INIT_PRODUCER_ID, 4, asked) or {})["errorCode"]:
+                time.sleep(0.05)
+
+    def _connected(self, address: tuple[str, int]) -> RawClient:
+        client = RawClient(address)
+        if self.user is not None:
+            log_in(client, self.user)
+        return client
+
+    def _with_ids(self, value: Any, ids: dict[str, bytes]) -> Any:
+        if isinstance(value, dict):
+            return {name: self._with_ids(part, ids) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self._with_ids(part, ids) for part in value]
+        if isinstance(value, str) and value.startswith("id of "):
+            return ids[value.removeprefix("id of ")]
+        return value
+
+    def _shown_part(self, name: str, part: Any, ids: dict[str, bytes]) -> Any:
+        shown = self._shown(part, ids)
+        if name == "configs" and shown:  # a KRaft controller gives this one a source of its own
+            shown = [row for row in shown if row["name"] != "min.insync.replicas"]
+        return sorted(shown, key=repr) if name in UNORDERED and shown else shown
+
+    def _shown(self, value: Any, ids: dict[str, bytes]) -> Any:
+        if isinstance(value, dict):
+            return {name: self._shown_part(name, part, ids) for name, part in value.items() if name not in MASKED}
+        if isinstance(value, list):
+            return [self._shown(part, ids) for part in value]
+        if isinstance(value, bytes) and value in ids.values():
+            return next(f"id of {name}" for name, topic_id in ids.items() if topic_id == value)
+        if isinstance(value, bytes) and len(value) == len(NO_ID) and value not in (ZERO_ID, NO_ID):
+            return "an id"
+        return bytes(value) if isinstance(value, memoryview) else value
