@@ -1,1 +1,1 @@
-"""Benchmarks: each job beside its physical limit, measured in one run; `make bench`, explained in README.md."""
+"""Benchmarks: each job next to its physical limit, measured in one run; `make bench`, explained in README.md."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks [--scale S] [--rounds N] [--only TEXT]`."""
+"""Runs the benchmarks: `python -m benchmarks [--scale S] [--rounds N] [--only TEXT]`."""
 
 from __future__ import annotations
 

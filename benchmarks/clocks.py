@@ -1,4 +1,4 @@
-"""CPU clocks: of this process, of the ones that it has started and waited for, of one that is running, of a tree."""
+"""CPU clocks: for this process, for its finished children, for a running process, and for a process tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def together(*clocks: Clock) -> Clock:
 
 
 class Tree:
-    """The CPU seconds of a process and of all that it starts, sampled: what a process used counts on when it has ended.
+    """The CPU seconds of a process and all its descendants, sampled, so that the time of finished processes still
+    counts.
 
     (Spark's Python workers come and go, and their parent does not wait for them, so the system's sums lose them.)
     """
@@ -58,4 +59,4 @@ class Tree:
                 for task in Path(f"/proc/{each}/task").iterdir():
                     todo += map(int, (task / "children").read_text().split())
             except OSError:
-                continue  # it ended meanwhile
+                continue  # it has ended in the meantime

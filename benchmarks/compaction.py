@@ -1,9 +1,9 @@
-"""Compaction of d5: 5 M records of 100 B over 500 k keys in segments of 100 MB, beside Kafka's cleaner.
+"""Compaction of d5: 5 M records of 100 B over 500 k keys in segments of 100 MB, compared with Kafka's cleaner.
 
     python -m benchmarks.compaction [--scale S] [--rounds N] [--key-hash siphash|md5]
 
-Kafka's figures are constants, measured with 4.3.1 on a machine with 2 cores; they take their log apart, so a round
-works on a fresh copy. The output is synced, as there.
+Kafka's figures are constants, measured with 4.3.1 on a machine with 2 cores. A round consumes its log, so each works on
+a fresh copy. The output is synced, as in Kafka.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def made(scale: float) -> Path:
-    """The partition folder, made when it is not there."""
+    """The partition folder, created if it does not exist."""
     folder = FOLDER / f"d5-{scale:g}" / "d5-0"
     if not folder.exists():
         print(f"making {folder}", file=sys.stderr)
@@ -137,7 +137,7 @@ def found(folder: Path) -> Candidate:
 
 
 def map_alone(limits: MapLimits, keys: int) -> tuple[Callable[[], OffsetTable], Callable[[OffsetTable], None]]:
-    """Puts of keys that lie in columns, without reading a log."""
+    """Put keys that are already in columns, without reading a log."""
     random = np.random.default_rng(5)
     parts = [_columns(random, first, 50_000, keys) for first in range(0, 10 * keys, 50_000)]
     for part in parts:
@@ -151,7 +151,7 @@ def map_alone(limits: MapLimits, keys: int) -> tuple[Callable[[], OffsetTable], 
 
 
 def _best(rounds: int, prepare: Callable[[], Prepared], work: Callable[[Prepared], object]) -> float:
-    """The least CPU seconds of the work, a warm-up before."""
+    """The lowest CPU seconds of the work, after a warm-up."""
     seconds = []
     for _ in range(rounds + 1):
         prepared = prepare()

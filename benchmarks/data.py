@@ -1,4 +1,4 @@
-"""The data sets: what Kafka's producer would write for them, encoded by our own kernels into a cache folder.
+"""The data sets, as Kafka's producer would write them, encoded by our own kernels into a cache folder.
 
 d1  100 B random values, 16 B keys, 128 records a batch (16 KB)
 d2  1 KB random values, 16 B keys, 15 records a batch (16 KB)
@@ -34,7 +34,7 @@ class DataSet:
     records_a_batch: int
 
     def path(self, scale: float) -> Path:
-        """The file, made when it is not there."""
+        """The file, created if it does not exist."""
         path = FOLDER / f"{self.name}-{scale:g}.log"
         if not path.exists():
             print(f"making {path}", file=sys.stderr)
@@ -73,7 +73,7 @@ def _ends(rows: int, length: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
 
 
 def batch_table(columns: RecordColumns, records_a_batch: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """Headers for batches of so many rows each."""
+    """Headers for batches with this many rows each."""
     starts = np.arange(0, columns.rows, records_a_batch)
     table = np.zeros(len(starts), BATCH)
     ends = np.append(starts[1:], columns.rows)
@@ -97,7 +97,7 @@ def encode(columns: RecordColumns, records_a_batch: int) -> memoryview:
 
 
 def json_path(codec: Codec, scale: float) -> Path:
-    """d3 in one codec."""
+    """The file of d3 with one codec."""
     path = FOLDER / f"d3_{CODECS[codec].name}-{scale:g}.log"
     if not path.exists():
         print(f"making {path}", file=sys.stderr)

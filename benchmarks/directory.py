@@ -1,4 +1,4 @@
-"""A log directory of the data sets: the same bytes as in the cache folder, with indexes."""
+"""A log directory with the data sets: the same bytes as in the cache folder, with indexes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMITS = IndexLimits(4096, 10 << 20)
 
 
 def log_directory(scale: float, *sets: DataSet) -> Path:
-    """A directory with a topic a data set, of one partition with one segment."""
+    """A directory with one topic per data set, each with one partition and one segment."""
     root = FOLDER / f"logs-{scale:g}"
     for data in sets:
         folder = root / f"{data.name}-0"
@@ -25,7 +25,7 @@ def log_directory(scale: float, *sets: DataSet) -> Path:
 
 
 def put_segment(folder: Path, content: Path) -> None:
-    """Make the content the folder's only segment: a second name of the file, and its indexes."""
+    """Make the content the folder's only segment: a hard link to the file, and its indexes."""
     log = folder / SegmentFile(0, FileKind.LOG).name
     if log.exists() and log.stat().st_ino == content.stat().st_ino:
         return

@@ -30,7 +30,7 @@ from octavo.system.runner import ThreadRunner
 
 @dataclass(frozen=True)
 class Job:
-    """`work` is measured beside `limit`; met when it reaches `gate` of the limit's speed."""
+    """`work` is measured next to `limit`; the gate is met when it reaches `gate` times the limit's speed."""
 
     name: str
     work: Callable[[], object]
@@ -48,7 +48,7 @@ def walk_file(path: Path) -> None:
 
 
 def decode_file(path: Path, columns: Column) -> None:
-    """Walk, check the CRCs and decode; with columns also hand each filling to Arrow."""
+    """Walk, check the CRCs and decode; with columns, also pass each filling to Arrow."""
     decoder = Decoder(columns)
     with path.open("rb", buffering=0) as file:
         for chunk in walk_chunks(file.readinto):
@@ -58,7 +58,7 @@ def decode_file(path: Path, columns: Column) -> None:
 
 
 def verify(place: Path, threads: int) -> None:
-    """All of `octavo verify` but the start of the command."""
+    """All of `octavo verify` except the start of the command."""
     verification = Verification(plan([place]), ThreadRunner(threads))
     assert not [found for found in verification.findings() if found.severity is Severity.PROBLEM]
     assert verification.summary.records
@@ -99,7 +99,7 @@ def encoding_jobs(scale: float) -> list[Job]:
 
 
 def _encoding(data: DataSet, shape: str, scale: float, gate: float) -> Job:
-    """From an Arrow table in memory, by about 4 MB at a time, into one reused buffer."""
+    """Encode from an Arrow table in memory, about 4 MB at a time, into one reused buffer."""
     rows_at_once = max(1, (4 << 20) // (data.value_bytes + 26) // data.records_a_batch) * data.records_a_batch
     total = min(data.rows(scale), (256 << 20) // (data.value_bytes + 26))
     wanted = Column.ALL & ~Column.HEADERS
@@ -147,7 +147,7 @@ def _compressed(codec: Codec, scale: float) -> Job:
 
 
 def _codec_alone(codec: Codec, streams: list[memoryview]) -> None:
-    """The library's own call for each stream, into one reused buffer where it has such a call."""
+    """The library's own call for each stream, into one reused buffer if it has such a call."""
     out, zstd = memoryview(bytearray(1 << 18)), ZstdDecompressor()
     for stream in streams:
         match codec:
@@ -170,7 +170,7 @@ def _xerial_blocks(stream: memoryview) -> Iterator[memoryview]:
 
 
 def thread_jobs(scale: float) -> list[Job]:
-    """Two segments, by two threads and by one; the gate is 1.5 x, so 1.5 of the "limit"."""
+    """Two segments, with two threads and with one; the gate is 1.5 times the speed of one thread."""
     path, pool = D1.path(scale), ThreadPoolExecutor(2)
 
     def both() -> None:
@@ -196,7 +196,7 @@ def thread_jobs(scale: float) -> list[Job]:
 
 
 def two_partitions(scale: float) -> Path:
-    """A log directory that holds d1 twice: a task of a job is a segment."""
+    """A log directory that holds d1 twice, since a job has one task per segment."""
     root = FOLDER / f"twice-{scale:g}"
     for partition in range(2):
         folder = root / f"d1-{partition}"

@@ -1,4 +1,4 @@
-"""Kafka beside us: its command line tools, and a broker over the same bytes with clients of both kinds."""
+"""Kafka for comparison: its command line tools, and a broker over the same bytes with clients of both kinds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from tests.interop.jars import CACHE
 from benchmarks.data import FOLDER, DataSet
 from benchmarks.directory import put_segment
 
-# A consumer of librdkafka waits a second by default when its queue is full: with small records that wait is the time.
+# By default a librdkafka consumer waits a second when its queue is full, which would dominate the time for small
+# records.
 _TUNED = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 262144, "fetch.queue.backoff.ms": 5}
 
 
 def java_tool(main: str, *arguments: object) -> list[str] | None:
-    """The command line of one of Kafka's tools; None where there are no jars or no Java."""
+    """The command line of one of Kafka's tools; None without jars or Java."""
     java, libs = shutil.which("java"), CACHE / f"kafka-{KAFKA_VERSION}" / "libs"
     if java is None or not libs.is_dir():
         return None
@@ -43,7 +44,7 @@ def run(command: list[str]) -> None:
 
 @contextmanager
 def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
-    """A broker whose topics hold the data sets; None where it cannot be had."""
+    """A broker whose topics hold the data sets; None if it is not available."""
     if not is_here():
         yield None
         return
@@ -58,7 +59,7 @@ def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
 
 @contextmanager
 def new_broker(topic: str, partitions: int = 1) -> Iterator[Broker | None]:
-    """A broker with an empty topic; None where it cannot be had."""
+    """A broker with an empty topic; None if it is not available."""
     if not is_here():
         yield None
         return
@@ -83,7 +84,7 @@ def _create(broker: Broker, partitions: dict[str, int]) -> None:
 
 
 def prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
-    """Let the broker make the topics, and give it the segments while it is not running."""
+    """Let the broker create the topics, and give it the segments while it is not running."""
     missing = [data for data in sets if not (broker.log_dir / f"{data.name}-0").is_dir()]
     if missing:
         print(f"making {broker.log_dir}", file=sys.stderr)
@@ -95,7 +96,7 @@ def prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
 
 
 def consumer_performance(broker: Broker, data: DataSet, scale: float) -> None:
-    """Kafka's own consumer, in Java, as fast as its tool drives it."""
+    """Kafka's own consumer, in Java, driven by its performance tool."""
     topic = "--bootstrap-server", broker.bootstrap_servers, "--topic", data.name
     command = java_tool(
         "ConsumerPerformance", *topic, "--num-records", data.rows(scale), "--timeout", 60000, "--group", uuid.uuid4()
@@ -105,7 +106,7 @@ def consumer_performance(broker: Broker, data: DataSet, scale: float) -> None:
 
 
 def confluent_consume(broker: Broker, data: DataSet, scale: float) -> None:
-    """librdkafka through confluent-kafka, a Python object a record."""
+    """librdkafka through confluent-kafka, with one Python object per record."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "bench", "enable.auto.commit": False}
@@ -120,7 +121,7 @@ def confluent_consume(broker: Broker, data: DataSet, scale: float) -> None:
 
 
 def tiny_log(folder: Path, content: Path, size: int) -> Path:
-    """The first bytes of a log as a log of its own."""
+    """A log that consists of another log's first bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / content.name
     with content.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The physical limits: what the machine takes for the bytes alone."""
+"""The physical limits: how long the machine needs for the bytes alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.format.batches.walker import CHUNK_BYTES
 
 
 def read(path: Path, use: Callable[[memoryview], object] = len) -> None:
-    """readinto one reused buffer, and do something with each filling."""
+    """Read into one reused buffer, and call `use` on each filling."""
     buffer = memoryview(bytearray(CHUNK_BYTES))
     with path.open("rb", buffering=0) as file:
         while got := file.readinto(buffer):
@@ -34,7 +34,7 @@ def read_checksum_and_copy(path: Path) -> None:
 
 
 def copy_and_checksum(sources: list[memoryview]) -> None:
-    """memcpy of each source into one reused buffer, and its CRC."""
+    """Copy each source into one reused buffer with memcpy, and compute its CRC."""
     target = np.empty(max(map(len, sources)), np.uint8)
     for source in sources:
         np.copyto(target[: len(source)], np.frombuffer(source, np.uint8))

@@ -1,4 +1,4 @@
-"""How everything here is measured: interleaved rounds after a warm-up, wall and CPU seconds, the best round counts."""
+"""How everything here is measured: interleaved rounds after a warm-up, wall and CPU seconds; the best round counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks import clocks
 class Contender:
     """One thing to measure; `run` does the whole work once, `clock` counts its CPU time.
 
-    A `run` that does more than its work returns the seconds of the work.
+    If `run` does more than the work, it returns the seconds of the work alone.
     """
 
     name: str
@@ -32,7 +32,8 @@ class Contender:
 
 
 def measure(contenders: list[Contender], rounds: int) -> None:
-    """A warm-up of each, then `rounds` rounds in which all take turns, so that a busy minute hits all alike."""
+    """Warm up each contender, then run `rounds` rounds in which all take turns, so that a busy minute affects all
+    alike."""
     for contender in contenders:
         contender.run()
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""How much memory the engine takes: in proportion to partitions, and not to the bytes of their logs."""
+"""How much memory the engine takes: it should depend on the number of partitions, not on the size of their logs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ with new_log() as log:
 
 
 def resident_kb() -> float:
-    """What of this process is in memory, but for files that are mapped."""
+    """The resident memory of this process, without mapped files."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
 
 
 def report(scale: float, only: str, *, as_json: bool) -> None:
-    """Measure each in a process of its own and print a line."""
+    """Measure each case in its own process and print one line for it."""
     for name, program, unit, limit in (
         ("memory of a partition", _OPENED, "KB", PARTITION_LIMIT_KB),
         ("memory as a log grows eightfold", _GROWN, "MB", GROWTH_LIMIT_MB),

@@ -1,7 +1,7 @@
-"""Producing beside confluent-kafka: `python -m benchmarks.producing [--scale S] [--rounds N] [--only TEXT]`.
+"""Producing compared with confluent-kafka: `python -m benchmarks.producing [--scale S] [--rounds N] [--only TEXT]`.
 
-The peer sends the same records to a real broker, whose CPU time counts with its client's. Where there are no jars
-(`make kafka`), what it took when it was measured stands in its place, marked `*`.
+The peer sends the same records to a real broker, whose CPU time counts together with its client's. Without jars (`make
+kafka`), an earlier measurement takes its place, marked `*`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def new_store(partitions: int) -> Iterator[LogDir]:
 
 
 def confluent_produce(broker: Broker, pairs: Pairs) -> None:
-    """librdkafka through confluent-kafka, with its defaults but for the length of its queue."""
+    """librdkafka through confluent-kafka, with its defaults except for the length of its queue."""
     from confluent_kafka import Producer
 
     settings = {"bootstrap.servers": broker.bootstrap_servers, "queue.buffering.max.messages": 1_000_000}

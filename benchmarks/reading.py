@@ -1,7 +1,7 @@
-"""The reading side beside its peers: `python -m benchmarks.reading [--scale S] [--rounds N] [--only TEXT]`.
+"""Reading compared with its peers: `python -m benchmarks.reading [--scale S] [--rounds N] [--only TEXT]`.
 
-Kafka's tools and clients, and Spark's Kafka source, run in the same minute where their jars are (`make kafka`). Where
-not, what they took when they were measured stands in their place, marked `*`.
+Kafka's tools and clients, and Spark's Kafka source, run in the same minute if their jars are available (`make kafka`).
+Otherwise an earlier measurement takes their place, marked `*`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ FIRST_BATCH_BYTES = 16188  # of d1
 
 @dataclass(frozen=True)
 class Versus:
-    """A job and its peer; met when the peer takes `gate` times our seconds, by CPU or by wall time.
+    """A job and its peer; the gate is met when the peer takes `gate` times our seconds, by CPU or by wall time.
 
-    Without a peer that runs here, `quoted` is what it took for the whole data set; 0: a limit in seconds for us alone.
+    If the peer cannot run here, `quoted` is the time it took for the whole data set; 0 means a limit in seconds for us
+    alone.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Versus:
     gate: float
     by: Literal["cpu", "wall"] = "cpu"
     quoted: float = 0.0
-    starts: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)  # seconds of start-up to take off: ours, the peer's
+    starts: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)  # start-up seconds to subtract: ours, the peer's
 
 
 def command(name: str, *arguments: object) -> Contender:
@@ -54,7 +55,7 @@ def command(name: str, *arguments: object) -> Contender:
 
 
 def start_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """Commands that are over before a Java machine has started."""
+    """Commands that finish before a Java machine has started."""
     tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
     yield Versus("octavo --help", command("--help"), Contender("limit", nothing), 1.0, "wall", 0.15)
     java = tool("kafka-dump-log", kafka.dump_log("--files", tiny))
@@ -64,10 +65,10 @@ def start_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
 
 
 def dump_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """Long dumps, without what the start of both takes."""
+    """Long dumps, without the start-up time of either."""
     log = root / "d1-0" / f"{0:020}.log"
     tiny = kafka.tiny_log(root / "tiny-0", log, FIRST_BATCH_BYTES)
-    share = D1.rows(scale) / 4_000_000  # the quoted figures are of one partition of two
+    share = D1.rows(scale) / 4_000_000  # the quoted figures are for one of two partitions
     for name, flags, quoted in (
         ("deep", ["--deep-iteration"], 7.05 * share),
         ("print-data", ["--deep-iteration", "--print-data-log"], 17.15 * share),
@@ -83,7 +84,7 @@ def dump_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
 
 
 def walk_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """Batches and their CRCs without the records, beside what dump-log does unless it is asked for more."""
+    """Batches and their CRCs without the records, which is what dump-log does by default."""
     tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
     start = cache(partial(best_cpu, tool("start", kafka.dump_log("--files", tiny))))
     bytes_a_second, batches_a_second = 0.98e9, 0.31e6  # of the peer, as quoted
@@ -117,7 +118,7 @@ def iterate(root: Path, topic: str) -> None:
 
 
 def consumer_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """Reading a topic beside clients of a broker."""
+    """Reading a topic, compared with clients of a broker."""
     for data, shape, gate, quoted in ((D1, "100 B", 10.0, 9.2), (D2, "1 KB", 8.0, 6.1)):
         arrow = Contender("scan to Arrow", partial(drain, root, data.name))
         yield Versus(f"topic into Arrow, {shape}, {data.name}", arrow, peers.java(data), gate, "cpu", quoted * scale)
@@ -131,7 +132,7 @@ def consumer_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
 
 
 def export_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """To a folder by all processors, and to one file; headers too, which Spark leaves out."""
+    """Exports to a folder with all processors, and to one file; with headers, which Spark leaves out."""
     for name, into_folder in (("a folder", True), ("one file", False)):
         ours = Contender("export", partial(export_topic, root, into_folder))
         yield Versus(f"export to Parquet, {name}, d1", ours, peers.spark_to_parquet(D1), 10.0, "cpu", 29.9 * scale)
@@ -147,7 +148,7 @@ def export_topic(root: Path, into_folder: bool) -> None:
 
 
 def run(job: Versus, rounds: int, as_json: bool) -> None:
-    """Measure and print a line."""
+    """Measure a job and print one line."""
     runs_here = job.peer.run is not nothing
     measure([job.ours, job.peer] if runs_here else [job.ours], rounds)
     start, peer_start = job.starts()

@@ -1,7 +1,7 @@
-"""What reads a topic through a broker over the same bytes: Kafka's clients and Spark's Kafka source.
+"""The peers that read a topic through a broker over the same bytes: Kafka's clients and Spark's Kafka source.
 
-The broker and the Spark session start when the first peer that needs them runs. A broker's CPU time counts with what
-its clients take.
+The broker and the Spark session start when the first peer that needs them runs. A broker's CPU time counts together
+with its clients'.
 """
 
 from __future__ import annotations

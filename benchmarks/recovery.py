@@ -1,7 +1,7 @@
-"""Recovery beside a broker's: what the next start does with a segment that was not flushed, in one thread.
+"""Recovery compared with a broker's: what the next start does with an unflushed segment, in one thread.
 
-The broker finds the same bytes as a crash would leave them, and its log says how long it took to load them. Where it
-cannot be had (`make kafka`), what it took when it was measured stands in its place.
+The broker finds the same bytes as a crash would leave, and its log says how long it took to load them. If it is not
+available (`make kafka`), an earlier measurement takes its place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from octavo.storage.recovery.load import LoadRequest
 from octavo.system.scheduler import EndScheduler
 
 GATES = {D1: 2.5, D4: 15.0}
-# The broker's, a thread, on an idle machine: 0.8 to 1.2 GB/s, 0.6 M batches/s.
+# The broker's speed per thread, on an idle machine: 0.8 to 1.2 GB/s, 0.6 M batches/s.
 QUOTED_BYTES_A_SECOND, QUOTED_BATCHES_A_SECOND = 1.2e9, 0.6e6
 ONE_THREAD = {"num.recovery.threads.per.data.dir": "1"}
 
@@ -59,9 +59,10 @@ def _peer(data: DataSet, scale: float) -> Contender:
 
 
 def recover_by_broker(broker: Broker, data: DataSet, scale: float) -> float:
-    """Seconds for the log alone, as the broker says.
+    """The seconds for the log alone, according to the broker.
 
-    It was not stopped cleanly, and of the segment nothing was flushed: the mark goes, the recovery point is 0.
+    It was not stopped cleanly, and nothing of the segment was flushed: the clean-shutdown mark is removed, the recovery
+    point is 0.
     """
     kafka.prepare(broker, scale, (data,))
     (broker.log_dir / CLEAN_SHUTDOWN).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A Spark session to measure in, the CPU seconds of all its processes, and the transport that every source pays for."""
+"""A Spark session to measure in, the CPU seconds of all its processes, and the transport cost of any Python source."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from benchmarks import clocks
 
 
 def session() -> SparkSession:
-    """local[2]; with Spark's Kafka source where `make kafka` has fetched it."""
+    """local[2]; with Spark's Kafka source if `make kafka` has fetched it."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "2g").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.jars", ",".join(map(str, CONNECTOR.glob("*.jar"))))
-    # What a user of Python sources sets (docs/spark-guide.md): batches need not go through TCP.
+    # What users of Python sources set (docs/spark-guide.md): batches need not go through TCP.
     builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     spark: SparkSession = builder.config("spark.log.level", "ERROR").getOrCreate()
     spark.dataSource.register(Transport)
@@ -32,7 +32,7 @@ def session() -> SparkSession:
 
 
 def cpu_of(spark: SparkSession) -> clocks.Clock:
-    """The CPU seconds of the JVM and of all that it started, whether it still runs or has ended."""
+    """The CPU seconds of the JVM and everything it started, running or finished."""
     jvm: Any = spark.sparkContext._jvm
     return _tree(int(jvm.java.lang.ProcessHandle.current().pid()))
 
@@ -43,7 +43,7 @@ def _tree(pid: int) -> clocks.Clock:
 
 
 class Transport(DataSource):
-    """Rows out of nothing: the first record batch of a log, as often as the log would have it."""
+    """A source without reading: the first record batch of a log, repeated as often as the log's size requires."""
 
     @classmethod
     def name(cls) -> str:
@@ -62,7 +62,7 @@ class Transport(DataSource):
 
 
 class TransportReader(DataSourceReader):
-    """The tasks of the source itself, each with an equal share of the `rows`."""
+    """The source's own tasks, each with an equal share of the `rows`."""
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._rows = int(options.pop("rows"))
@@ -97,7 +97,7 @@ class TransportStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"micro-batch": 0}
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Nothing: there is an end anyway."""
+        """Do nothing: there is an end anyway."""
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         return {"micro-batch": 1}
@@ -111,7 +111,7 @@ class TransportStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 @dataclass(frozen=True)
 class Share(InputPartition):
-    """A task of the source, and how many rows stand for it."""
+    """A task of the source, and the number of rows that stand for it."""
 
     task: InputPartition
     rows: int

@@ -1,7 +1,7 @@
-"""The Spark sink beside the transport alone and Spark's own Kafka sink: `python -m benchmarks.spark_sink`.
+"""The Spark sink compared with the transport alone and Spark's own Kafka sink: `python -m benchmarks.spark_sink`.
 
-The transport: an Arrow writer in Python that drops what it gets. What it takes is what any sink in Python takes at
-least. CPU seconds count the JVM, the Python processes that it started and, for the Kafka sink, the broker.
+The transport is an Arrow writer in Python that drops what it gets: the least that any sink in Python costs. CPU seconds
+count the JVM, the Python processes it started and, for the Kafka sink, the broker.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PARTITIONS = 4
 TOPIC = "written"
 OF_KAFKA = 3.0  # the gate, by CPU time
 KAFKA = "Kafka sink"
-COMPARED = "octavo, no codec"  # as the Kafka sink writes by default
+COMPARED = "octavo, no codec"  # the Kafka sink's default
 
 
 class Dropped(DataSource):
-    """Rows into nothing."""
+    """A sink that drops its rows."""
 
     @classmethod
     def name(cls) -> str:
@@ -61,7 +61,7 @@ def rows_of_116_bytes(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def compare(spark: SparkSession, servers: str | None, broker: clocks.Clock, terms: argparse.Namespace) -> None:
-    """All sinks in turns, in one session; into new directories, and behind what the broker has."""
+    """Run all sinks in turns, in one session; Octavo's into new directories, Kafka's after what the broker has."""
     rows, clock = int(ROWS * terms.scale), cpu_of(spark)
     frame = rows_of_116_bytes(spark, rows)
     folder = Path(tempfile.mkdtemp(prefix="octavo-sink-"))

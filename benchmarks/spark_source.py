@@ -1,8 +1,7 @@
-"""The Spark source beside the transport alone and Spark's own Kafka source: `python -m benchmarks.spark_source`.
+"""The Spark source compared with the transport alone and Spark's own Kafka source: `python -m benchmarks.spark_source`.
 
-The transport: a Python data source that hands out one and the same record batch again and again. What it takes is what
-any source in Python takes at least. CPU seconds count the JVM, the Python processes that it started and, for the Kafka
-source, the broker.
+The transport is a Python data source that returns the same record batch again and again: the least that any source in
+Python costs. CPU seconds count the JVM, the Python processes it started and, for the Kafka source, the broker.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ TWO = "value,offset"
 
 
 class Json(DataSet):
-    """d3 packed with zstd."""
+    """d3 compressed with zstd."""
 
     def path(self, scale: float) -> Path:
         return json_path(Codec.ZSTD, scale)
@@ -46,7 +45,8 @@ D3 = Json("d3_zstd", D3_RECORDS, 0, 0)
 
 @dataclass(frozen=True)
 class Query:
-    """A job to compare, and the least ratios to the transport and to Spark's Kafka source, by CPU time."""
+    """A query to compare, and the lowest acceptable ratios to the transport and to Spark's Kafka source, by CPU
+    time."""
 
     name: str
     data: DataSet
@@ -103,7 +103,7 @@ class Comparison:
             print(json.dumps(figure) if as_json else _line(figure), flush=True)
 
     def warm_up(self, query: Query) -> None:
-        """What the first queries of a session let the JVM compile serves all that follow, so it counts for none."""
+        """Run a query uncounted: what the JVM compiles for a session's first queries serves all later ones."""
         for job, _ in self._jobs(query).values():
             job()
 
@@ -148,7 +148,7 @@ def _line(figure: dict[str, Any]) -> str:
 
 
 def plan_many(folder: Path, partitions: int) -> None:
-    """How long it takes to plan a query over a directory of many partitions, and the memory that it takes."""
+    """How long planning a query over a directory with many partitions takes, and how much memory."""
     from octavo.spark.query.source_options import SourceOptions
     from octavo.spark.source.batch_reader import batch_reader
 

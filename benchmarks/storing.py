@@ -1,7 +1,7 @@
 """The storage engine: `python -m benchmarks.storing [--scale S] [--rounds N] [--only TEXT]`.
 
-Appends beside write(), recovery beside a broker's (`recovery`), lookups and thousands of partitions beside a limit in
-seconds, memory beside a limit in bytes.
+Appends are compared with write(), recovery with a broker's (`recovery`), lookups and thousands of partitions with a
+limit in seconds, memory with a limit in bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def new_log() -> Iterator[PartitionLog]:
 
 
 def sets(scale: float) -> list[bytearray]:
-    """d1's batches, about 1 MB of them in each."""
+    """d1's batches, in sets of about 1 MB."""
     with D1.path(scale).open("rb") as file:
         found = walk(file.read(APPENDED_BYTES), check_crc=False)
     starts = found.table["position"]
@@ -99,7 +99,7 @@ def lookup_jobs(scale: float) -> Iterator[Versus]:
 
 
 def many_partitions() -> Path:
-    """A directory of empty partitions that was stopped cleanly."""
+    """A cleanly stopped directory of empty partitions."""
     root = FOLDER / "partitions"
     if not (root / ".kafka_cleanshutdown").exists():
         shutil.rmtree(root, ignore_errors=True)

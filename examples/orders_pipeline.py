@@ -37,7 +37,7 @@ Sums = Counter[str]
 
 
 def produce(logs: octavo.LogDir, codec: str) -> Sums:
-    """Orders in transactions, every eighth of which is aborted; returns the committed amounts by product."""
+    """Send orders in transactions, every eighth of which is aborted; returns the committed amounts by product."""
     chooser, committed = random.Random(codec), Sums()
     configs = {"transactional.id": f"shop-{codec}", "compression.type": codec}
     with logs.producer(configs) as producer:
@@ -56,7 +56,7 @@ def produce(logs: octavo.LogDir, codec: str) -> Sums:
             else:
                 producer.commit_transaction()
                 committed += sums
-        # A last order long after the others closes their minutes for the query.
+        # A last order, long after the others, closes their minutes for the query.
         with producer.transaction():
             for partition in producer.partitions_for("orders"):
                 closing = json.dumps({"product": "closing", "amount": 0})
@@ -79,7 +79,7 @@ def write_orders(root: Path) -> Sums:
 
 
 def aggregate(root: Path, checkpoint: Path) -> None:
-    """The streaming query: committed orders to sums by product and minute."""
+    """Run the streaming query: committed orders to sums by product and minute."""
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
@@ -125,7 +125,7 @@ def aggregate(root: Path, checkpoint: Path) -> None:
 
 
 def check_totals(root: Path, expected: Sums) -> None:
-    """Before compaction the topic holds every sum once: together they are what was sent."""
+    """Before compaction the topic holds every sum once, and together they equal what was sent."""
     found = Sums()
     for record in octavo.scan(str(root), ["totals"], isolation_level="read_committed"):
         found[(record.key or b"").decode()] += json.loads(record.value)["amount"]
@@ -136,7 +136,7 @@ def check_totals(root: Path, expected: Sums) -> None:
 
 
 def show(*arguments: str, lines: int = 8) -> str:
-    """Run a command and show the beginning of what it prints."""
+    """Run a command and show the beginning of its output."""
     print(f"\n$ octavo {' '.join(arguments)}", flush=True)
     done = subprocess.run([sys.executable, "-m", "octavo", *arguments], stdout=subprocess.PIPE, text=True, check=True)
     printed = done.stdout.splitlines()

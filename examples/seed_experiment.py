@@ -23,7 +23,7 @@ VALUE = b"this is for test partition log format"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What was written, to which topic, and the size and CRC that were published for it."""
+    """What was written, to which topic, and the published size and CRC."""
 
     topic: str
     title: str

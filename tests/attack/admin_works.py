@@ -1,4 +1,4 @@
-"""The works that shorten, make, change, delete and flush."""
+"""The works that shorten, create, change, delete and flush."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Trim(Producing):
 
 
 class Administer:
-    """Topics that are made, grown, altered and deleted."""
+    """Topics that are created, grown, altered and deleted."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -52,7 +52,7 @@ class Administer:
 
 
 class Flush:
-    """Syncs to the disk, checkpoints, and now and then one round of retention."""
+    """Syncs, checkpoints, and occasionally a round of retention."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene

@@ -12,9 +12,10 @@ from tests.attack.worlds import reopened
 
 
 def after_kill(root: Path, lines: list[Line], *, is_crash: bool = True) -> tuple[Tally, dict[str, TopicState]]:
-    """Everything acknowledged is there: the page cache survives. Gives the topics that were found, too.
+    """Everything acknowledged must be there, since the page cache survives. Also returns the topics found.
 
-    What a crash leaves is not a problem to verify; what a failed disk leaves may be one, up to the reopen.
+    What a crash leaves is not a problem for verify; what a failed disk leaves may be one, until the directory is
+    reopened.
     """
     promised, topics = Promises.of(lines), {}
 
@@ -37,7 +38,7 @@ def after_kill(root: Path, lines: list[Line], *, is_crash: bool = True) -> tuple
 
 
 def after_power_loss(root: Path, lines: list[Line]) -> Tally:
-    """What was acknowledged before the last flush is there; what came later is there or not, but sound."""
+    """What was acknowledged before the last flush must be there; anything later may be missing, but must be sound."""
     synced = flushed(lines)
     promised, everything = Promises.of(synced), Promises.of(lines)
     promised.trimmed = everything.trimmed
@@ -45,12 +46,12 @@ def after_power_loss(root: Path, lines: list[Line]) -> Tally:
 
     def findings() -> Iterator[str]:
         yield from (f"in the worker: {error}" for error in everything.errors)
-        checks.problems(root)  # whatever it finds, it ends
+        checks.problems(root)  # whatever it finds, it must finish
         with reopened(root) as logs:
             yield from checks.check_reopened(logs, promised, are_decided=False)
             yield from checks.check_topics(logs, everything)
         yield from checks.check_records(root, promised)
-        # The end of a log may be gone, the marker in another one not: only what was flushed is whole.
+        # A log's end may be gone while the marker in another log is not: only what was flushed is whole.
         known = {name: ("begin", count) for name, (_, count) in everything.transactions.items()}
         aborted = {name: state for name, state in everything.transactions.items() if state[0] == "abort"}
         promised.transactions = {

@@ -1,4 +1,4 @@
-"""Many attacks, one after the other or some at a time: the evidence of those with findings is kept."""
+"""Runs many attacks, one after the other or several at a time, and keeps the evidence of those with findings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ CONCURRENCY_SECONDS_AT_ONCE = 60
 _PROGRESS_SECONDS = 10
 _LIMIT_SECONDS = 150  # far more than an attack takes
 
-Attack = Callable[[int, Path], Tally]  # what one with this seed comes to, in this folder
+Attack = Callable[[int, Path], Tally]  # runs an attack with a seed in a folder
 
 
 @dataclass(frozen=True)
 class Series:
-    """So many runs of an attack."""
+    """A number of runs of one attack."""
 
     name: str
     attack: Attack
@@ -34,7 +34,7 @@ class Series:
 
 
 def in_own_process(attack: Callable[..., Tally], *arguments: float) -> Attack:
-    """An attack that may hang or die without an end to the others."""
+    """An attack in its own process, so that a hang or a crash does not end the others."""
 
     def run(seed: int, folder: Path) -> Tally:
         tally: Tally = isolated(attack, seed, folder, *arguments, seconds=_LIMIT_SECONDS, notes=folder)
@@ -44,7 +44,7 @@ def in_own_process(attack: Callable[..., Tally], *arguments: float) -> Attack:
 
 
 def series(wanted: dict[str, int]) -> Iterator[Series]:
-    """The runs that come to the wanted counts, or to a few more."""
+    """The runs that add up to the wanted counts, or a few more."""
     yield Series("kills", kills.attack, _runs(wanted["kills"], kills.KILLS_OF_ONE_DIRECTORY))
     yield Series("power losses", in_own_process(power_loss.attack), wanted["power_losses"])
     yield Series("power losses of ext4", ext4.attack, wanted["ext4_losses"])
@@ -66,7 +66,7 @@ def _runs(wanted: int, each: int) -> int:
 
 
 def run_series(one: Series, seed: int, folder: Path, jobs: int) -> Tally:
-    """Run it with seeds from this one on, telling how far it is on stderr."""
+    """Run a series with seeds from this one on, reporting progress on stderr."""
     tally, start, last = Tally(), time.monotonic(), 0.0
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(run_one, one, seed + number, folder) for number in range(one.runs)]
@@ -83,7 +83,7 @@ def run_series(one: Series, seed: int, folder: Path, jobs: int) -> Tally:
 
 
 def run_one(one: Series, seed: int, folder: Path) -> Tally:
-    """One attack in a folder of its own, which stays if there are findings; they are written beside its files."""
+    """Run one attack in its own folder, which is kept if there are findings, with the findings next to its files."""
     place = folder / f"{one.name.replace(' ', '-')}-{seed}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What must hold of a directory after a loss; each sentence that these checks give is a finding."""
+"""What must hold for a directory after a loss; each sentence that these checks yield is a finding."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from octavo.system.runner import InlineRunner
 from tests.attack.journal import Place, Promises, TopicState
 from tests.attack.works import TRANSACTIONAL_IDS
 
-_MOST = 3  # of one kind are told one by one
+_MOST = 3  # findings of one kind that are listed one by one
 _COLUMNS = ("partition", "offset", "key", "value")
 
 
 def problems(root: Path) -> list[str]:
-    """What verify calls a problem."""
+    """What verify reports as a problem."""
     if not root.exists():
-        return []  # killed before the first topic made it
+        return []  # killed before the first topic created it
     found = Verification(plan([root]), InlineRunner()).findings()
     lines = [
         f"{one.path}, {one.position}: {one.problem}: {one.detail}" for one in found if one.severity is Severity.PROBLEM
@@ -51,12 +51,12 @@ def values(root: Path, topic: str) -> dict[Place, bytes | None]:
 
 
 def identity(value: bytes | None) -> str | None:
-    """What a record's value begins with."""
+    """The part of a record's value that identifies it."""
     return None if value is None else value.partition(b":")[0].decode()
 
 
 def check_records(root: Path, promised: Promises) -> Iterator[str]:
-    """Every promised record is at its place, once; offsets have no gaps."""
+    """Every promised record must be in its place, once; offsets must have no gaps."""
     for topic in ("plain", "table", "retained"):
         found = values(root, topic)
         yield from _gaps(topic, found)
@@ -93,7 +93,8 @@ def _lost_tables(found: dict[Place, bytes | None], promised: Promises) -> Iterat
 
 
 def check_transactions(root: Path, promised: Promises, *, are_whole: bool) -> Iterator[str]:
-    """Committed transactions are seen, aborted ones are not; with `are_whole` none in doubt is seen in part."""
+    """Committed transactions must be visible, aborted ones must not; with `are_whole`, undecided ones must not be
+    partly visible."""
     seen: Counter[str] = Counter()
     for topic in ("left", "right"):
         seen.update((value or b"").decode() for *_, value in rows(root, topic, "read_committed"))
@@ -109,7 +110,7 @@ def check_transactions(root: Path, promised: Promises, *, are_whole: bool) -> It
 
 
 def check_keys(root: Path, promised: Promises) -> Iterator[str]:
-    """The last value of each key is there; a key that was deleted does not come back."""
+    """The last value of each key must be there; a deleted key must not come back."""
     last: dict[str, tuple[int, str | None]] = {}
     for _, offset, key, value in rows(root, "compacted"):
         last[(key or b"").decode()] = (offset, identity(value))
@@ -124,7 +125,7 @@ def check_keys(root: Path, promised: Promises) -> Iterator[str]:
 
 
 def check_reopened(logs: LogDir, promised: Promises, *, are_decided: bool) -> Iterator[str]:
-    """Clients can be made, offsets of groups are there; with `are_decided` no transaction is left open."""
+    """Clients must work and groups' offsets must be there; with `are_decided`, no transaction may be open."""
     if logs.offline or logs.unreadable:
         yield f"offline: {logs.offline}, unreadable: {logs.unreadable}"
     for name in TRANSACTIONAL_IDS:
@@ -148,12 +149,12 @@ def found_topics(logs: LogDir) -> dict[str, TopicState]:
 
 
 def check_topics(logs: LogDir, promised: Promises) -> Iterator[str]:
-    """A topic is as the last change left it, or as one that did not return wanted it."""
+    """A topic must be as the last change left it, or as a change that did not return wanted it."""
     found = found_topics(logs)
     for topic in {*promised.topics, *promised.wishes, *found}:
         allowed = [promised.topics.get(topic), *promised.wishes.get(topic, ())]
         there = found.get(topic)
-        # One change may have come to its end, another not: each part is as one of them wanted it.
+        # One change may have finished and another not: each part is as one of them wanted it.
         columns = zip(*(state for state in allowed if state is not None), strict=True)
         is_allowed = there in allowed or (
             there and all(one in column for one, column in zip(there, columns, strict=True))

@@ -1,4 +1,4 @@
-"""Everything at once on threads of one process, for a while: nothing is lost, doubled, out of order or missed."""
+"""Everything at once on threads of one process, for a while: nothing is lost, duplicated, out of order or missed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ END_SECONDS = 60
 
 
 class Crowd:
-    """Threads that work until they are told to end."""
+    """Threads that work until they are told to stop."""
 
     def __init__(self, seed: int, root: Path, logs: LogDir) -> None:
         self.root, self.logs, self.seed = root, logs, seed
         self.journal, self.tally = Memory(), Tally()
         self.end = threading.Event()
-        self.has_all = threading.Event()  # the group has got what there is
+        self.has_all = threading.Event()  # the group has received everything
         self.sent: dict[Place, str] = {}
         self.consumed: set[Place] = set()
         self.scans = 0
@@ -102,7 +102,7 @@ class Crowd:
                         break
 
     def _scan(self) -> None:
-        """A reader beside the writers sees a log without gaps from its beginning on."""
+        """A reader next to the writers must see a log without gaps from its beginning."""
         offsets: dict[int, list[int]] = defaultdict(list)
         for partition, offset, *_ in rows(self.root, TOPIC):
             offsets[partition].append(offset)
@@ -114,7 +114,7 @@ class Crowd:
         self.scans += 1
 
     def _recreate(self) -> None:
-        """A topic that others send to goes away and comes again."""
+        """Delete and recreate a topic that others send to."""
         with self.logs.producer(linger_ms=0) as producer:
             while not self.end.is_set():
                 self.logs.create_topic("brief", 2, {"segment.index.bytes": 2048})
@@ -124,7 +124,7 @@ class Crowd:
 
 
 def attack(seed: int, folder: Path, seconds: float) -> Tally:
-    """Let the crowd work for so long, close, and look whether all is there, once and in order."""
+    """Let the crowd work for this long, close, and check that everything is there, once and in order."""
     root = folder / "logs"
     logs = opened(root)
     make_topics(logs)

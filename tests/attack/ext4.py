@@ -1,6 +1,6 @@
-"""Power losses of a real filesystem: an ext4 image is copied while its writer is stopped, and mounted again.
+"""Power losses on a real filesystem: an ext4 image is copied while its writer is stopped, and mounted again.
 
-What the kernel had not written by then is not in the copy. For root alone, where loop devices can be mounted.
+What the kernel had not written by then is missing from the copy. Only for root, where loop devices can be mounted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPTIONS = ("commit=1", "commit=1,data=writeback")
 
 
 def reason_to_skip(folder: Path) -> str | None:
-    """Why it cannot be done here; None if it can."""
+    """Why this cannot run here; None if it can."""
     if os.geteuid() != 0:
         return "only root can mount images"
     if shutil.which("mkfs.ext4") is None:
@@ -41,7 +41,7 @@ def reason_to_skip(folder: Path) -> str | None:
 
 
 def attack(seed: int, folder: Path) -> Tally:
-    """One power loss while everything is done at once."""
+    """One power loss while everything happens at once."""
     draw, image, copy = Random(f"ext4 {seed}"), make_image(folder / "disk.img"), folder / "after.img"
     with mounted(image, folder / "disk", draw.choice(OPTIONS)) as disk:
         lines = _stopped(disk / "logs", seed, draw, image, copy)
@@ -54,7 +54,7 @@ def attack(seed: int, folder: Path) -> Tally:
 
 
 def _stopped(root: Path, seed: int, draw: Random, image: Path, copy: Path) -> list[Line]:
-    """Copy the image while the writer cannot go on; what it said until then counts."""
+    """Copy the image while the writer is stopped; only what it reported until then counts."""
     process, receiving = isolation.start(work, root, seed, 0)
     lines, wanted = Lines(receiving), draw.randint(0, 1500)
     try:
@@ -71,11 +71,11 @@ def _stopped(root: Path, seed: int, draw: Random, image: Path, copy: Path) -> li
 
 
 def _copy_at_once(image: Path, copy: Path) -> None:
-    """The image as it was at one moment, as a power loss leaves it.
+    """The image as of one moment, as a power loss leaves it.
 
-    The kernel goes on writing while its writer is stopped. A copy with early blocks from before a checkpoint of
-    ext4's journal and late ones from after it lacks what was synced: no disk ever looks like that. Two copies that
-    are the same have nothing written between them.
+    The kernel continues writing while the writer is stopped. A copy with early blocks from before a checkpoint of
+    ext4's journal and late ones from after it would lack what was synced, which no real disk does. If two copies are
+    the same, nothing was written between them.
     """
     again = copy.with_suffix(".again")
     _run("cp", "--sparse=always", str(image), str(copy))

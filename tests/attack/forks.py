@@ -1,4 +1,4 @@
-"""fork() while a directory is open: the child cannot write, close or unlock it, and the parent goes on alone."""
+"""fork() while a directory is open: the child cannot write to, close or unlock it, and the parent continues alone."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.attack.works import all_works
 from tests.attack.worlds import make_topics, opened
 
 PATIENCE_SECONDS = 20
-REFUSED, DONE, BROKEN = 10, 11, 12  # what a child ends with
+REFUSED, DONE, BROKEN = 10, 11, 12  # the exit codes of a child
 
 
 def attack(seed: int, folder: Path) -> Tally:
-    """Fork in the middle of the work; each child does something else with what it inherited."""
+    """Fork in the middle of the work; each child does something different with what it inherited."""
     draw, root, journal, tally = Random(f"forks {seed}"), folder / "logs", Memory(), Tally()
     logs = opened(root)
     make_topics(logs)
@@ -52,7 +52,7 @@ def attack(seed: int, folder: Path) -> Tally:
 
 
 def children(logs: LogDir, works: list[Work]) -> dict[str, tuple[Callable[[], object], tuple[int, ...]]]:
-    """What a child may try, and what may come of it."""
+    """What a child may try, and the acceptable outcomes."""
 
     def leave() -> None:
         with logs:
@@ -70,7 +70,7 @@ def children(logs: LogDir, works: list[Work]) -> dict[str, tuple[Callable[[], ob
 
 
 def forked(deed: Callable[[], object], folder: Path) -> int:
-    """How a child that does it ends: its exit code, or minus the signal that ended it when it hung."""
+    """How a child that does this ends: its exit code, or minus the signal that ended it when it hung."""
     child = os.fork()
     if child == 0:
         code = BROKEN

@@ -1,4 +1,4 @@
-"""Full disks: there is no room for some bytes, files or syncs, at any operation, and later there is room again."""
+"""Full disks: at any operation there is no room for some bytes, files or syncs, and later there is room again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 STEPS = 60
-OPERATIONS = 1200  # about as many as such a life has that need room
+OPERATIONS = 1200  # about the number of operations that need room in one life
 
 
 class SmallDisk(LocalFileSystem):
-    """This machine's files, of which writes fail from some operation on, until there is room again."""
+    """This machine's files, on which writes fail from some operation on, until there is room again."""
 
     def __init__(self, full_at: int) -> None:
         self._left = full_at
@@ -66,7 +66,7 @@ class _File(LocalFile):
     def pwrite(self, data: Buffer, position: int) -> None:
         try:
             self._disk.need(self._path)
-        except OSError:  # what there is room for is written
+        except OSError:  # what fits is written
             super().pwrite(memoryview(data).cast("B")[: memoryview(data).nbytes // 2], position)
             raise
         super().pwrite(data, position)
@@ -83,7 +83,7 @@ class _Mapping(LocalMappedFile):
 
 
 def attack(seed: int, folder: Path) -> Tally:
-    """Fill the disk at an operation that the seed chooses, go on, close, make room, open again."""
+    """Fill the disk at an operation chosen by the seed, continue, close, make room, open again."""
     root, disk = folder / "logs", SmallDisk(Random(f"full disk {seed}").randint(1, OPERATIONS))
     life = Life(root, disk, seed, OctavoError)
     with suppress(OctavoError):

@@ -1,4 +1,4 @@
-"""A small sound directory that hostile files are put into."""
+"""A small sound directory into which hostile files are put."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOMB_BYTES = 3 << 30
 
 
 def make_base(root: Path) -> Path:
-    """Records with every codec, transactions, a group: each kind of file is there."""
+    """Records with every codec, transactions and a group, so that each kind of file exists."""
     topic = {"segment.bytes": 2500, "retention.ms": -1, "index.interval.bytes": 100, "segment.index.bytes": 1024}
     with octavo.LogDir(root, background=False, configs=CONFIGS) as logs:
         logs.create_topic(TOPIC, 1, topic)
@@ -44,7 +44,7 @@ def make_base(root: Path) -> Path:
 
 
 def make_bomb() -> bytes:
-    """A batch of some kilobytes that would unpack to gigabytes."""
+    """A batch of some kilobytes that would decompress to gigabytes."""
     packer, zeros = zstandard.ZstdCompressor(level=1).compressobj(), bytes(1 << 20)
     packed = b"".join(packer.compress(zeros) for _ in range(_BOMB_BYTES >> 20)) + packer.flush()
     header = BatchHeader(attributes=int(Codec.ZSTD), count=1, base_timestamp=TIME_MS, max_timestamp=TIME_MS)

@@ -1,4 +1,4 @@
-"""Damage that no broker does: small files, indexes, logs, names and kinds of files that are not what they should be.
+"""Damage that no broker causes: small files, indexes, logs, names and kinds of files that are not what they should be.
 
 Each function damages a copy of the base directory and says what it did.
 """
@@ -50,7 +50,7 @@ BULK: tuple[Callable[[Random], bytes], ...] = (
 
 
 def some_file(draw: Random, root: Path) -> Path:
-    """A small file, there or not, or one of a partition."""
+    """A small file, existing or not, or one in a partition."""
     if draw.random() < 0.4:
         return root / draw.choice(SMALL_FILES)
     folder = root / (
@@ -66,7 +66,7 @@ def replaced(draw: Random, root: Path) -> str:
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """What a file begins with: an attack before this one may have made it as large as no memory is."""
+    """The beginning of a file, which an earlier attack may have made larger than any memory."""
     with path.open("rb") as file:
         return file.read(size)
 
@@ -86,7 +86,7 @@ def changed(draw: Random, root: Path) -> str:
 
 
 def special(draw: Random, root: Path) -> str:
-    """Not a regular file."""
+    """Put something that is not a regular file in a file's place."""
     path, kind = (
         some_file(draw, root),
         draw.choice(("fifo", "socket", "folder", "dangling", "loop", "endless", "outside")),
@@ -105,7 +105,7 @@ def special(draw: Random, root: Path) -> str:
 
 
 def outside(root: Path) -> Path:
-    """A file beside the directory, which nothing may change."""
+    """A file outside the directory, which nothing may change."""
     path = root.with_name("precious.log")
     path.write_bytes(b"precious" * 100)
     return path
@@ -113,14 +113,14 @@ def outside(root: Path) -> Path:
 
 def _make_socket(path: Path) -> None:
     here = Path.cwd()
-    os.chdir(path.parent)  # a socket's path may be no longer than about 100 bytes
+    os.chdir(path.parent)  # a socket's path is limited to about 100 bytes
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(path.name)
     os.chdir(here)
 
 
 def linked_folder(draw: Random, root: Path) -> str:
-    """A partition that is a link, perhaps on its way out."""
+    """Make a partition a link, perhaps one being deleted."""
     target = root.with_name("elsewhere")
     shutil.copytree(root / PARTITION, target)
     name = draw.choice(("u-0", "t-1", "u-0." + "a" * 32 + "-delete", "u-0-stray"))
@@ -182,7 +182,8 @@ DAMAGES: dict[Callable[[Random, Path], str], int] = {
 
 
 def damage(draw: Random, root: Path) -> str:
-    """One damage or two. Folders are copied first, and links made last: nothing here may wait or write through one."""
+    """Damage one or two things. Folders are copied first and links made last, so that nothing here waits or writes
+    through one."""
     kinds = draw.choices(list(DAMAGES), list(DAMAGES.values()), k=draw.choice((1, 1, 2)))
     in_order = sorted(dict.fromkeys(kinds), key=lambda kind: (kind is not linked_folder, kind is special))
     return "; ".join(kind(draw, root) for kind in in_order)

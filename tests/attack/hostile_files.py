@@ -1,4 +1,5 @@
-"""Hostile files: each command and `LogDir` answer, or refuse with a sentence; in time, in memory, changing nothing."""
+"""Hostile files: each command and `LogDir` answers, or refuses with a sentence; within time and memory, changing
+nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from tests.attack.hostile_cases import damage
 from tests.attack.tally import Tally
 from tests.fuzz.worker import limit_memory
 
-SECONDS = 60.0  # for one case: all that is done with it, on a busy machine, too
+SECONDS = 60.0  # for everything done with one case, even on a busy machine
 COMMANDS_OF_ONE_CASE = 3
 READING = (
     *(["cat", "LOGS", "--topic", TOPIC], ["cat", "LOGS", "--format", "csv", "--isolation-level", "read_committed"]),
@@ -36,7 +37,7 @@ READING = (
 
 
 def attack(seed: int, folder: Path, cases: int = 50) -> Tally:
-    """So many cases from a seed's first on; one that hangs or dies is a finding, and the next one follows."""
+    """Run this many cases from a seed; one that hangs or crashes is a finding, and the next one follows."""
     tally, first = Tally(), 0
     while first < cases:
         process, receiving = isolation.start(_serve, seed, first, cases, folder)
@@ -44,7 +45,7 @@ def attack(seed: int, folder: Path, cases: int = 50) -> Tally:
         try:
             while first < cases:
                 current, findings = receiving.recv()
-                if findings is None:  # it begins
+                if findings is None:  # it is just starting
                     continue
                 tally.counts["hostile files"] += 1
                 tally.findings += [f"case {first}, {current}: {finding}" for finding in findings]
@@ -60,7 +61,7 @@ def attack(seed: int, folder: Path, cases: int = 50) -> Tally:
 
 
 def _serve(seed: int, first: int, cases: int, folder: Path, sending: Connection) -> None:
-    """Run cases, each within its time; the memory that a length field asks for is not there."""
+    """Run cases, each with a time limit; the memory that a length field asks for is not available."""
     base = folder / "base"
     if not base.exists():
         make_base(base)
@@ -121,7 +122,7 @@ def _run(line: list[str]) -> Iterator[str]:
 
 
 def _open(root: Path) -> Iterator[str]:
-    """What opening the directory, reading and writing do wrong."""
+    """What goes wrong when opening the directory, reading and writing."""
     try:
         with octavo.LogDir(root, background=False, configs=CONFIGS) as logs:
             with logs.consumer(TOPIC, consumer_timeout_ms=0) as consumer:
@@ -140,7 +141,7 @@ def _open(root: Path) -> Iterator[str]:
 
 
 def state(folder: Path) -> dict[str, tuple[int, ...]]:
-    """What reading must not change: kinds, sizes, times and numbers of all that is there."""
+    """What reading must not change: kinds, sizes, times and inode numbers of everything there."""
     found: dict[str, tuple[int, ...]] = {}
     for path, folders, files in os.walk(folder):
         for name in (*folders, *files):

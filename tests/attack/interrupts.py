@@ -1,6 +1,6 @@
-"""Ctrl-C at any moment of any call: the same objects go on or say that they are closed, and the end comes.
+"""Ctrl-C at any moment of any call: the same objects continue or say that they are closed, and closing succeeds.
 
-Two ways: at a line of the library that is counted, and by a timer.
+There are two ways: at a counted line of the library, and by a timer.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from tests.attack.works import all_works
 from tests.attack.worlds import Complaints, make_topics, opened
 
 INTERRUPTS_OF_ONE_DIRECTORY = 25
-MOST_REFUSALS = 3  # in a row: then a work does not get going again
+MOST_REFUSALS = 3  # in a row: then a work has not recovered
 CLOSE_SECONDS = 20
 _LIBRARY = str(Path(octavo.__file__).parent)
 
 
 def _called_by_tracing(name: str) -> Any:
-    """A function of Python's own as a trace function."""
+    """One of Python's own C functions as a trace function."""
     function = ctypes.pythonapi[name]
     function.argtypes = [ctypes.py_object] * 3
     function.restype = None
     return function
 
 
-# Python raises where it looks for signals, which is not at each line: a trace function that raised, or one in Python
-# within which Python looks, would leave locks taken that no real signal leaves so. These two are C.
+# Python raises where it checks for signals, which is not at each line. A trace function that raised, or one in Python,
+# would leave locks held that no real signal leaves held. These two are C functions.
 _note_signal = _called_by_tracing("PyErr_SetInterrupt")
 _do_nothing = _called_by_tracing("Py_GetVersion")
 
 
 @contextmanager
 def at_line(number: int) -> Iterator[None]:
-    """Within the block a KeyboardInterrupt comes about when the library runs its line of this number."""
+    """Raise a KeyboardInterrupt at about the library's line with this number within the block."""
     left = number
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -55,7 +55,7 @@ def at_line(number: int) -> Iterator[None]:
         if not frame.f_code.co_filename.startswith(_LIBRARY):
             return None
         left -= 1
-        if left > 0 or event == "return":  # what is returned then is never called
+        if left > 0 or event == "return":  # the returned function is then never called
             return trace
         sys.settrace(_do_nothing)
         outer = frame.f_back
@@ -79,7 +79,7 @@ def _interrupt(*_: object) -> None:
 
 @contextmanager
 def after(seconds: float) -> Iterator[None]:
-    """Within the block a KeyboardInterrupt comes after a time."""
+    """Raise a KeyboardInterrupt after a time within the block."""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -89,7 +89,7 @@ def after(seconds: float) -> Iterator[None]:
 
 
 def attack(seed: int, folder: Path, interrupts: int = INTERRUPTS_OF_ONE_DIRECTORY) -> Tally:
-    """Interrupt the works on one directory so many times, close it, and look whether all is there."""
+    """Interrupt the works on one directory this many times, close it, and check that everything is there."""
     draw, root, journal, tally = Random(f"interrupts {seed}"), folder / "logs", Memory(), Tally()
     Complaints(lambda told: tally.findings.append(f"logged: {told}"))
     logs = opened(root)
@@ -113,7 +113,7 @@ def attack(seed: int, folder: Path, interrupts: int = INTERRUPTS_OF_ONE_DIRECTOR
 
 
 def _interrupted(work: Work, draw: Random) -> bool:
-    """Let a step be interrupted; says whether it was, or came to its end first."""
+    """Interrupt a step; returns whether it was interrupted, rather than finishing first."""
     by_line = draw.random() < 0.7
     try:
         with at_line(draw.randint(1, 4000)) if by_line else after(draw.uniform(0.0001, 0.02)):
@@ -126,7 +126,7 @@ def _interrupted(work: Work, draw: Random) -> bool:
 
 
 def _refuses(work: Work) -> Iterator[str]:
-    """Whether a work does not get going again, and why."""
+    """Whether a work does not recover, and why."""
     for attempt in range(MOST_REFUSALS):
         try:
             work.step()

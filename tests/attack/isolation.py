@@ -1,6 +1,6 @@
-"""Processes of their own for what may be killed, hang or die.
+"""Separate processes for what may be killed, hang or crash.
 
-They come from a server process that has imported the library once, and that has no threads: a start takes some
+They come from a server process that has imported the library once and has no threads, so a start takes only
 milliseconds.
 """
 
@@ -20,11 +20,11 @@ _context.set_forkserver_preload(["tests.attack.preload"])
 
 
 class Died(Exception):
-    """A process that ended without an answer, or gave none in time: says where its threads were."""
+    """A process that ended without an answer, or gave none in time; says where its threads were."""
 
 
 def start(function: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
-    """Run a function in a process of its own, which gets a pipe to this one as its last argument."""
+    """Run a function in its own process, which gets a pipe to this one as its last argument."""
     receiving, sending = _context.Pipe(duplex=False)
     process = _context.Process(target=function, args=(*arguments, sending))
     process.start()
@@ -33,7 +33,7 @@ def start(function: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, 
 
 
 def isolated(function: Callable[..., Any], *arguments: Any, seconds: float, notes: Path) -> Any:
-    """What a function returns in a process of its own; Died if it hangs. `notes` is a folder for its last words."""
+    """What a function returns in its own process; raises Died if it hangs. `notes` is a folder for its last words."""
     process, receiving = start(_answer, function, arguments, seconds, notes / "hang.txt")
     try:
         outcome, error = receiving.recv()

@@ -1,4 +1,4 @@
-"""What was acknowledged: the lines that a worker says, and what they promise."""
+"""What was acknowledged: the lines that a worker reports, and what they promise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TopicState = list[int] | None  # partitions, segment.bytes
 
 
 class Journal:
-    """Writes lines to a pipe, in one order for all threads; a kill leaves whole lines and a part of the last."""
+    """Writes lines to a pipe, in one order for all threads; a kill leaves whole lines and part of the last."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -40,9 +40,9 @@ class Memory(Journal):
 
 
 def flushed(lines: list[Line]) -> list[Line]:
-    """The lines before the last flush that returned: what they promise survives a power loss.
+    """The lines before the last completed flush: what they promise survives a power loss.
 
-    A record that was acknowledged before the flush began is synced by it; one that came meanwhile may not be.
+    A record acknowledged before the flush began is synced by it; one acknowledged during the flush may not be.
     """
     returned = {number for kind, number, *_ in lines if kind == "flushed"}
     begun = [index for index, (kind, number, *_) in enumerate(lines) if kind == "flushing" and number in returned]
@@ -51,7 +51,7 @@ def flushed(lines: list[Line]) -> list[Line]:
 
 @dataclass
 class Promises:
-    """What lines come to."""
+    """What the lines promise in total."""
 
     places: dict[str, dict[Place, str]] = field(default_factory=lambda: defaultdict(dict))  # topic, place, record's id
     tables: list[tuple[set[str], list[tuple[int, int, int]]]] = field(default_factory=list)
