@@ -13,8 +13,8 @@ WIDTH = 100
 CONSTRUCTED = ("LogDir", "Broker")
 # Public for other parts of this package, not for users.
 HIDDEN = (
-    *("check_complete", "check_configs", "check_topic", "disown"),
-    *("future_and_stray", "ownership", "producer_ids", "write_held"),
+    *("check_complete", "check_configs", "check_topic", "close_first", "disown"),
+    *("future_and_stray", "make_missing", "ownership", "producer_ids", "write_held"),
 )
 _SECTIONS = ("Args:", "Returns:", "Raises:", "Yields:")
 _ENTRY = re.compile(r"^    ([*\w]+): ")
@@ -45,13 +45,16 @@ def _is_error(value: object) -> bool:
 
 def _doc(value: object) -> str:
     """A docstring as Markdown, its sections (Args, Raises) as lists; an inherited one does not count."""
-    lines = inspect.cleandoc(value.__doc__ or "").replace("<", r"\<").splitlines()
     shown: list[str] = []
-    for line in lines:
+    is_section = False
+    for line in inspect.cleandoc(value.__doc__ or "").splitlines():
+        is_section = line in _SECTIONS or (is_section and line.startswith("    "))
         if line in _SECTIONS:
             shown += [f"**{line.removesuffix(':')}**", ""]
-        else:
-            shown.append(_ENTRY.sub(r"- `\1`: ", line).replace("        ", "  "))
+        elif is_section:
+            shown.append(_ENTRY.sub(r"- `\1`: ", line).replace("        ", "  ").replace("<", r"\<"))
+        else:  # an example is indented
+            shown.append(line if line.startswith("    ") else line.replace("<", r"\<"))
     return "\n".join(shown)
 
 

@@ -30,7 +30,29 @@ if TYPE_CHECKING:
 class LogDir(LogManager):
     """Log directories that this program owns, with its producers and consumers.
 
-    Closing it closes them first: records held by producers are appended, and consumed positions are committed.
+        with octavo.LogDir("logs") as logs:
+            logs.create_topic("orders", partitions=3)
+            logs.producer().send("orders", b"a coffee")
+            for record in logs.consumer("orders"):
+                print(record.value)
+
+    Opening takes the lock, recovers what was not closed cleanly (`recovery` lists what that cut), and deletes nothing.
+    Closing closes the clients first: records held by producers are appended, and consumed positions are committed.
+
+    Args:
+        paths: one log directory or several, such as the disks of one broker.
+        configs: broker configs by Kafka's names. They override those in the directory's metadata and give topics their
+            defaults: `{"num.partitions": 3, "offsets.topic.num.partitions": 1}`.
+        topic_configs: configs of topics by name, which override what is stored as long as this object lives.
+        environment: clock, scheduler and file system; for tests.
+        only: the partitions to open, or topics with all their partitions; the others stay untouched.
+        create: create a missing directory at once (True), with the first topic (None), or refuse it (False).
+        upkeep: do a broker's upkeep in the background: retention, cleaning, removal of what is marked as deleted.
+        background: run work that is due later on threads; without it, at the close.
+        skip_unreadable: leave partitions that cannot be loaded untouched and list them in `unreadable`.
+        check_all: check every batch, even if the directory was closed cleanly.
+        progress: called with a partition and the number of bytes that recovery has read since the last call.
+        on_loss: called before recovery cuts bytes off a log file, with its path and the first and last position.
     """
 
     _is_disowned = False
