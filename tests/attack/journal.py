@@ -56,12 +56,12 @@ class Promises:
     places: dict[str, dict[Place, str]] = field(default_factory=lambda: defaultdict(dict))  # topic, place, record's id
     tables: list[tuple[set[str], list[tuple[int, int, int]]]] = field(default_factory=list)
     transactions: dict[str, tuple[str, int]] = field(default_factory=dict)  # begin, commit or abort; records
-    offsets: dict[tuple[str, int], int] = field(default_factory=dict)  # group and partition
+    offsets: dict[tuple[str, int], int] = field(default_factory=dict)  # by group and partition
     keys: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # offset, id or None for a tombstone
     dying: set[str] = field(default_factory=set)  # keys for which a tombstone may have been sent since
-    trimmed: int = 0  # where `retained` may begin at the latest
+    trimmed: int = 0  # the latest possible start of `retained`
     topics: dict[str, TopicState] = field(default_factory=dict)
-    wishes: dict[str, list[TopicState]] = field(default_factory=dict)  # of changes that did not return
+    wishes: dict[str, list[TopicState]] = field(default_factory=dict)  # what changes that did not return wanted
     errors: list[str] = field(default_factory=list)
 
     @classmethod

@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 60
 
 
 def attack(seed: int, folder: Path, kills: int = KILLS_OF_ONE_DIRECTORY) -> Tally:
-    """Kill the owners of one directory, one after the other; check it after each kill, and go on with it."""
+    """Kill the owners of one directory, one after the other; check it after each kill, and continue with it."""
     draw, root, lines, tally = Random(seed), folder / "logs", [], Tally()
     for generation in range(kills):
         lines += killed(root, seed, generation, draw)
@@ -36,7 +36,7 @@ def attack(seed: int, folder: Path, kills: int = KILLS_OF_ONE_DIRECTORY) -> Tall
 
 
 def killed(root: Path, seed: int, generation: int, draw: Random) -> list[Line]:
-    """What a worker says until it is killed: while it opens the directory, or after some lines."""
+    """What a worker reports until it is killed: while it opens the directory, or after some lines."""
     process, receiving = isolation.start(work, root, seed, generation)
     lines, wanted = Lines(receiving), 0 if draw.random() < 0.25 else draw.randint(1, 600)
     try:

@@ -1,6 +1,6 @@
 """A directory's life in one process, step by step: the same seed does the same work.
 
-With a clock and a scheduler that only this life moves, on a filesystem that fails where it is told to.
+It has a clock and a scheduler that only this life moves, and a filesystem that fails where it is told to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Life:
     """`live` opens, works, closes, and opens again, until its steps are done or something raises."""
 
     def __init__(self, root: Path, files: FileSystem, seed: int, *forgiven: type[Exception]) -> None:
-        self._forgiven = forgiven  # what a step may raise without an end to this life
+        self._forgiven = forgiven  # what a step may raise without ending this life
         self.journal = Memory()
         self.draw = Random(seed)
         self.generation = 0

@@ -1,4 +1,4 @@
-"""Power losses: at any operation on files, what was not synced is gone, or any part of it is."""
+"""Power losses: at any operation on files, what was not synced is gone, completely or in part."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 
 ROOT = Path("/logs")
 STEPS = 60
-OPERATIONS = 2200  # about as many as such a life has; past its end the power is lost after the close
+OPERATIONS = 2200  # about the number of operations in a life; beyond it the power is lost after the close
 
 
 def attack(seed: int, folder: Path) -> Tally:
     """One power loss, at an operation that the seed chooses; checked on real files."""
     draw = Random(f"power loss {seed}")
-    life = draw.randint(0, 4)  # few lives, so that with many seeds each operation of them has its turn
+    life = draw.randint(0, 4)  # few lives, so that many seeds reach each of their operations
     stop_at, loss = draw.randint(1, OPERATIONS), draw.choice((Loss.POWER, Loss.TORN))
     files = FaultFileSystem(stop_at)
     lived = Life(ROOT, files, life)
@@ -34,7 +34,7 @@ def attack(seed: int, folder: Path) -> Tally:
 
 
 def write_out(files: FaultFileSystem, folder: Path) -> Path:
-    """The files of a filesystem in memory as real ones."""
+    """Write the files of an in-memory filesystem as real ones."""
     folder.mkdir(parents=True)
     for path, inode in files.entries.items():
         target = folder / path.relative_to(ROOT)

@@ -1,4 +1,4 @@
-"""Imported once by the process that others are forked from."""
+"""Imported once by the process from which others are forked."""
 
 # ruff: noqa: F401
 import octavo.cli.cat.command

@@ -1,4 +1,4 @@
-"""What all works that send records share: a producer that is opened when it is needed, and what they tell of it."""
+"""What all works that send records share: a producer opened when needed, and what they report about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Sent = list[tuple[str, RecordFuture]]
 
 
 class Producing:
-    """Keeps one producer from step to step, and opens another one when that one cannot go on."""
+    """Keeps one producer from step to step, and opens another when that one cannot continue."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -31,7 +31,7 @@ class Producing:
         return not producer.is_closed
 
     def say_sent(self, topic: str, sent: Sent) -> None:
-        """Wait until the records are in the log, and say where."""
+        """Wait until the records are in the log, and report where."""
         places = [(identity, future.result(PATIENCE_SECONDS)) for identity, future in sent]
         self._scene.journal.say(
             "sent", topic, [(place.partition, place.offset, identity) for identity, place in places]

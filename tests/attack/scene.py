@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 60
 
 @dataclass
 class Scene:
-    """Thread-safe, but for the order of what is drawn."""
+    """Thread-safe, except for the order of random draws."""
 
     logs: LogDir
     journal: Journal
@@ -26,7 +26,7 @@ class Scene:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def number(self) -> int:
-        """One that is larger than all before it."""
+        """A number larger than all before it."""
         return self.generation * 10_000_000 + next(self._numbers)
 
     def name(self) -> str:

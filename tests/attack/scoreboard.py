@@ -1,4 +1,4 @@
-"""The scoreboard: what was done to the library, and what came of it."""
+"""The scoreboard: what was done to the library, and the outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SURVIVED = {
     "records acknowledged": "records acknowledged, each there once",
     "records acknowledged and flushed": "records flushed before a power loss, each there once",
 }
-# What the sentences of findings have in them.
+# Words that the sentences of findings contain.
 FOUND = {
     "records lost": "lost",
     "records doubled": "more than once",

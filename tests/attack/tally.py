@@ -1,4 +1,4 @@
-"""What an attack came to: counts, and findings."""
+"""The outcome of an attack: counts, and findings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Tally:
-    """Counts by name; a finding is a sentence about something that must not be."""
+    """Counts by name; a finding is a sentence about something that must not happen."""
 
     counts: Counter[str] = field(default_factory=Counter)
     findings: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, findings: Iterable[str]) -> Tally:
-        """Take findings from checks; an error that ends the checks is one, too."""
+        """Take findings from checks; an error that ends the checks is a finding, too."""
         tally = cls()
         try:
             tally.findings.extend(findings)

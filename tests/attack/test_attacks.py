@@ -34,7 +34,7 @@ def test_full_disks(tmp_path: Path, seed: int) -> None:
 
 
 def test_real_disks(tmp_path: Path) -> None:
-    """A small tmpfs. (Power losses of ext4 depend on when the kernel writes: `make attack` has them.)"""
+    """A small tmpfs. (Power losses on ext4 depend on when the kernel writes; `make attack` has them.)"""
     probe = tmp_path / "probe"
     probe.mkdir()
     reason = tmpfs.reason_to_skip(probe)

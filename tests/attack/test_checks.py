@@ -1,4 +1,4 @@
-"""The attacks would find what they look for: broken promises, hangs, interrupts, disks without room."""
+"""The attacks would find what they look for: broken promises, hangs, interrupts, full disks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.attack.tally import Tally
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Line]]:
-    """A directory that nothing was done to, and its journal."""
+    """An undamaged directory, and its journal."""
     root = tmp_path_factory.mktemp("lived") / "logs"
     life = Life(root, LocalFileSystem(), seed=3)
     life.live(30)

@@ -1,4 +1,4 @@
-"""Full disks for real: a tmpfs with little room, threads in the background. For root alone."""
+"""Full disks for real: a tmpfs with little room, with background threads. Only for root."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS, MOST_REFUSALS = 400, 12
 
 
 def reason_to_skip(folder: Path) -> str | None:
-    """Why it cannot be done here; None if it can."""
+    """Why this cannot run here; None if it can."""
     if os.geteuid() != 0:
         return "only root can mount a tmpfs"
     try:
@@ -33,7 +33,7 @@ def reason_to_skip(folder: Path) -> str | None:
 
 
 def attack(seed: int, folder: Path) -> Tally:
-    """Fill a disk of bytes or of files, close what can be closed, make room, open again."""
+    """Fill a disk with bytes or with files, close what can be closed, make room, open again."""
     draw, disk = Random(f"tmpfs {seed}"), folder / "disk"
     disk.mkdir()
     _mount(disk, f"size={draw.choice((400, 600, 1000))}k,nr_inodes={draw.choice((200, 400, 5000))}")
@@ -48,7 +48,7 @@ def attack(seed: int, folder: Path) -> Tally:
 
 
 def fill(root: Path, seed: int) -> list[Line]:
-    """Work until the disk has been full for some steps; what was acknowledged."""
+    """Work until the disk has been full for some steps; returns what was acknowledged."""
     journal, draw, refusals = Memory(), Random(seed), 0
     with suppress(OctavoError), opened(root) as logs:
         make_topics(logs)

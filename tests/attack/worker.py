@@ -1,4 +1,4 @@
-"""A process that does everything at once with a directory, to be killed."""
+"""A process that does everything at once with a directory, until it is killed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.attack.worlds import Complaints, make_topics, opened
 
 
 def work(root: Path, seed: int, generation: int, sending: Connection) -> None:
-    """Say "opening", "opened", and then what is acknowledged, until the end."""
+    """Report "opening", "opened", and then what is acknowledged, until the end."""
     journal = Journal(sending.fileno())
     Complaints(lambda told: journal.say("error", told))
     journal.say("opening", generation)

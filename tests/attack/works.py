@@ -1,4 +1,4 @@
-"""What a busy program's clients do with a directory, in steps: each says in the journal what was acknowledged."""
+"""What a busy program's clients do with a directory, in steps; each reports to the journal what was acknowledged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRANSACTIONAL_IDS = ("a", "b")
 
 
 class Produce(Producing):
-    """Records one by one, batched."""
+    """Sends records one by one, in batches."""
 
     def step(self) -> None:
         scene, draw, producer = self._scene, self._scene.draw, self.producer()
@@ -39,7 +39,7 @@ class Produce(Producing):
 
 
 class ProduceTables(Producing):
-    """Whole Arrow tables."""
+    """Sends whole Arrow tables."""
 
     def step(self) -> None:
         scene, producer = self._scene, self.producer()
@@ -52,7 +52,7 @@ class ProduceTables(Producing):
 
 
 class Transact(Producing):
-    """Transactions over two topics, some aborted, some with offsets of a group."""
+    """Transactions over two topics, some aborted, some with a group's offsets."""
 
     def __init__(self, scene: Scene, transactional_id: str) -> None:
         super().__init__(scene)
@@ -86,12 +86,12 @@ class Transact(Producing):
         return {"transactional_id": self._id}
 
     def can_go_on(self, producer: Producer) -> bool:
-        """A producer whose last transaction ended in an error is replaced, as programs do it."""
+        """Whether to keep the producer: like programs do, one whose last transaction failed is replaced."""
         return not self._is_in_doubt and super().can_go_on(producer)
 
 
 class Consume:
-    """A member of a group that commits what it was handed."""
+    """A member of a group that commits what it received."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -110,7 +110,7 @@ class Consume:
 
 
 class Overwrite(Producing):
-    """Keys of a compacted topic, again and again; now and then a tombstone."""
+    """Writes the keys of a compacted topic again and again, with an occasional tombstone."""
 
     def step(self) -> None:
         scene, draw, producer = self._scene, self._scene.draw, self.producer()

@@ -28,7 +28,7 @@ TOPICS: dict[str, tuple[int, dict[str, Given]]] = {
     "compacted": (2, _COMPACTED),
     "retained": (1, {**_SMALL, "retention.bytes": 20_000}),
 }
-# All that a broker does now and then it does all the time.
+# Does all the time what a broker does occasionally.
 CONFIGS: dict[str, Given] = {
     "log.cleaner.backoff.ms": 50,
     "log.retention.check.interval.ms": 100,
@@ -49,24 +49,24 @@ CONFIGS: dict[str, Given] = {
 
 
 def opened(root: Path, *, environment: Environment | None = None) -> LogDir:
-    """The directory with a broker's upkeep: retention, cleaning and deletions run."""
+    """Open the directory with a broker's upkeep: retention, cleaning and deletions run."""
     return octavo.LogDir(root, configs=CONFIGS, environment=environment, upkeep=True)
 
 
 def reopened(root: Path) -> LogDir:
-    """The directory without anything in the background: nothing changes but what recovery does."""
+    """Open the directory without background work: only recovery changes anything."""
     return octavo.LogDir(root, configs=CONFIGS, background=False)
 
 
 def make_topics(logs: LogDir) -> None:
-    """Make the topics, as far as they are not there."""
+    """Create the topics that do not exist."""
     for topic, (partitions, configs) in TOPICS.items():
         if topic not in logs.topics:
             logs.create_topic(topic, partitions, configs)
 
 
 class Complaints(logging.Handler):
-    """Passes on what the library logs as an error: otherwise an error in the background goes unheard."""
+    """Passes on the errors that the library logs; otherwise an error in the background would go unnoticed."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)

@@ -1,4 +1,4 @@
-"""A broker in the test's process, over a directory of its own."""
+"""A broker in the test's process, over its own directory."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _SECONDS = 10.0
 
 
 class RawClient:
-    """One connection. `None` for an answer: the broker closed it."""
+    """One connection. An answer of None means that the broker closed it."""
 
     def __init__(self, address: tuple[str, int], *, client_id: str | None = CLIENT_ID) -> None:
         self.socket = socket.create_connection(address, _SECONDS)

@@ -1,4 +1,5 @@
-"""The same requests to a real Kafka 4.3.1 and to ours, over the same content: same answers, but for ids and times."""
+"""The same requests to a real Kafka 4.3.1 and to ours, over the same content: the same answers, except for ids and
+times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`octavo broker` in a process of its own."""
+"""`octavo broker` in its own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes over a connection, whole or in pieces, right or wrong."""
+"""What arrives on a connection, in one piece or in several, right or wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.format.protocol.apis import API_VERSIONS, APIS, METADATA
 from tests.broker.raw import RawClient
 
 ASKED = {"topics": None}
-FRANZ_GO_V5 = "001200050000000000036b676f00046b676f0876312e32322e3200ffffffff00"  # captured, as is the answer
+FRANZ_GO_V5 = "001200050000000000036b676f00046b676f0876312e32322e3200ffffffff00"  # captured, like the answer
 ANSWER_TO_V5 = "00000000002300000001001200000004"
 
 

@@ -1,4 +1,4 @@
-"""What clients send that mean harm, or die at the wrong moment: others are served, and memory comes back."""
+"""Clients that mean harm, or die at the wrong moment: others are served, and memory is released."""
 
 from __future__ import annotations
 

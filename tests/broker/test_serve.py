@@ -1,4 +1,4 @@
-"""`LogDir.serve`: one program has the directory, its own clients and a broker over it at once."""
+"""`LogDir.serve`: one program has the directory, its own clients and a broker at the same time."""
 
 from __future__ import annotations
 

@@ -26,19 +26,19 @@ State = dict[str, tuple[int, bytes]]
 
 
 def state(folder: Path) -> State:
-    """Every file and folder below, with its time of change and content."""
+    """Every file and folder below, with its modification time and content."""
     paths = sorted([folder, *folder.rglob("*")])
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"") for path in paths}
 
 
 def rows(run: Run) -> list[dict[str, Any]]:
-    """The lines of `--json`, of a run that went well."""
+    """The lines of `--json` output from a successful run."""
     assert (run.exit, run.stderr) == (0, "")
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def records(root: Path, *topics: str) -> list[ConsumerRecord]:
-    """What a client reads of topics (default: all) that wants committed records alone."""
+    """What a committed reader sees in topics (default: all)."""
     found = list(scan(root, topics or None, isolation_level="read_committed").records())
     assert found
     return found
@@ -46,7 +46,7 @@ def records(root: Path, *topics: str) -> list[ConsumerRecord]:
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Another process holds the directory's lock meanwhile, as a broker does."""
+    """Another process holds the directory's lock within the block, like a broker."""
     line = [sys.executable, "-c", HOLDER, str(root / ".lock")]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

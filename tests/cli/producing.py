@@ -1,4 +1,4 @@
-"""What tests of `produce` and `consume` share: input for the one, and what is in the log then."""
+"""What tests of `produce` and `consume` share: input for the one, and the resulting log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of `octavo` inside the test's own process: a thousand of them take seconds."""
+"""Runs `octavo` inside the test's own process, so that a thousand runs take seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Run(NamedTuple):
 
 
 def octavo(*arguments: str, folder: Path | None = None) -> Run:
-    """Run a command in a folder; neither that nor what the command does to warnings outlives it."""
+    """Run a command in a folder; neither the folder nor changed warning filters outlive it."""
     out, err = _stream(), _stream()
     with (
         warnings.catch_warnings(),
@@ -32,7 +32,7 @@ def octavo(*arguments: str, folder: Path | None = None) -> Run:
 
 
 def printed(*line: str) -> Run:
-    """A run of a command; `cat` prints into a file, since it writes beside Python's own stdout."""
+    """Run a command; `cat` prints into a file, because it bypasses Python's stdout."""
     with TemporaryDirectory() as folder:
         output = Path(folder, "records")
         run = octavo(*line, *(("--output", str(output)) if line[0] == "cat" else ()))

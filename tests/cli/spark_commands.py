@@ -1,4 +1,4 @@
-"""Runs commands one after the other, in one process, whose JVM they share: `python -m … FOLDER < commands.json`."""
+"""Runs commands one after the other in one process, sharing its JVM: `python -m … FOLDER < commands.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of `octavo` on a terminal of a given width."""
+"""Runs `octavo` on a terminal of a given width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 
 def octavo_on_terminal(columns: int, *arguments: str, **variables: str) -> str:
-    """What the terminal gets to see; `variables` are set in the command's environment."""
+    """What appears on the terminal; `variables` are set in the command's environment."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "octavo", *arguments],
@@ -21,7 +21,7 @@ def octavo_on_terminal(columns: int, *arguments: str, **variables: str) -> str:
         try:
             while part := os.read(ours, 65536):
                 seen += part
-        except OSError:  # what Linux says at the end
+        except OSError:  # Linux reports the end this way
             pass
     os.close(ours)
     return seen.decode().replace("\r\n", "\n")

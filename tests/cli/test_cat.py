@@ -1,4 +1,4 @@
-"""`octavo cat`: forms, bounds, and what it says and returns."""
+"""`octavo cat`: formats, bounds, messages and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`octavo compact`: what it does, what it says, and why it does nothing."""
+"""`octavo compact`: what it does, what it reports, and why it does nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RATIO = "--config", "min.cleanable.dirty.ratio=0.01"
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Two compacted topics of a real broker, and one that is not."""
+    """Two compacted topics of a real broker, and one that is not compacted."""
     for name in ("compact.plain-0", "compact.txn-open-0", "codec.none-0"):
         shutil.copytree(unpack("v431-clean") / name, tmp_path / name)
     shutil.copytree(unpack("v431-clean") / "__cluster_metadata-0", tmp_path / "__cluster_metadata-0")
@@ -51,7 +51,7 @@ def test_a_round_and_what_it_says(logs: Path) -> None:
 
 def test_a_dry_run_changes_nothing_and_tells_the_gain(logs: Path) -> None:
     before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
-    lock = lock_directory(logs)  # a broker's: a dry run takes none
+    lock = lock_directory(logs)  # as a broker would: a dry run takes no lock
     try:
         run = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run", "--json")
         words = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run").stdout
@@ -76,7 +76,7 @@ def test_what_holds_the_cleaner_back(logs: Path) -> None:
 
 def test_the_ratio_decides_unless_it_is_forced(logs: Path) -> None:
     # C9
-    kept = octavo("compact", str(logs), "--topic", "compact.plain")  # the topic's own least ratio is 1.0
+    kept = octavo("compact", str(logs), "--topic", "compact.plain")  # the topic's own minimum ratio is 1.0
     assert kept.exit == 0 and "not more than min.cleanable.dirty.ratio 1.0" in kept.stdout
     assert (
         octavo("compact", str(logs), "--topic", "compact.plain", "--force", "--json").stdout.count('"cleaned":true')

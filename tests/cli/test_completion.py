@@ -1,4 +1,4 @@
-"""Shell completion: what bash, zsh and fish are answered, and how little that takes."""
+"""Shell completion: the answers for bash, zsh and fish, and how little they cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.dependencies import HEAVY
 def ask(instruction: str, line: str = "", code: str | None = None) -> subprocess.CompletedProcess[str]:
     """Ask as a shell does when Tab is pressed at the end of the line."""
     words = line.split(" ")
-    # fish gives the word that is being completed, the others its number.
+    # fish passes the word being completed, the others its number.
     current = words[-1] if instruction.startswith("fish") else str(len(words) - 1)
     return subprocess.run(
         [sys.executable, *(["-c", code] if code else ["-m", "octavo"])],
@@ -80,7 +80,7 @@ def test_bash_takes_the_script_and_completes_with_it() -> None:
         f"octavo() {{ '{sys.executable}' -m octavo \"$@\"; }}; export -f octavo\n"
         'eval "$(_OCTAVO_COMPLETE=bash_source octavo)"\n'
         "COMP_WORDS=(octavo config --desc) COMP_CWORD=2\n"
-        # The script calls the command through env, which knows no functions.
+        # The script calls the command through env, which does not know functions.
         "env() { local -x COMP_WORDS=${1#*=} COMP_CWORD=${2#*=} _OCTAVO_COMPLETE=${3#*=}; $4; }\n"
         '_octavo_completion octavo; echo "${COMPREPLY[@]}"'
     )

@@ -66,7 +66,7 @@ def test_lines_that_consume_refuses(store: Path, options: list[str], words: str)
 
 
 def test_a_partition_from_an_offset_on(store: Path) -> None:
-    """Whatever the group has committed; it goes on from there."""
+    """It starts there whatever the group has committed, and continues from there."""
     produce(store, b"k\t1\nk\t2\nk\t3\n", "--key-separator", "\\t")
     (partition,) = {record.partition for record in records(store)}
     one = ("--topic", "t", "--partition", str(partition), "--format", "raw", "--group", "g")

@@ -18,7 +18,7 @@ from tests.golden.archives import entry, unpack
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
-# Written without a restart of the broker in between: that begins a new leader epoch and a new count of index entries.
+# Written without restarting the broker, which would begin a new leader epoch and a new count for index entries.
 TOPICS = ["txn.orders-1", "compact.txn", "compact.txn-open", "compact.snappy-gzip", "compact-lz4"]
 OLD = ["v0821", "v0901", "v01022", "v100", "v282", "upgrade-mixed", "upgrade-mixed-compacted", "v431-legacy-pass2"]
 
@@ -118,7 +118,7 @@ def test_a_copy_goes_on_where_it_ended(tmp_path: Path) -> None:
 
 
 def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
-    """By its id: its batches would end up between those that are there."""
+    """Its id shows it; its batches would end up between the existing ones."""
     source, target = tmp_path / "source", tmp_path / "target"
     for root, count in ((source, 10), (target, 4)):
         octavo("create", str(root), "--topic", "t")
@@ -132,7 +132,7 @@ def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_destination_with_other_batches_is_refused(tmp_path: Path) -> None:
-    """Where no id tells, the last batch does; what compaction has changed of it does not count."""
+    """If no id tells, the last batch does; what compaction changed in it does not count."""
     source, target = tmp_path / "source", tmp_path / "target"
     line = ("copy", str(source), str(target), "--topic", "t")
     write_segment(source / "t-0", 0, batch(0), batch(1))
@@ -251,7 +251,7 @@ def test_the_experiment_of_the_documents(tmp_path: Path) -> None:
     logs = sorted((target / folder.name).glob("*.log"))
     assert [int(path.name[:20]) for path in logs] == [0, 93, 184]
     assert [path.read_bytes() for path in logs] == [path.read_bytes() for path in sorted(folder.glob("*.log"))]
-    # The document's broker (1.0) names the first offset of the batch at 4384, 80; those of today name its last one.
+    # The document's broker (1.0) names the first offset of the batch at 4384, 80; today's brokers name its last one.
     shown = octavo("dump-log", "--files", str(logs[0].with_suffix(".index"))).stdout.splitlines()
     assert shown[1:] == ["offset: 92 position: 4384"]
     assert [path.with_suffix(".index").stat().st_size for path in logs] == [8, 0, 0]

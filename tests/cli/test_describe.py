@@ -48,7 +48,7 @@ def test_configs_in_force_and_where_they_come_from() -> None:
     assert configs["cleanup.policy"] == {"value": "compact,delete", "source": "__cluster_metadata-0"}
     assert configs["min.insync.replicas"] == {"value": "1", "source": "__cluster_metadata-0: min.insync.replicas"}
     assert configs["retention.ms"] == {"value": "604800000", "source": "default"}
-    # The test broker was given tiny segments, which Kafka allows under another name only.
+    # The test broker was given tiny segments, which Kafka allows only under another name.
     assert configs["segment.bytes"]["source"] == "__cluster_metadata-0: internal.segment.bytes"
 
 

@@ -1,4 +1,4 @@
-"""`octavo dump-log` beside runs of Kafka 4.3.1's kafka-dump-log over the golden archives."""
+"""`octavo dump-log` compared with runs of Kafka 4.3.1's kafka-dump-log over the golden archives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def expected(row: dict[str, Any]) -> Run:
 
 
 def found(row: dict[str, Any], root: Path) -> Run:
-    """Our run; where Kafka died of an exception or printed its usage, with Kafka's stderr if ours is in order."""
+    """Our run; if Kafka died with an exception or printed its usage, with Kafka's stderr if ours is in order."""
     run = octavo("dump-log", *row["args"], folder=root)
     run = run._replace(stdout=run.stdout.replace(str(root), "{ROOT}"), stderr=run.stderr.replace(str(root), "{ROOT}"))
     if 'Exception in thread "main"' in row["stderr"]:
@@ -73,7 +73,7 @@ def test_byte_arrays_have_a_hash_of_their_content() -> None:
 
 
 def test_the_documents_v0_message() -> None:
-    # F7: the tool of its time and today's say the same of it, each in its own words.
+    # F7: the old tool and today's say the same about it, each in its own words.
     (old,) = {row["stdout"].splitlines()[-1] for row in archives.own_dumps("seed-003-v0")}
     assert old == (
         "offset: 0 position: 0 isvalid: true payloadsize: 5 magic: 0 compresscodec: NoCompressionCodec "

@@ -1,4 +1,4 @@
-"""What `octavo dump-log` prints of damaged logs, as Kafka 4.3.1 was seen to: all that comes before the failure."""
+"""What `octavo dump-log` prints for damaged logs, as Kafka 4.3.1 does: everything before the failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dump(folder: Path, content: bytes, *flags: str) -> Run:
 
 
 def sealed(batch: bytearray) -> bytes:
-    """With a right CRC again."""
+    """The batch with a correct CRC."""
     crc = crc32c(memoryview(batch)[layout.ATTRIBUTES_POSITION :])
     batch[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)
     return bytes(batch)
@@ -89,7 +89,7 @@ def test_records_after_a_wrong_crc_are_still_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "shown"), [(4, 3), (2, 1), (-1, 0)])
 def test_records_before_the_damage_are_printed(tmp_path: Path, count: int, shown: int) -> None:
-    # Two where there are three: the bytes that are left over are seen when the second is read.
+    # A count of two for three records: the extra bytes are noticed when the second one is read.
     run = dump(tmp_path, changed(build_batch(RECORDS), "recordsCount", count), "--deep-iteration")
     assert len(lines(run)) == 1 + shown
     one_sentence(run)
@@ -137,7 +137,7 @@ def test_a_message_whose_value_reaches_beyond_it(tmp_path: Path) -> None:
     shown = f"| offset: 0 NoTimestampType: -1 keySize: 1 valueSize: 99 isValid: true crc: {crc}"
     assert lines(dump(tmp_path, bytes(message), "--deep-iteration"))[1:] == [shown]
     run = dump(tmp_path, bytes(message), "--print-data-log")
-    assert run.stdout.endswith(shown)  # and no end of line
+    assert run.stdout.endswith(shown)  # and no line break
     one_sentence(run)
     run = dump(tmp_path, bytes(message), "--offsets-decoder", "--skip-record-metadata")
     assert lines(run)[1:] == ["| key: Error at offset 0, skipping. newLimit > capacity: (99 > 2)"]
@@ -252,7 +252,7 @@ def test_records_that_a_decoder_cannot_read(tmp_path: Path, key: str, value: str
         ("010c00", "Failed to deserialize record with type 12"),
         ("01140000ff", "Found 1 byte(s) of garbage after 20"),
         ("01140000", '{"type":"NO_OP_RECORD","version":0,"data":{}}'),
-        # A version from the future is looked at inside structs alone: of no element, and of one.
+        # An unknown version is only checked inside structs: without an element, and with one.
         ("01147f00", '{"type":"NO_OP_RECORD","version":127,"data":{}}'),
         ("010e7f01026b00000000000000000000", '"version":127,"data":{"entity":[],"key":"k"'),
         ("010e7f02057573657200" + "00" + "026b00000000000000000000", "Failed to deserialize record with type 14"),

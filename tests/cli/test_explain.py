@@ -1,4 +1,4 @@
-"""`octavo explain`: overviews, anatomies, tails, and how it fails."""
+"""`octavo explain`: overviews, anatomies, tails, and failures."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_batch_that_reaches_an_offset(tmp_path: Path, offset: int, position:
     assert node["position"] == position
 
     def offsets(piece: dict[str, Any]) -> list[int]:
-        """The names of the records that are taken apart."""
+        """The offsets of the records shown in detail."""
         own = [piece["offset"]] if "offset" in piece and "children" in piece else []
         return own + [found for child in piece.get("children", []) for found in offsets(child)]
 
@@ -199,7 +199,7 @@ def test_an_offset_before_the_segment_is_said_to_be_so(tmp_path: Path) -> None:
     name = f"{15:020}.log"
     run = explain(tmp_path, later, "--offset", "2", name=name)
     assert run == Run(1, "", f"octavo: {name}: the segment begins with offset 15, it cannot hold 2\n")
-    assert explain(tmp_path, later, "--offset", "17", name=name).exit == 0  # compaction took what was there
+    assert explain(tmp_path, later, "--offset", "17", name=name).exit == 0  # compaction removed what was there
 
 
 def test_an_aborted_transaction_is_found_by_an_offset_in_it(tmp_path: Path) -> None:

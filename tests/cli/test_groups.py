@@ -45,7 +45,7 @@ def test_the_members_that_were_there_when_the_log_ended(tmp_path: Path) -> None:
     assert (member["instanceId"], member["clientId"]) == ("inst-1", "classic-static-client")
     assert member["assignment"] == [f"keyed.4p-{number}" for number in range(4)]
     assert (newer["state"], newer["generation"]) == ("Stable", 2)
-    # The newer protocol stores ids: the names come from the topics on the disk.
+    # The newer protocol stores ids; the names come from the topics on disk.
     assert newer["members"][0]["assignment"] == [*(f"keyed.4p-{number}" for number in range(4)), "idem-potent-0"]
 
 

@@ -1,4 +1,4 @@
-"""Kafka's search in an index: right where slots are sorted, and Kafka's answer where they are not."""
+"""Kafka's search in an index: correct if slots are sorted, and Kafka's answer if they are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`octavo lookup`: its fields, and what it says when it cannot answer."""
+"""`octavo lookup`: its fields, and its messages when it cannot answer."""
 
 from __future__ import annotations
 

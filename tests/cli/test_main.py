@@ -1,4 +1,4 @@
-"""`octavo` itself: exit codes, one sentence for each failure, quiet ends, a light start."""
+"""`octavo` itself: exit codes, one sentence per failure, quiet endings, a light start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.storage.batches import batch
 
 Run = subprocess.CompletedProcess[str]
 
-# A command of each kind, as a module of its own that a run of `octavo` imports.
+# A command of each kind, as a separate module that a run of `octavo` imports.
 CLICK_COMMAND = """
     import os, signal, sys, warnings
     import click

@@ -1,4 +1,4 @@
-"""Memory does not grow with the input: a command reads many times the bytes that it may hold."""
+"""Memory does not grow with the input: a command reads many times more bytes than it may hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.scanner.segments import write_segment
 
 SMALL, LARGE = 32 << 20, 384 << 20
 SEGMENT = 64 << 20
-# What a command may take more for eight times the input: allocators are not exact.
+# How much more memory a command may take for eight times the input; allocators are not exact.
 ROOM = 32 << 20
 COMPACT = ("compact", "{logs}", "--topic", "orders", "--config", "cleanup.policy=compact", "--dry-run", "--force")
 RUN = """
@@ -31,7 +31,7 @@ sys.exit(code)
 
 
 def batches() -> Iterator[bytes]:
-    """Batches of 16 KB without an end; the base offset is outside the CRC."""
+    """An endless series of 16 KB batches; the CRC does not cover the base offset."""
     records = [Record(number, 1000, b"%04d" % number, b"value " * 170) for number in range(15)]
     content = build_batch(records)
     offset = 0

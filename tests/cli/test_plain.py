@@ -1,4 +1,4 @@
-"""What a terminal would obey is printed as an escape, wherever it stood: in names, keys, values, headers, errors."""
+"""What a terminal would obey is printed as an escape, wherever it comes from: names, keys, values, headers, errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RAW = set(map(chr, ACTIVE)) - STRUCTURE
 
 
 def quiet(run: Run) -> Run:
-    """A run that has printed nothing that a terminal obeys."""
+    """A run that printed nothing that a terminal would obey."""
     assert not set(run.stdout + run.stderr) & RAW
     return run
 

@@ -1,4 +1,4 @@
-"""The bar of long work: on a terminal alone, and gone when the work is done."""
+"""The bar of long work: only on a terminal, and gone when the work is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`octavo recover`: the directories of a killed broker, what is said of cuts, dry runs."""
+"""`octavo recover`: the directories of a killed broker, reports of cuts, dry runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHECKPOINTS = (
     REPLICATION_OFFSET_CHECKPOINT,
     CLEANER_OFFSET_CHECKPOINT,
 )
-METADATA = "__cluster_metadata-0"  # the broker's own, which it goes on writing at its start
+METADATA = "__cluster_metadata-0"  # the broker's own, to which it continues writing when it starts
 RESTARTED_EPOCH = 2
 ARCHIVED_MS = 1_794_780_000_000
 
@@ -52,7 +52,7 @@ crash.txn-0: segment 160, position 0: 11 bytes cut: an incomplete batch header
 
 @pytest.fixture(autouse=True)
 def _at_the_time_of_the_archives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A day later their producers have expired, and are in no snapshot any more."""
+    """A day later their producers have expired and would be missing from snapshots."""
     monkeypatch.setattr(SystemClock, "time_ms", lambda _: ARCHIVED_MS)
 
 
@@ -62,7 +62,7 @@ def torn(tmp_path: Path) -> Path:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """All files of partitions but their epochs; an empty transaction index is as good as none."""
+    """All files of partitions except their epochs; an empty transaction index counts as none."""
     kinds = tuple(FileKind)
     paths = [path for path in root.glob("*/*") if path.parent.name != METADATA and path.name.endswith(kinds)]
     found = {str(path.relative_to(root)): path.read_bytes() for path in sorted(paths)}
@@ -84,7 +84,7 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
         assert checkpoint.decode_offsets((ours / name).read_bytes()) == checkpoint.decode_offsets(
             (theirs / name).read_bytes()
         ), name
-    # Its restart began a new leader epoch at the end of each log, which is not part of recovery.
+    # Kafka's restart began a new leader epoch at the end of each log, which is not part of recovery.
     expected = {
         name: [entry for entry in entries if entry.epoch != RESTARTED_EPOCH] for name, entries in epochs(theirs).items()
     }
@@ -216,7 +216,7 @@ def test_after_a_clean_stop_all_is_checked_on_request(tmp_path: Path) -> None:
 
 
 def test_a_partition_that_cannot_be_loaded_keeps_no_other_from_it(torn: Path) -> None:
-    """It is named and left as it is; so are its lines in the checkpoints, and the directory is not marked."""
+    """It is named and left untouched, and so are its lines in the checkpoints; the directory is not marked as clean."""
     points = checkpoint.decode_offsets((torn / RECOVERY_POINT_CHECKPOINT).read_bytes())
     bad = torn / "crash.plain-0" / LEADER_EPOCH_CHECKPOINT
     bad.write_bytes(b"garbage\n")
@@ -292,7 +292,7 @@ def test_what_is_not_a_log_directory_is_refused(torn: Path) -> None:
     ):
         run = octavo("recover", str(place))
         assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {place}: {found}\n")
-    before.pop(str(torn))  # its time of change alone
+    before.pop(str(torn))  # only its modification time
     after = state(torn)
     after.pop(str(torn))
     assert after.keys() == before.keys()

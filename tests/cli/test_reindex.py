@@ -1,4 +1,4 @@
-"""`octavo reindex`: what it says, dry runs, locked directories."""
+"""`octavo reindex`: its output, dry runs, locked directories."""
 
 from __future__ import annotations
 

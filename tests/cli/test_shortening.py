@@ -28,7 +28,7 @@ NOW_MS = 10_000
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Segments at 0, 11 and 23, of which the largest timestamps are 1010, 2011 and 3016."""
+    """Segments at 0, 11 and 23, with largest timestamps 1010, 2011 and 3016."""
     folder = tmp_path / "t-0"
     write_segment(folder, 0, batch(0, 11, timestamp=1000))
     write_segment(folder, 11, batch(11, 12, timestamp=2000, epoch=1))
@@ -143,7 +143,7 @@ def test_truncation_cuts_whole_batches_and_all_that_follows_from_them(root: Path
         "topic": "t", "partition": 0, "bytesCut": len(batch(30, 10)), "recordsCut": 10, "logStartOffset": 0,
         "logEndOffset": 35,
     }  # fmt: skip
-    # The batch that held the offset went as a whole; after a restart the log ends where its batches end.
+    # The batch that held the offset was dropped as a whole; after a restart the log ends where its batches end.
     assert json.loads(octavo("topics", str(root), "--json").stdout)["logEndOffset"] == 30
     assert octavo(*line, "12").stdout.startswith("t-0: ends at offset 12, was 30; ")
     assert (bases(root), not list(root.rglob("*.deleted"))) == ([0, 11], True)

@@ -1,4 +1,4 @@
-"""`--spark`: each command that has it leaves and says the same as without."""
+"""`--spark`: each command that has it gives the same results and output as without."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMMANDS = (
 
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
-    """Twice the same: three log directories, one of them without indexes, and a place for records."""
+    """Two copies of the same: three log directories, one of them without indexes, and a place for records."""
     found = [tmp_path / "here", tmp_path / "there"]
     for folder in found:
         shutil.copytree(unpack("v431-clean"), folder / "clean")
@@ -58,7 +58,7 @@ def test_the_result_is_the_same_on_spark(folders: list[Path], tmp_path: Path) ->
 
 
 def on_spark(folder: Path, confs: Path) -> list[Run]:
-    """The commands' runs on Spark: speculation in the defaults disturbs none, and none says how Spark starts."""
+    """The commands' runs on Spark: speculation in the defaults disturbs none, and none prints how Spark starts."""
     confs.mkdir()
     (confs / "spark-defaults.conf").write_text("spark.speculation true\n")
     given = json.dumps([[*command, "--spark", "local[1]"] for command in COMMANDS])
@@ -73,6 +73,7 @@ def on_spark(folder: Path, confs: Path) -> list[Run]:
         cwd=Path(__file__).parents[2], env=environment, input=given, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert process.returncode == 0, process.stderr
-    said = [line for line in process.stderr.splitlines() if "incubator modules" not in line]  # the JVM's own
+    # printed by the JVM itself
+    said = [line for line in process.stderr.splitlines() if "incubator modules" not in line]
     assert said == []
     return [Run(*run) for run in json.loads(process.stdout)]

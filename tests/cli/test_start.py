@@ -1,4 +1,4 @@
-"""What a command loads before it does anything: start-up is most of what a short one takes."""
+"""What a command loads before it does anything: start-up is most of a short command's time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.dependencies import HEAVY
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
-SLOW = {"dataclasses", "pathlib", "traceback"}  # of the standard library, some ms each
+SLOW = {"dataclasses", "pathlib", "traceback"}  # modules of the standard library that take a few ms each
 
 
 def loaded(*arguments: str) -> set[str]:

@@ -1,4 +1,5 @@
-"""Commands in a real terminal: no line is broken by a progress bar, colours only where somebody sees them."""
+"""Commands in a real terminal: no line is broken by a progress bar, and colours appear only where somebody sees
+them."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tests.storage.batches import batch
 
 pytestmark = needs_tmux
 
-ROOMY = 1000  # as wide as any line: what is printed is what is on the screen
+ROOMY = 1000  # wider than any line, so that the screen shows exactly what is printed
 BAR = ("━", "╸", "-:--:--", "0:00:00")
 
 # Each prints several lines while its bar is shown.
@@ -52,7 +53,7 @@ def test_no_line_is_broken_by_a_bar(name: str, columns: int, folder: Path, tmp_p
     assert not [line for line in seen if any(part in line for part in BAR)]
     said = (run.stdout + run.stderr).splitlines()
     assert len(said) > 2
-    if name != "verify":  # which wraps and shortens for a terminal
+    if name != "verify":  # verify wraps and shortens for a terminal
         on_screen = "".join(line.ljust(columns) for line in seen)
         for line in said:
             assert line in on_screen

@@ -1,4 +1,4 @@
-"""`octavo topics`: rows, the table's room, notes."""
+"""`octavo topics`: rows, the width of the table, notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Human units beside exact numbers."""
+"""Human units next to exact numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of `octavo` in a real terminal emulator (tmux): what is on the screen, not which bytes were sent to it."""
+"""Runs `octavo` in a real terminal emulator (tmux): shows what is on the screen, not which bytes were sent to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: no terminal to run in")
 
-# A bar with the first byte of progress, so that short work has one too; each row takes a moment, so that it is drawn.
+# A bar from the first byte of progress, so that short work has one too; each row takes a moment, so that it is drawn.
 _RUN = """
 import sys, time
 from octavo.cli import main, options, progress

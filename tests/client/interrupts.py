@@ -18,10 +18,10 @@ _TRACED = tuple(str(_SOURCE / name) for name in ("client", "scheduler.py", "sign
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at one point within a `with` block; `points` counts how many it came by.
+    """Raises KeyboardInterrupt at one point within a `with` block; `points` counts how many it passed.
 
-    Python looks for signals where a function begins, after calls and where a loop goes back. So a function's first
-    step, its return and each of its lines are such points, but for those of `with` and `try`, which have no call of
+    Python checks for signals where a function begins, after calls and where a loop goes back. So a function's first
+    step, its return and each of its lines are such points, except for those of `with` and `try`, which make no call of
     their own: locks are taken and released in one step with what comes before and after.
     """
 
@@ -70,9 +70,9 @@ def _is_block(path: str, line: int) -> bool:
 
 
 def interrupted(run: Callable[[], object], first: int = 0, stride: int = 1) -> Iterator[str | None]:
-    """Run something again and again, each time interrupted at a later point, until it comes to its end.
+    """Run something again and again, each time interrupted at a later point, until it finishes.
 
-    Yields where it was interrupted, after each run; None at the end.
+    After each run yields where it was interrupted, or None at the end.
     """
     at = first
     while True:

@@ -1,4 +1,4 @@
-"""Stores for tests of clients: a clock and a scheduler that tests move, real files."""
+"""Stores for tests of clients: real files, with a clock and a scheduler that tests move."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.storage.worlds import World
 
 
 class Store:
-    """A log directory in a folder, in a world of its own."""
+    """A log directory in its own folder and world."""
 
     def __init__(self, folder: Path, **configs: str) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Many threads on one directory: nothing lost, nothing twice, each producer's records in its order."""
+"""Many threads on one directory: nothing is lost or duplicated, and each producer's records keep their order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRODUCERS, READERS, RECORDS, PARTITIONS = 8, 3, 1500, 4
 
 
 def test_producers_and_a_group_at_once(tmp_path: Path) -> None:
-    """Eight producers (half of them share one object), three members of a group that come and go."""
+    """Eight producers (half of them share one object), and three members of a group that come and go."""
     with octavo.LogDir(tmp_path) as logs:
         logs.create_topic("t", PARTITIONS, {"segment.bytes": 65536})
         shared = logs.producer(batch_size=2000, linger_ms=1)
@@ -62,7 +62,7 @@ def test_producers_and_a_group_at_once(tmp_path: Path) -> None:
 def _read(
     consumer: Consumer, read: list[ConsumerRecord], lock: threading.Lock, done: threading.Event, limit: int | None
 ) -> None:
-    """Until all was written and nothing is left, or so many were read."""
+    """Read until everything was written and nothing is left, or until this many were read."""
     count = 0
     while limit is None or count < limit:
         ending = done.is_set()
@@ -75,7 +75,7 @@ def _read(
 
 
 def _has_all(consumer: Consumer) -> bool:
-    """Whether the last member has got the partitions of the others, and read them to their ends."""
+    """Whether the last member has got the other members' partitions, and read them to their ends."""
     names = consumer.assignment()
     ends = consumer.end_offsets(names)
     return len(names) == PARTITIONS and all(consumer.position(name) == end for name, end in ends.items())
@@ -90,7 +90,7 @@ def check_order(found: list[ConsumerRecord]) -> None:
 
 
 def test_first_transactional_producers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is one coordinator, however long it takes to be made and whoever asks for it meanwhile."""
+    """There is one coordinator, however long it takes to create and whoever asks for it in the meantime."""
     with octavo.LogDir(tmp_path, background=False) as logs:
         logs.create_topic("t", 1)
         with logs.producer(transactional_id="old") as producer, producer.transaction():
@@ -100,7 +100,7 @@ def test_first_transactional_producers_at_once(tmp_path: Path, monkeypatch: pyte
     def slow(coordinator: TransactionCoordinator, *arguments: Any) -> None:
         made.append(coordinator)
         with suppress(threading.BrokenBarrierError):
-            second.wait(0.2)  # for another one that is made at the same time
+            second.wait(0.2)  # for another one created at the same time
         make(coordinator, *arguments)
 
     monkeypatch.setattr(TransactionCoordinator, "__init__", slow)

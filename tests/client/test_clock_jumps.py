@@ -1,4 +1,5 @@
-"""The time of day goes back: linger, retries, auto commit, evictions and flushes go on as if nothing had happened."""
+"""The time of day goes back: linger, retries, auto commit, evictions and flushes continue as if nothing had
+happened."""
 
 from __future__ import annotations
 

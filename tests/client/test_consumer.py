@@ -31,7 +31,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def fill(store: Store, *values: bytes, topic: str = "t", partition: int = 0, first_ms: int = NOW_MS) -> None:
-    """A batch each."""
+    """Append one batch per value."""
     with store.logs.producer() as producer:
         for number, value in enumerate(values):
             producer.send(topic, value, partition=partition, timestamp=first_ms + number)
@@ -267,7 +267,7 @@ def test_the_poll_after_records_raises_what_ended_them(store: Store) -> None:
 
 
 def test_records_that_break_the_format_are_not_passed_over(store: Store) -> None:
-    """Their checksum is right: the error comes with the decoding, in the middle of what was fetched."""
+    """Their checksum is right, so the error comes with the decoding, in the middle of what was fetched."""
     store.logs.create_topic("t", 1)
     fill(store, b"first", b"second")
     (path,) = (store.folder / "t-0").glob("*.log")
@@ -347,7 +347,7 @@ def test_a_pattern_names_topics(store: Store) -> None:
         store.logs.create_topic(topic, 1)
         fill(store, topic.encode(), topic=topic)
     with store.logs.consumer("a1", group="g") as consumer:
-        list(consumer)  # commits, and so makes Kafka's own topic
+        list(consumer)  # commits, and so creates Kafka's own topic
     consumer = store.logs.consumer()
     consumer.subscribe(pattern=".*1")
     assert sorted(record.value or b"" for record in consumer) == [b"a1", b"b1"]
