@@ -1,4 +1,4 @@
-"""Asks a real Kafka and ours the same, and compares the answers."""
+"""Asks a real Kafka and ours the same questions, and compares the answers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ZERO_ID = bytes(16)
 NO_ID = b"\1" * 16
 MASKED = {
     *("throttleTimeMs", "clusterId", "host", "port", "sessionId", "producerId", "logDir", "totalBytes", "usableBytes"),
-    *("errorMessage", "batchIndexErrorMessage", "documentation"),  # ours are sentences of our own
+    *("errorMessage", "batchIndexErrorMessage", "documentation"),  # ours have their own wording
 }
-UNORDERED = {  # as Java's maps have them
+UNORDERED = {  # in the order of Java's maps
     *("topics", "configs", "replicaElectionResults", "partitionResult", "results"),
     *("resources", "acls", "matchingAcls", "mechanisms", "credentialInfos"),
 }
@@ -33,17 +33,17 @@ class Twin:
         self._ids: list[dict[str, bytes]] = [{}, {}]
 
     def ask(self, api: Api, version: int, body: Row) -> Row | None:
-        """Our answer, which is the real one."""
+        """Our answer, after comparing it with the real one."""
         answers = []
         for address, ids in zip(self._addresses, self._ids, strict=True):
-            with self._connected(address) as client:  # a new one: either may close it
+            with self._connected(address) as client:  # a new one, since either may close it
                 answers.append(client.ask(api, version, self._with_ids(body, ids)))
         real, ours = (self._shown(answer, ids) for answer, ids in zip(answers, self._ids, strict=True))
         assert ours == real, f"{api.name} v{version} {body}\nreal {real}\nours {ours}"
         return answers[1]
 
     def learn_ids(self, topics: Collection[str]) -> None:
-        """Which id each topic has with each broker: `id of <topic>` stands for it in requests and answers."""
+        """Learn each topic's id at each broker: `id of <topic>` stands for it in requests and answers."""
         for address, ids in zip(self._addresses, self._ids, strict=True):
             with self._connected(address) as client:
                 while not ids.keys() >= set(topics):  # a broker shows a new topic a moment later
@@ -52,7 +52,7 @@ class Twin:
                     ids.update({row["name"]: row["topicId"] for row in answer["topics"]})
 
     def wait_for_producer_ids(self) -> None:
-        """A broker that has just started has none to give out."""
+        """Wait, since a broker that has just started has no ids to give out."""
         with self._connected(self._addresses[0]) as client:
             asked = {"transactionalId": None, "transactionTimeoutMs": 60_000}
             while (client.ask(apis.INIT_PRODUCER_ID, 4, asked) or {})["errorCode"]:
@@ -75,7 +75,7 @@ class Twin:
 
     def _shown_part(self, name: str, part: Any, ids: dict[str, bytes]) -> Any:
         shown = self._shown(part, ids)
-        if name == "configs" and shown:  # a KRaft controller gives this one a source of its own
+        if name == "configs" and shown:  # a KRaft controller gives this one its own source
             shown = [row for row in shown if row["name"] != "min.insync.replicas"]
         return sorted(shown, key=repr) if name in UNORDERED and shown else shown
 

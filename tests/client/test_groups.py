@@ -1,4 +1,4 @@
-"""Consumers of one group share partitions: none is read twice, none is left out, whoever comes and goes."""
+"""Consumers of one group share partitions: none is read twice or left out, whoever comes and goes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def partitions(topic: str, *numbers: int) -> set[TopicPartition]:
 
 
 def polled(*consumers: Consumer) -> list[set[TopicPartition]]:
-    """What each has after all had two looks: one to give back, one to take."""
+    """What each consumer has after two polls of all: one to give back, one to take."""
     for consumer in (*consumers, *consumers):
         consumer.poll()
     return [consumer.assignment() for consumer in consumers]
@@ -47,7 +47,7 @@ def test_members_share_partitions(store: Store) -> None:
 
 
 def test_a_partition_is_taken_only_when_it_was_given_back(store: Store) -> None:
-    """And the new owner goes on where the old one was."""
+    """The new owner continues where the old one was."""
     store.logs.create_topic("t", 2)
     with store.logs.producer() as producer:
         for number in range(10):
@@ -94,7 +94,7 @@ def test_new_partitions_are_shared_too(store: Store) -> None:
 
 
 def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
-    """It commits nothing: the records that it had are handed out once more."""
+    """It commits nothing, so the records it had are returned once more."""
     store.logs.create_topic("t", 2)
     with store.logs.producer() as producer:
         for number in range(4):
@@ -111,7 +111,7 @@ def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
 
 @pytest.mark.parametrize("use", [next, lambda consumer: consumer.poll()], ids=["next", "poll"])
 def test_forgetting_a_consumer_writes_and_locks_nothing(store: Store, use: Callable[[Consumer], object]) -> None:
-    """The garbage collector may come inside any lock, so that a lock or an append in `__del__` could be a deadlock."""
+    """The garbage collector may run inside any lock, so a lock or an append in `__del__` could deadlock."""
     store.logs.create_topic("t", 1)
     with store.logs.producer() as producer:
         producer.send("t", b"1")
@@ -165,7 +165,7 @@ def test_deleting_a_topic_leaves_the_offsets_of_the_others(store: Store) -> None
 
 
 def test_one_disk_of_several_is_read_as_far_as_it_goes(store: Store) -> None:
-    """Partitions 1 and 4 are there: neither the gap nor that 0 is missing ends the list."""
+    """Only partitions 1 and 4 exist: neither the gap nor the missing 0 ends the list."""
     store.logs.create_topic("t", [1, 4])
     first = store.logs.consumer("t", group="g")
     assert polled(first) == [partitions("t", 1, 4)]

@@ -24,7 +24,7 @@ def as_json(value: Any) -> bytes:
 
 
 def test_a_program_of_kafka_python(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    """Only the constructors differ from what such a program has."""
+    """Only the constructors differ from such a program."""
     store.logs.create_topic("orders", 1)
     producer = store.logs.producer(
         bootstrap_servers=["one:9092", "two:9092"],
@@ -89,7 +89,7 @@ def test_null_is_not_serialized(store: Store) -> None:
 
 
 def test_a_value_that_cannot_be_deserialized_is_not_skipped(store: Store) -> None:
-    """As in Kafka: what comes before is handed out, then polls raise until a seek goes past it."""
+    """As in Kafka: everything before it is returned, then polls raise until a seek goes past it."""
     store.logs.create_topic("t", 1)
     with store.logs.producer() as producer:
         for value in (b"1", b"not JSON", b"3"):
@@ -137,7 +137,7 @@ def test_topics_are_created_on_request(tmp_path: Path) -> None:
 
 
 def test_groups_need_not_cost_fifty_partitions(tmp_path: Path) -> None:
-    """A config that makes tests with groups and transactions fast, as docs/log-dir.md says."""
+    """A config makes tests with groups and transactions fast, as docs/log-dir.md says."""
     configs = {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}
     with octavo.LogDir(tmp_path, configs=configs) as logs:
         logs.create_topic("t", 1)

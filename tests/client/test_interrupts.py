@@ -1,6 +1,6 @@
-"""Ctrl-C at any step of a call: nothing acknowledged is lost, nothing is there twice, and everything goes on.
+"""Ctrl-C at any step of a call: nothing acknowledged is lost or duplicated, and everything continues.
 
-The steps are sampled; with OCTAVO_INTERRUPTS=1 in the environment it is each of them.
+The steps are sampled; with OCTAVO_INTERRUPTS=1 in the environment each one is tested.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONFIGS = [{}, {"batch_size": 120, "compression_type": "lz4"}]
 
 
 class Sends:
-    """Records that were sent, some of them perhaps not."""
+    """Records that were sent, some of them perhaps in vain."""
 
     def __init__(self, store: Store) -> None:
         self.numbers = itertools.count()
@@ -42,7 +42,7 @@ class Sends:
             self.futures[value] = producer.send("t", value, partition=number % 2)
 
     def check(self) -> None:
-        """What has a future is at its place; nothing is there twice."""
+        """A record with a future must be in its place, and nothing twice."""
         found = {(record.partition, record.offset): record.value for record in self._store.records("t")}
         assert not [value for value, count in Counter(found.values()).items() if count > 1]
         for value, future in self.futures.items():
@@ -64,7 +64,7 @@ def test_sends_and_flushes(store: Store, configs: dict[str, Any]) -> None:
 
 
 def test_linger_goes_on(store: Store) -> None:
-    """Nobody calls after the interrupt: what was sent goes to the log by itself."""
+    """Nobody calls after the interrupt: what was sent gets into the log by itself."""
     store.logs.create_topic("t", 2)
     producer, sends = store.logs.producer(batch_size=120, linger_ms=5), Sends(store)
     for _ in interrupted(lambda: sends.send(producer, 10), stride=STRIDE):
@@ -89,7 +89,7 @@ def test_batches_that_are_split_and_callbacks(store: Store) -> None:
 
     for interrupts, _ in enumerate(interrupted(run, stride=STRIDE)):
         producer.flush()
-        assert len(called) >= len(sends.futures) - interrupts - 1  # but one that was interrupted itself
+        assert len(called) >= len(sends.futures) - interrupts - 1  # except one that was itself interrupted
     sends.check()
     assert set(called.values()) == {1}
 
@@ -137,7 +137,7 @@ def test_tables(store: Store) -> None:
 
 
 def test_groups(store: Store) -> None:
-    """Polls, commits, members that come and go: each record is handed out, and partitions are shared again."""
+    """Polls, commits, members that come and go: each record is returned, and partitions are shared again."""
     store.logs.create_topic("t", 4)
     producer, numbers = store.logs.producer(), itertools.count()
     stays, seen = store.logs.consumer("t", group="g"), set[bytes | None]()
@@ -170,7 +170,7 @@ def test_groups(store: Store) -> None:
 
 @pytest.mark.parametrize("what", ["producer", "transaction", "consumer", "directory"])
 def test_closing(tmp_path: Path, what: str) -> None:
-    """A close that was interrupted is called again: what waited is in the log, the directory is free."""
+    """An interrupted close is called again: what was waiting is in the log, and the directory is free."""
     for number in itertools.count():
         store = Store(tmp_path / str(number), **FEW_PARTITIONS)
         store.logs.create_topic("t", 1)

@@ -13,7 +13,7 @@ from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS
 
-# Three records as Kafka's accumulator builds them, producer id 4000, epoch 0, base sequence 0.
+# Three records as Kafka's accumulator builds them: producer id 4000, epoch 0, base sequence 0.
 GOLDEN = (
     "000000000000000000000052ffffffff029d14f3800000000000020000018bcfe568000000018bcfe5680a0000000000000fa0000000000000"
     "0000000314000000046b31047631001800140201047632020268027810001304046b330100"
@@ -66,7 +66,7 @@ def test_the_bytes_are_those_of_kafkas_producer(store: Store) -> None:
     producer.send("t", None, b"k3", timestamp=1_699_999_999_990)
     producer.flush()
     golden = bytearray.fromhex(GOLDEN)
-    golden[12:16] = bytes(4)  # the leader epoch is the log's
+    golden[12:16] = bytes(4)  # the leader epoch comes from the log
     assert store.batches("t") == bytes(golden)
 
 
@@ -81,7 +81,7 @@ def test_codecs(store: Store, codec: str) -> None:
     table = walk(store.batches("t")).table
     assert {int(attributes) & CODEC_MASK for attributes in table["attributes"]} != {0}
     assert table["size"].max() <= 2000
-    assert table["count"].max() > 40 * 1.2  # the estimate has followed what batches compress to
+    assert table["count"].max() > 40 * 1.2  # the estimate has followed the batches' compression
 
 
 def test_callbacks(store: Store) -> None:
@@ -95,7 +95,7 @@ def test_callbacks(store: Store) -> None:
     assert called[0] == ("t", 0, 0, NOW_MS) and isinstance(called[1], RecordTooLargeError)
     with pytest.raises(RecordTooLargeError, match=re.escape("expected at most max.message.bytes, 200")):
         too_large.result()
-    producer.send("t", b"w").add_callback(lambda _: 1 / 0).result()  # logged, and no one else's business
+    producer.send("t", b"w").add_callback(lambda _: 1 / 0).result()  # logged, and nobody else's business
     assert len(store.records("t")) == 2
 
 

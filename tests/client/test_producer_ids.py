@@ -17,7 +17,7 @@ from tests.client.stores import Store
 
 
 def test_own_appends_have_the_last_leader_epoch(store: Store) -> None:
-    """Also where that leader wrote nothing: its entry, at the log's end, is gone when the log has been loaded."""
+    """Even if that leader wrote nothing: its entry, at the log's end, is gone after the log has been loaded."""
     store.logs.create_topic("t", 1)
     with store.logs.producer(transactional_id="x") as producer, producer.transaction():
         producer.send("t", b"1")
@@ -76,7 +76,7 @@ def test_sequences_wrap_around(store: Store) -> None:
 
 
 def test_making_a_producer_writes_nothing(tmp_path: Path) -> None:
-    """A directory that is not there yet is made with the first topic, also if that is one of Kafka's own."""
+    """A missing directory is created with the first topic, even if that is one of Kafka's own."""
     with octavo.LogDir(tmp_path / "a", background=False) as logs:
         producer = logs.producer()
         assert not (tmp_path / "a").exists()

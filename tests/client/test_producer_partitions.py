@@ -1,4 +1,4 @@
-"""The partition that a record goes to: its key's, one for a batch, a given one; topics that grow or are made again."""
+"""The partition a record goes to: its key's, the sticky one, a given one; topics that grow or are created again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_records_without_a_key_stick_to_a_partition_for_a_batch(store: Store) ->
     partitions = [future.partition for future in futures]
     changes = sum(left != right for left, right in pairwise(partitions))
     assert set(partitions) == set(range(5))
-    assert changes <= 1000 * 112 / 1000  # at least a batch between two changes
+    assert changes <= 1000 * 112 / 1000  # at least one batch between two changes
     assert max(partitions.count(partition) for partition in range(5)) < 500
 
 

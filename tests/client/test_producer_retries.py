@@ -11,7 +11,7 @@ from tests.client.stores import Store
 
 
 def test_a_retry_does_not_duplicate(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An append whose answer is lost is repeated with its sequence, and answered with the offsets that it has."""
+    """An append whose answer is lost is repeated with its sequence, and answered with its existing offsets."""
     store.logs.create_topic("t", 1)
     log = store.logs.log("t", 0)
     append, calls = log.append_as_leader, []
@@ -72,7 +72,7 @@ def test_after_delivery_timeout_ms_a_batch_fails(store: Store, monkeypatch: pyte
     assert isinstance(future.exception(), DeliveryTimeoutError)
     monkeypatch.setattr(log, "append_as_leader", append)
     assert producer.send("t", b"2").offset == 0
-    # Nobody knows whether the lost batch is in the log: the next one begins a new epoch.
+    # Nobody knows whether the lost batch is in the log, so the next one begins a new epoch.
     assert walk(store.batches("t")).table[["producer_epoch", "base_sequence"]].tolist() == [(1, 0)]
 
 

@@ -1,4 +1,4 @@
-"""Random sends, flushes, restarts and truncated answers against what a scan of the directory reads."""
+"""Random sends, flushes, restarts and lost answers, compared with what a scan of the directory reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record whose `send` has returned is what the next reader in the same process finds, however long linger.ms is."""
+"""A record whose `send` has returned is found by the next reader in the same process, however long linger.ms is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def producer(store: Store) -> Iterator[Producer]:
-    """A producer that appends nothing by itself: the store's scheduler only moves when a test moves it."""
+    """A producer that appends nothing by itself, since the store's scheduler moves only when a test moves it."""
     store.logs.create_topic("t", 2)
     with store.logs.producer(linger_ms=HOUR_MS) as made:
         yield made
@@ -98,7 +98,7 @@ def test_an_open_transaction_stays_isolated(store: Store) -> None:
 
 
 class Gate:
-    """A lock that lets its holder know when somebody else wants it."""
+    """A lock that shows its holder when somebody else wants it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -164,7 +164,7 @@ def test_a_batch_that_the_scheduler_appends_right_after_a_look_is_found(
 
 
 def test_with_the_scheduler_of_a_program(tmp_path: Path) -> None:
-    """What a new user types: no flush, no sleep, linger.ms as it is."""
+    """What a new user types: no flush, no sleep, the default linger.ms."""
     with LogDir(tmp_path) as logs:
         logs.create_topic("t", 1)
         producer, consumer = logs.producer(), logs.consumer("t")

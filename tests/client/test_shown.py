@@ -34,7 +34,7 @@ def test_a_log_dir_and_its_clients(store: Store) -> None:
 
 
 def test_a_log_dir_that_could_not_be_opened(tmp_path: Path) -> None:
-    """Debuggers and test reports show objects whose constructor has failed."""
+    """Debuggers and test reports show objects whose constructor failed."""
     assert repr(octavo.LogDir.__new__(octavo.LogDir)) == "<LogDir : closed>"
 
 

@@ -1,4 +1,4 @@
-"""Transactions: real markers, fencing, offsets that go with them, what a crash or a timeout leaves."""
+"""Transactions: real markers, fencing, offsets committed with them, what a crash or a timeout leaves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def committed(store: Store, topic: str = "t") -> list[bytes | None]:
 
 
 def statuses(store: Store) -> list[TransactionStatus]:
-    """What the one partition of `__transaction_state` that holds records says, in order."""
+    """The states in the only partition of `__transaction_state` that has records, in order."""
     found = []
     for record in store.records("__transaction_state"):
         value = decode_transaction_state_record(record.key or b"", record.value).value
@@ -96,7 +96,7 @@ def test_the_block_commits_or_aborts(store: Store) -> None:
         producer.send("t", b"2").result()
         raise ZeroDivisionError
     with producer.transaction():
-        pass  # nothing was sent: nothing is written
+        pass  # nothing was sent, so nothing is written
     with producer.transaction():
         producer.send("t", b"3")
     assert committed(store) == [b"1", b"3"]
@@ -183,7 +183,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(store: Store) -> None:
 def test_what_was_decided_before_a_crash_is_done_after_it(
     store: Store, status: TransactionStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash after step 1: the decision is in the log, the markers are not."""
+    """A crash after step 1: the decision is in the log, but the markers are not."""
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
     producer.begin_transaction()
@@ -266,7 +266,7 @@ def test_a_transaction_is_not_completed_without_all_its_partitions(store: Store)
     store.logs.close()
     world = World(NOW_MS + 10_000)
     with octavo.LogDir(store.folder, environment=world.environment, only=["__transaction_state"]) as logs:
-        logs.producer()  # what is late cannot be aborted: that is logged, and left to an owner of all partitions
+        logs.producer()  # what is overdue cannot be aborted: that is logged, and left to an owner of all partitions
         assert statuses(store)[-1] is TransactionStatus.PREPARE_ABORT
     with octavo.LogDir(store.folder, environment=World(NOW_MS + 20_000).environment) as logs:
         logs.producer()

@@ -1,4 +1,4 @@
-"""A batch that a consumer cannot read: an error that names it, by the same rule as everywhere."""
+"""A batch that a consumer cannot read raises an error that names it, by the same rule as everywhere."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_consumer_says_which_batch_it_cannot_read(tmp_path: Path, fields: dict
 
 @pytest.mark.parametrize("fetch_bytes", [1, 1 << 20])
 def test_offsets_that_go_back_end_no_loop(tmp_path: Path, fetch_bytes: int) -> None:
-    """What comes again is passed over, as Kafka's consumer does it."""
+    """What comes again is skipped, as in Kafka's consumer."""
     write_segment(tmp_path / "orders-0", 0, batch(0, 3), batch(1), batch(3, 2), batch(2), batch(5))
     with octavo.LogDir(tmp_path, background=False) as logs:
         found = [record.offset for record in logs.consumer("orders", max_partition_fetch_bytes=fetch_bytes)]
@@ -40,7 +40,7 @@ def test_offsets_that_go_back_end_no_loop(tmp_path: Path, fetch_bytes: int) -> N
 
 
 def test_a_batch_that_claims_to_lie_beyond_the_log_is_damaged(tmp_path: Path) -> None:
-    """No CRC covers the base offset. A consumer that followed it would be sent back to the start, again and again."""
+    """No CRC covers the base offset. A consumer that followed it would be sent back to the start again and again."""
     write_segment(tmp_path / "orders-0", 0, batch(0), (1 << 40).to_bytes(8) + batch(1)[8:])
     write_segment(tmp_path / "orders-0", 2, batch(2))
     (tmp_path / CLEAN_SHUTDOWN).write_bytes(b"")

@@ -43,7 +43,7 @@ _UNFLUSHED = (REPLICATION_OFFSET_CHECKPOINT, CLEANER_OFFSET_CHECKPOINT)
 
 
 def reason(flip: Flip) -> str | None:
-    """The class of a flip that is not found; None where it has to be. The byte is still flipped."""
+    """The class of an undetected flip; None if it must be detected. The byte is still flipped."""
     name, folder = flip.path.name, flip.path.parent
     if ".deleted" in name or folder.name.endswith("-delete"):
         return "on its way out"
@@ -189,7 +189,8 @@ def _time_index(flip: Flip) -> str | None:
 
 
 def _txn_index(flip: Flip) -> str | None:
-    """What an entry says of offsets that are not there, or of transactions begun before it, may have no witness."""
+    """There may be no evidence for what an entry says about missing offsets, or transactions begun before the
+    segment."""
     slot = flip.position // txn_index.ENTRY.size
     entries = txn_index.decode(flip.path.read_bytes()).aborted
     txn = entries[slot]

@@ -12,9 +12,9 @@ ENTRIES = {".index": offset_index.ENTRY.size, ".timeindex": time_index.ENTRY.siz
 
 
 def is_near(found: Finding, undamaged: Path, position: int) -> bool:
-    """At the batch or entry that has the position, or at the next one, where order breaks.
+    """At the batch or entry with the position, or at the next one, where the order breaks.
 
-    Of a text file the whole is small enough, and so is a producer snapshot, which has one CRC.
+    A text file is small enough as a whole, and so is a producer snapshot, which has one CRC.
     """
     if found.position is None:
         return undamaged.suffix not in (".log", *ENTRIES)

@@ -1,4 +1,5 @@
-"""A golden directory that tests damage: one byte is changed, what may be affected verified, and the byte restored."""
+"""A golden directory that tests damage: one byte is changed, everything it may affect is verified, and it is
+restored."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from octavo.jobs.verify.plan import plan
 from octavo.system.runner import InlineRunner
 from tests.golden.archives import GOLDEN, entry
 
-# So much of an index's end is flipped, too: of 10 MB of zeros the first ones are as good as the rest.
+# How much of an index's end is flipped too; in 10 MB of zeros the first ones are as good as the rest.
 _ZEROS = 64
 
 
 class Flip(NamedTuple):
-    """One byte of one file, changed."""
+    """One changed byte in a file."""
 
     path: Path
     position: int
@@ -36,11 +37,11 @@ class Flip(NamedTuple):
 
 @dataclass(slots=True)
 class Scene:
-    """A copy of an archive, and what is found in it undamaged."""
+    """A copy of an archive, and the findings in it without damage."""
 
     root: Path
     files: list[Path]
-    sizes: list[int]  # of what is flipped of each
+    sizes: list[int]  # how much of each file is flipped
     quiet: dict[Path, set[Finding]]
 
     @classmethod
@@ -54,7 +55,7 @@ class Scene:
         return cls(root, files, [_used(path) for path in files], {})
 
     def flips(self, count: int, seed: int) -> Iterator[Flip]:
-        """Half of them anywhere, half of them in a file of a kind that is drawn first: small files count, too."""
+        """Half of them anywhere, half in a file of a randomly drawn kind, so that small files count too."""
         draw = random.Random(seed)
         kinds: dict[str, list[int]] = {}
         for number, path in enumerate(self.files):
@@ -72,7 +73,7 @@ class Scene:
             yield Flip(path, position, old, old ^ change)
 
     def found(self, flip: Flip) -> list[Finding]:
-        """What is found with that byte changed and is not found without."""
+        """The findings with that byte changed that do not occur without."""
         folder = flip.path.parent
         if folder not in self.quiet:
             self.quiet[folder] = set(self._verify(folder))
@@ -80,7 +81,7 @@ class Scene:
             return [found for found in self._verify(folder) if found not in self.quiet[folder]]
 
     def _verify(self, folder: Path) -> list[Finding]:
-        """The root, and the partitions of one topic: no other's findings depend on a file of theirs."""
+        """Verify the root and the partitions of one topic, since no other findings depend on their files."""
         if folder == self.root:
             return list(Verification(plan([self.root]), InlineRunner()).findings())
         topic = PartitionFolder.parse(folder.name).topic
@@ -89,7 +90,7 @@ class Scene:
 
 @contextmanager
 def changed(flip: Flip) -> Iterator[None]:
-    """Within the block the byte is another one. The file's times stay: a verification waits where they are recent."""
+    """Change the byte within the block. The file's times stay, because verification waits if they are recent."""
     status = flip.path.stat()
     try:
         _write(flip.path, flip.position, flip.new, status)
@@ -106,7 +107,7 @@ def _write(path: Path, position: int, byte: int, status: os.stat_result) -> None
 
 
 def _used(path: Path) -> int:
-    """Up to where a file is flipped: not all through the zeros at the end of an index or a preallocated log."""
+    """How far a file is flipped: not through all the zeros at the end of an index or a preallocated log."""
     size = path.stat().st_size
     content = path.read_bytes() if size < 1 << 20 else path.read_bytes()[: 1 << 20]
     return min(len(content.rstrip(b"\0")) + _ZEROS, size)

@@ -79,7 +79,7 @@ def test_no_damage_ends_a_command(archive: str, tmp_path: Path) -> None:
 
 
 def _damage(path: Path, draw: random.Random) -> None:
-    size = min(path.stat().st_size, 1 << 16)  # of an index's 10 MB of zeros the first are enough
+    size = min(path.stat().st_size, 1 << 16)  # in an index's 10 MB of zeros the first are enough
     if draw.random() < 0.1:
         path.unlink()
         return

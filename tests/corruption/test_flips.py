@@ -1,4 +1,4 @@
-"""Any byte of a log directory flipped: it is found, named and located, or there is a reason why nobody can tell.
+"""Any flipped byte of a log directory is found, named and located, or there is a reason why nobody can tell.
 
 `make soak` runs ten thousand of them (OCTAVO_FLIPS=10000).
 """

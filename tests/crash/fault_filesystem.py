@@ -1,4 +1,4 @@
-"""A filesystem in memory that stops at a chosen operation, and knows what a crash there would leave."""
+"""An in-memory filesystem that stops at a chosen operation, and knows what a crash there would leave."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# As small beside the logs of tests as a disk's pages are beside real ones.
+# As small compared with the tests' logs as a disk's pages are with real ones.
 PAGE_BYTES = 64
 
 
@@ -34,7 +34,7 @@ class Loss(Enum):
 
 @dataclass
 class Inode:
-    """A file's bytes as programs see them, and as the disk has them."""
+    """A file's bytes as programs see them, and as they are on disk."""
 
     content: bytearray = field(default_factory=bytearray)
     synced: bytes = b""
@@ -44,7 +44,7 @@ class Inode:
 class FaultFileSystem:
     """Counts operations that change something; raises `Crash` at number `stop_at`, half way through a write.
 
-    Of what lies under a folder in `broken`, each operation fails as on a disk that died.
+    Every operation under a folder in `broken` fails, as on a dead disk.
     """
 
     def __init__(self, stop_at: int | None = None) -> None:
@@ -55,8 +55,8 @@ class FaultFileSystem:
         self.broken: set[Path] = set()
         self.locked: set[Path] = set()
         self._folders: set[Path] = set()  # with files in them, now or once
-        self._renamed: list[tuple[Path, Path]] = []  # folders, whose parent was not synced since
-        self._renamed_files: list[tuple[Path, Path]] = []  # likewise
+        self._renamed: list[tuple[Path, Path]] = []  # folders whose parent has not been synced since
+        self._renamed_files: list[tuple[Path, Path]] = []  # likewise, for files
 
     def after_crash(self, loss: Loss, seed: int = 0) -> FaultFileSystem:
         """What the next process finds."""
@@ -71,7 +71,8 @@ class FaultFileSystem:
         return found
 
     def _torn(self, chance: random.Random) -> dict[Path, Inode]:
-        """Any part of what was made, removed and renamed since folders were synced. A rename is whole or not there."""
+        """Any part of what was created, removed and renamed since folders were synced. A rename happened completely or
+        not at all."""
         now, synced = dict(self.entries), dict(self.synced_entries)
         for old, new in self._renamed:
             if chance.random() < 0.5:
@@ -89,7 +90,7 @@ class FaultFileSystem:
         return kept
 
     def step(self) -> bool:
-        """Count an operation; says whether the crash comes in it. Other threads get no further either."""
+        """Count an operation; returns whether the crash comes in it. Other threads get no further either."""
         self.operations += 1
         return self.stop_at is not None and self.operations >= self.stop_at
 
@@ -109,7 +110,7 @@ class FaultFileSystem:
         return sorted(path.name for path in list(self.entries) if path.parent == folder)
 
     def others(self, folder: Path) -> list[str]:
-        """There is nothing but regular files, and folders, which are not modelled."""
+        """There are only regular files, and folders, which are not modelled."""
         self.check(folder)
         return []
 
@@ -189,7 +190,7 @@ class FaultFileSystem:
         return FaultLock(self, path)
 
     def check(self, path: Path) -> None:
-        """Fail on a disk that died."""
+        """Raise if the disk is dead."""
         if any(path == folder or folder in path.parents for folder in self.broken):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
 
@@ -214,7 +215,7 @@ class FaultFile:
     def __init__(self, filesystem: FaultFileSystem, inode: Inode, path: Path) -> None:
         self._filesystem = filesystem
         self._inode = inode
-        self._path = path  # that it was opened by
+        self._path = path  # the path under which it was opened
 
     def pread(self, length: int, position: int) -> bytes:
         self._filesystem.check(self._path)
@@ -264,7 +265,7 @@ class FaultFile:
 
 
 class FaultLock:
-    """A lock, whose file is not modelled: nothing depends on it."""
+    """A lock without a file, since nothing depends on it."""
 
     def __init__(self, filesystem: FaultFileSystem, path: Path) -> None:
         self._filesystem = filesystem
@@ -299,7 +300,7 @@ class FaultMapping:
 
 
 def _move(entries: dict[Path, Inode], old: Path, new: Path) -> None:
-    """Give all that lies in a folder the folder's new name."""
+    """Give everything in a folder the folder's new name."""
     for path in [path for path in entries if old in path.parents]:
         entries[new / path.relative_to(old)] = entries.pop(path)
 
@@ -309,8 +310,8 @@ def _surviving(inode: Inode, loss: Loss, chance: random.Random) -> bytes:
         return bytes(inode.content)
     if loss is Loss.POWER:
         return inode.synced
-    # The length may be the old or the new one; a page may be written or not, and where it is not there are zeros
-    # or what was there before. Either pages were written in order, and the last is torn, or in any order.
+    # The length may be the old or the new one. A page may have been written or not; if not, it has zeros or its earlier
+    # content. Either pages were written in order, and the last is torn, or in any order.
     content, synced = bytes(inode.content), inode.synced
     length = chance.choice([len(content), len(synced), chance.randint(0, max(len(content), len(synced)))])
     length = max(length, min(len(content), len(synced)))

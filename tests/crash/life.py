@@ -1,4 +1,4 @@
-"""A log's life in a process that may end at any operation on its files, and what was promised until then."""
+"""A log's life in a process that may end at any operation on its files, and what it promised until then."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ IDEMPOTENT, TRANSACTIONAL = 7, 8
 
 @dataclass
 class Life:
-    """The checkpoints are taken as written whole; what they are written with has tests of its own."""
+    """Checkpoints count as completely written; how they are written has its own tests."""
 
     filesystem: FaultFileSystem
     log_start_offset: int = 0
     recovery_point: int = 0
     clean: bool = False  # the log was closed, and has not been opened since
-    flushed: dict[int, bytes] = field(default_factory=dict)  # base offset to batch
+    flushed: dict[int, bytes] = field(default_factory=dict)  # base offset → batch
     stable: set[int] = field(default_factory=set)  # offsets of committed records, flushed with their markers
     aborted: set[int] = field(default_factory=set)  # offsets of records whose transactions never commit
     sequences: dict[int, int] = field(default_factory=lambda: {IDEMPOTENT: 0, TRANSACTIONAL: 0})
@@ -97,13 +97,13 @@ class Life:
         self.log_start_offset, self.recovery_point = self.log.log_start_offset, self.log.recovery_point
 
     def forget(self, *, before: int = 0, behind: int = 1 << 62) -> None:
-        """What is about to be deleted or cut is promised no more."""
+        """What is about to be deleted or cut is no longer promised."""
         self.flushed = {offset: data for offset, data in self.flushed.items() if before <= offset < behind}
         self.stable = {offset for offset in self.stable if before <= offset < behind}
         self.aborted = {offset for offset in self.aborted if before <= offset < behind}
 
     def close(self) -> None:
-        """A clean stop: it flushes too."""
+        """Stop cleanly, which also flushes."""
         found = dict(batches(self.log))
         self.log.close()
         self.flushed, self.stable = found, set(self._committed)
@@ -138,13 +138,14 @@ def batches(log: PartitionLog) -> list[tuple[int, bytes]]:
 
 
 def files(filesystem: FaultFileSystem) -> dict[str, bytes]:
-    """What counts: an empty index says as little as none, and deleted files are on their way."""
+    """What counts: an empty index says as little as a missing one, and deleted files do not matter."""
     contents = {path.name: bytes(inode.content) for path, inode in filesystem.entries.items()}
     return {name: data for name, data in contents.items() if data and not name.endswith(".deleted")}
 
 
 def check_found(life: Life, filesystem: FaultFileSystem, config: LogConfig = CONFIG) -> None:
-    """What a process finds after the crash: all that was promised, the same when it crashes at once, and it goes on."""
+    """After the crash a process must find everything promised, again after another crash at once, and be able to
+    continue."""
     log = life.reborn(filesystem).open(config)
     found = dict(batches(log))
     lost = {offset for offset, data in life.flushed.items() if found.get(offset) != data}
@@ -162,9 +163,9 @@ def check_found(life: Life, filesystem: FaultFileSystem, config: LogConfig = CON
 
 
 def _check_duplicates(log: PartitionLog, found: dict[int, bytes]) -> None:
-    """A producer that sends a batch once more is told where the newest is; older ones may be refused, as in Kafka.
+    """A producer that repeats a batch is told where the newest is; older ones may be refused, as in Kafka.
 
-    (A snapshot holds but one batch of each producer.)
+    (A snapshot holds only one batch of each producer.)
     """
     newest = True
     for offset in sorted(found, reverse=True)[:4]:

@@ -1,4 +1,4 @@
-"""A disk dies: its directory goes offline, whenever that shows, and the others stay in use."""
+"""A disk dies: its directory goes offline, whenever the failure shows, and the others stay in use."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def append(logs: LogManager, partition: int) -> None:
 
 
 def check_offline(machine: Machine, logs: LogManager) -> None:
-    """The first directory is out of use, the second one is not, and only that one is closed cleanly."""
+    """The first directory is unusable, the second one is not, and only that one is closed cleanly."""
     assert set(logs.offline) == {ONE}
     assert "Input/output error" in logs.offline[ONE]
     for use in (lambda: append(logs, 0), lambda: logs.log("t", 0).read(0, 1), lambda: logs.log("t", 0).flush()):

@@ -1,4 +1,4 @@
-"""What flush.messages, flush.ms and flush() promise: after a power loss all that was flushed is there again."""
+"""What flush.messages, flush.ms and flush() promise: everything flushed is there after a power loss."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_roll_flushes_what_lies_before_in_the_background(machine: Machine) -> 
 
 @pytest.mark.parametrize("by_config", [True, False], ids=["flush.messages", "flush"])
 def test_what_a_roll_closes_at_the_recovery_point_is_synced(machine: Machine, by_config: bool) -> None:
-    """Nobody would do it later: the recovery point is past it, and no recovery looks there."""
+    """Nothing would sync it later: the recovery point is past it, and no recovery looks there."""
     machine.create(segment_bytes=600, **({"flush_messages": 1} if by_config else {}))
     for _ in range(8):
         machine.append(1)
@@ -194,5 +194,5 @@ def test_a_flush_that_fails_promises_nothing(machine: Machine) -> None:
         machine.logs.flush()
     assert machine.logs.log("t", 0).recovery_point == 0
     machine.files.broken.clear()
-    with pytest.raises(KafkaStorageError):  # the log in memory may differ from the disk, so it stays out of use
+    with pytest.raises(KafkaStorageError):  # the log in memory may differ from the disk, so it stays unusable
         machine.append(1)

@@ -1,4 +1,4 @@
-"""kill -9 of a process with eight producers, again and again: nothing acknowledged is lost, nothing is there twice.
+"""kill -9 of a process with eight producers, again and again: nothing acknowledged is lost or duplicated.
 
 Five times; `make soak` kills a hundred times (OCTAVO_KILLS=100).
 """
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 120
 
 @dataclass
 class Acknowledged:
-    """What all processes together have said that it is flushed."""
+    """What all processes together have reported as flushed."""
 
     next: dict[int, int] = field(default_factory=dict)  # a producer's next sequence, or transaction
     ended: set[tuple[int, int, int]] = field(default_factory=set)  # transactions: producer, number, epoch
@@ -55,7 +55,7 @@ class Acknowledged:
 
 
 class Process:
-    """The writing process, and the lines that it says."""
+    """The writing process, and the lines it reports."""
 
     def __init__(self, folder: Path, acknowledged: Acknowledged, epoch: int) -> None:
         self._acknowledged = acknowledged
@@ -67,7 +67,7 @@ class Process:
         self._left = b""
 
     def wait_for(self, lines: int, *, until: str = OPENED) -> None:
-        """Take lines in until one begins a phase and so many followed."""
+        """Read lines until one begins a phase and this many followed."""
         seen = None
         while seen is None or seen < lines:
             ready, _, _ = select.select([self._output], [], [], PATIENCE_SECONDS)
@@ -81,11 +81,11 @@ class Process:
                     seen = 0
 
     def wait_a_moment(self, seconds: float) -> None:
-        """As long as nothing is said."""
+        """Wait as long as nothing is reported."""
         select.select([self._output], [], [], seconds)
 
     def kill(self) -> None:
-        """kill -9; what was said before counts."""
+        """kill -9; what was reported before counts."""
         self._process.kill()
         self._process.wait()
         while data := os.read(self._output, 1 << 16):

@@ -11,7 +11,7 @@ from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.crash.life import Life, check_found
 
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
-# How many samples of what a power loss may leave are taken at each operation.
+# How many samples of a power loss's outcome are taken at each operation.
 SAMPLES = {Loss.PROCESS: 1, Loss.POWER: 1, Loss.TORN: 2}
 
 
@@ -70,7 +70,7 @@ def truncation(life: Life) -> None:
 
 
 def truncation_of_transactions(life: Life) -> None:
-    """What is cut has markers: the transaction that they ended is ongoing again, or its entry goes."""
+    """The part that is cut has markers: the transaction they ended is ongoing again, or its entry disappears."""
     life.open()
     life.transact(ABORT, batches=3)
     life.append()
@@ -95,7 +95,7 @@ def full_truncation(life: Life) -> None:
 
 
 def clean_stop(life: Life) -> None:
-    """Nothing is rebuilt after it, so all that it left must be on the disk."""
+    """Nothing is rebuilt after it, so everything it left must be on disk."""
     life.open()
     life.append(1)
     life.flush()
@@ -119,7 +119,7 @@ SCENARIOS: list[Callable[[Life], None]] = [
 ]
 
 
-# What these begin with is stopped in its own turn.
+# How these begin is tested on its own.
 BEGUN_WITH_APPENDS = retention, truncation, full_truncation
 
 

@@ -1,6 +1,6 @@
 """A directory's owner is stopped at every operation on its files.
 
-Topics that were made are there again, what was flushed is not lost, and a second start finds what the first one did.
+Created topics are there again, flushed records are not lost, and a second start finds what the first one did.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS
 
 ROOT = Path("/logs")
-# Not all operations, so that the test stays short; of the kinds of loss each has its own. `make soak` sets 1.
+# Not all operations, to keep the test short; each kind of loss has its own. `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "5"))
 CONFIGS = {"segment.bytes": 500, "index.interval.bytes": 150, "segment.index.bytes": 200, "retention.ms": -1}
 
@@ -40,7 +40,7 @@ class Owner:
         self.logs = LogManager(
             ROOT,
             environment=Environment(self.scheduler, self.clock, self.files),
-            configs={"num.recovery.threads.per.data.dir": 1},  # else no two runs would be alike
+            configs={"num.recovery.threads.per.data.dir": 1},  # otherwise no two runs would be alike
         )
         return self.logs
 
@@ -92,7 +92,7 @@ class Owner:
 
 
 def contents(files: FaultFileSystem) -> dict[Path, bytes]:
-    """What counts of partitions: an empty index says as little as none, deleted files are on their way."""
+    """What counts in partitions: an empty index says as little as a missing one, deleted files do not matter."""
     found = {path: bytes(inode.content) for path, inode in files.entries.items() if path.parent != ROOT}
     return {path: data for path, data in found.items() if data and not path.name.endswith(".deleted")}
 

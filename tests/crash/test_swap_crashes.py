@@ -1,4 +1,4 @@
-"""Segments are replaced by others, as compaction and splits do it, with a stop at every operation on the files."""
+"""Segments are replaced by others, as in compaction and splits, with a stop at every operation on the files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_loading_that_finishes_a_swap_may_be_stopped_too(loss: Loss) -> None:
 
 
 def reaches_swap(stop_at: int) -> bool:
-    """Whether the stop comes when segments are being rewritten: what is before it has tests of its own."""
+    """Whether the stop comes while segments are rewritten; everything before has its own tests."""
     life = Life(FaultFileSystem(stop_at))
     with contextlib.suppress(Crash):
         compaction(life)
@@ -91,7 +91,7 @@ def reaches_swap(stop_at: int) -> bool:
 
 
 def split(life: Life) -> None:
-    """A segment of an old broker, on the disk since long, is split when it is loaded."""
+    """An old broker's segment, long on disk, is split when it is loaded."""
     content = b"".join(OVERFLOWED)
     inode = Inode(bytearray(content), content)
     path = FOLDER / "00000000000000000000.log"

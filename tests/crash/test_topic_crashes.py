@@ -1,4 +1,5 @@
-"""An owner is stopped wherever it makes, grows or deletes a topic: afterwards that is there whole, or not at all."""
+"""An owner is stopped wherever it creates, grows or deletes a topic: afterwards the topic is complete, or not there at
+all."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS
 
 ROOTS = (Path("/one"), Path("/two"))
-# Not all operations, so that the test stays short. `make soak` sets 1.
+# Not all operations, to keep the test short. `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "9"))
 BOTH, APART = "all directories at once", "each directory alone first"
 
@@ -31,7 +32,7 @@ def opened(files: FaultFileSystem, *roots: Path) -> LogManager:
 
 
 class Owner:
-    """Makes a topic of 3 partitions, grows it to 5, deletes it and makes it again with 2."""
+    """Creates a topic with 3 partitions, grows it to 5, deletes it and creates it again with 2."""
 
     def __init__(self, roots: tuple[Path, ...], stop_at: int | None = None) -> None:
         files = FaultFileSystem()

@@ -31,7 +31,7 @@ BROKER_CONFIGS = {
 }
 IDEMPOTENT, TRANSACTIONAL = range(100, 106), range(200, 202)
 OPENING, OPENED = "opening", "opened"
-TIME_MS = time.time_ns() // 1_000_000  # of today: producers of old records would count as expired
+TIME_MS = time.time_ns() // 1_000_000  # current, because producers of old records would count as expired
 
 
 def is_aborted(number: int) -> bool:
@@ -40,19 +40,19 @@ def is_aborted(number: int) -> bool:
 
 
 def say(*words: object) -> None:
-    """One write a line, so that a kill leaves whole lines."""
+    """Write each line with one call, so that a kill leaves whole lines."""
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
 def send(log: PartitionLog, values: list[str], origin: Origin) -> bool:
-    """Append a batch; says whether the log had it already."""
+    """Append a batch; returns whether the log had it already."""
     records = [Record(number, TIME_MS, None, value.encode()) for number, value in enumerate(values)]
     data = bytearray(build_batch(records, origin=origin))
     return log.append_as_leader(data, leader_epoch=0).is_duplicate
 
 
 def produce(log: PartitionLog, producer_id: int, sequence: int) -> None:
-    """One batch at a time: one that was not acknowledged is sent again, by the next process too."""
+    """One batch at a time: one that was not acknowledged is sent again, even by the next process."""
     while True:
         count = 1 + (sequence * 7 + producer_id) % 5
         origin = Origin(producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
@@ -63,7 +63,7 @@ def produce(log: PartitionLog, producer_id: int, sequence: int) -> None:
 
 
 def transact(log: PartitionLog, producer_id: int, epoch: int, number: int) -> None:
-    """Transactions one after the other, with an epoch of this process; one that it finds ongoing is aborted first."""
+    """Transactions one after the other, with this process's epoch; one that is still ongoing is aborted first."""
 
     def end(kind: ControlType) -> None:
         data = marker(0, kind, epoch=epoch, producer_id=producer_id, timestamp=TIME_MS)

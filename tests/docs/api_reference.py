@@ -75,7 +75,7 @@ def _signature(name: str, function: Callable[..., object], *, bound: bool = Fals
 
 
 def _parameters(parameters: list[inspect.Parameter]) -> Iterator[str]:
-    """The parameters as they are declared, with the marks of positional and keyword ones between them."""
+    """The parameters as declared, with the marks for positional and keyword ones between them."""
     kinds = inspect.Parameter
     for number, parameter in enumerate(parameters):
         before = parameters[number - 1].kind if number else None
@@ -123,7 +123,7 @@ def _cell(value: object) -> str:
 
 
 def _fields(cls: type) -> Iterator[tuple[str, ...]]:
-    """The fields of a named tuple or a dataclass: name, type, default and the comment beside it."""
+    """The fields of a named tuple or a dataclass: name, type, default and comment."""
     declared = [*getattr(cls, "_fields", ()), *getattr(cls, "__dataclass_fields__", ())]
     source = inspect.getsource(cls) if declared else ""
     for field in _FIELD.finditer(source):
@@ -134,7 +134,7 @@ def _fields(cls: type) -> Iterator[tuple[str, ...]]:
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    """Public methods and properties of a class and of its bases in this package, in the order of their definition."""
+    """Public methods and properties of a class and its bases in this package, in the order of definition."""
     seen: set[str] = set()
     for base in cls.__mro__:
         if base.__module__.split(".")[0] != "octavo":
@@ -147,7 +147,7 @@ def _members(cls: type) -> Iterator[tuple[str, object]]:
 
 
 def _errors(errors: dict[str, type]) -> str:
-    """The errors as a tree: each below the one that it is a kind of."""
+    """The errors as a tree, each below its parent."""
     rows: list[str] = []
 
     def add(name: str, depth: int) -> None:

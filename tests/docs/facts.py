@@ -1,6 +1,6 @@
-"""Keep docs/compatibility.md true: its column of tests is collected from the comments that name a fact (`# F7`).
+"""Keeps docs/compatibility.md true: its column of tests is collected from the comments that name a fact (`# F7`).
 
-`python -m tests.docs.facts` (`make docs`) writes the page again; a test fails when it differs from what is written.
+`python -m tests.docs.facts` (`make docs`) updates the page; a test fails if the page is out of date.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Tests = dict[str, list[str]]
 
 
 def comments(source: str) -> dict[int, str]:
-    """Line number to comment."""
+    """Comments by line number."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
 
 
 def test_functions(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
-    """Name, first line (its decorators') and last line of each test."""
+    """Name, first line (including decorators) and last line of each test."""
     for node in tree.body:
         owner = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
         for function in node.body if isinstance(node, ast.ClassDef) else [node]:
@@ -39,7 +39,7 @@ def test_functions(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
 
 
 def facts_of(source: str) -> dict[str, set[str]]:
-    """The tests of a module that carry facts: a comment inside the test, or in the block of comments right above it."""
+    """The tests of a module that carry facts: in a comment inside the test, or in the comments right above it."""
     lines, said = source.splitlines(), comments(source)
     found: dict[str, set[str]] = {}
     for name, first, last in test_functions(ast.parse(source)):
@@ -53,7 +53,7 @@ def facts_of(source: str) -> dict[str, set[str]]:
 
 @cache
 def collect(folder: Path = ROOT / "tests") -> Tests:
-    """Fact id to the tests that carry it, in the order of their names."""
+    """The tests for each fact id, in the order of their names."""
     proved: Tests = {}
     for path in sorted(folder.rglob("test_*.py")):
         for name, ids in facts_of(path.read_text(encoding="utf-8")).items():
@@ -63,7 +63,7 @@ def collect(folder: Path = ROOT / "tests") -> Tests:
 
 
 def written(page: str, proved: Tests) -> str:
-    """The page with its column of tests filled in again."""
+    """The page with its column of tests updated."""
 
     def fill(line: str) -> str:
         row = ROW.match(line)
@@ -76,7 +76,7 @@ def written(page: str, proved: Tests) -> str:
 
 
 def listed(page: str) -> list[str]:
-    """The ids that the page has a row for."""
+    """The ids that have a row on the page."""
     return [row["id"] for line in page.splitlines() if (row := ROW.match(line))]
 
 

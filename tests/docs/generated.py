@@ -44,7 +44,7 @@ PART = re.compile(r"(?<=<!-- generated: )(?P<name>[a-z ]+)( -->\n).*?(?=<!-- end
 
 
 def table(*rows: Iterable[str]) -> str:
-    """A table in Markdown; the first row is its head."""
+    """A Markdown table; the first row is its head."""
     head, *body = ([f" {cell} ".replace("|", r"\|") if cell else " " for cell in row] for row in rows)
     return "".join(f"|{'|'.join(row)}|\n" for row in (head, ["---"] * len(head), *body))
 
@@ -66,13 +66,13 @@ def spark_options(rows: Iterable[Option]) -> str:
 
 
 def click_command(name: str) -> click.Command:
-    """A command as click knows it; a verbatim one as completion does."""
+    """A command as click knows it; a verbatim one as its completion module declares it."""
     row = COMMANDS[name]
     return cast("click.Command", import_module(row.completion or row.module).command)
 
 
 def options(command: click.Command, context: click.Context, prefix: str = "") -> list[tuple[str, str]]:
-    """Each option with what it does; those that every command has are said once."""
+    """Each option with its description; those that every command has are listed once."""
     told = [] if command is octavo_group else ["--debug", "--help"]
     records = [
         param.get_help_record(context)
@@ -83,7 +83,7 @@ def options(command: click.Command, context: click.Context, prefix: str = "") ->
 
 
 def sections() -> Iterator[str]:
-    """A section a command: usage, help, options."""
+    """One section per command: usage, help, options."""
     for name, row in COMMANDS.items():
         command = click_command(name)
         context = click.Context(command, info_name=f"octavo {name}")
@@ -122,7 +122,7 @@ def parts() -> dict[str, str]:
 
 
 def written(page: str) -> str:
-    """The page with its generated parts as they should be."""
+    """The page with its generated parts up to date."""
     found = parts()
     return PART.sub(lambda part: f"{part['name']}{part[2]}\n{found[part['name']]}\n", page)
 

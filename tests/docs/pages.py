@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-# Where no compiler was, a process says so on stderr; the pages show what the others see.
+# Without a compiler, a process says so on stderr; the pages show what others see.
 QUIET = {**os.environ, "PYTHONWARNINGS": "ignore"}
 
 

@@ -1,4 +1,4 @@
-"""What the pages show is what happens: console and Python blocks run, and print what is written there."""
+"""The pages show what happens: console and Python blocks run, and print what the page says."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from tests.docs.pages import PAGES, QUIET, ROOT, blocks
 from tests.golden.archives import GOLDEN
 
-# What needs Spark runs in tests/spark.
+# Examples that need Spark run in tests/spark.
 ON_SPARK = ("spark-guide.md", "orders_pipeline.py")
 EXAMPLES = [example for example in sorted((ROOT / "examples").glob("*.py")) if example.name not in ON_SPARK]
-# What a target does once it is set up: a test does not call make again.
+# What a target does once it is set up, since a test does not call make again.
 MAKE = {"make demo": f"python {ROOT / 'examples' / 'seed_experiment.py'}"}
 
 
@@ -26,7 +26,7 @@ def with_blocks(language: str) -> list[Path]:
 
 
 def command_of(shown: str) -> tuple[str, str]:
-    """What is typed after a prompt, with the lines that go on with it (`> `), and what is printed then."""
+    """What is typed after a prompt, with its continuation lines (`> `), and the output that follows."""
     typed, *rest = shown.splitlines(keepends=True)
     while rest and rest[0].startswith("> "):
         typed += rest.pop(0).removeprefix("> ")

@@ -1,4 +1,4 @@
-"""Batches with headers that no producer writes, and a CRC that is right all the same."""
+"""Batches with headers that no producer writes, but with a correct CRC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from octavo.kernels.layout import ATTRIBUTES_POSITION, BATCH_FIELDS, BATCH_HEADE
 
 
 def crafted(batch: bytes, **fields: int) -> bytes:
-    """A batch of format v2 with other header fields, by their names in Kafka."""
+    """A v2 batch with other header fields, by their names in Kafka."""
     header = dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(batch), strict=True)) | fields
     content = bytearray(BATCH_HEADER.pack(*header.values()) + batch[BATCH_OVERHEAD:])
     content[CRC_POSITION:ATTRIBUTES_POSITION] = kernels.crc32c(bytes(content[ATTRIBUTES_POSITION:])).to_bytes(4)

@@ -18,7 +18,7 @@ V0_MESSAGES = bytes.fromhex(
 
 
 class Golden(NamedTuple):
-    """A stream that Kafka 4.3.1 made, and what it holds."""
+    """A stream that Kafka 4.3.1 wrote, and its content."""
 
     codec: Codec
     magic: int
@@ -70,12 +70,12 @@ GOLDEN = [
 ]
 
 PACKING = [codec for codec in Codec if codec is not Codec.NONE]
-# Around the block sizes of snappy and lz4, and several of either.
+# Around the block sizes of snappy and lz4, and several of each.
 SIZES = [0, 1, 32767, 32768, 32769, 65535, 65536, 65537, 300_000]
 
 
 def compressible(size: int) -> bytes:
-    """Text in the manner of small JSON records, the same in every run."""
+    """Text that resembles small JSON records, the same in every run."""
     chance = random.Random(size)
     text = bytearray()
     while len(text) < size:
@@ -88,7 +88,7 @@ def incompressible(size: int) -> bytes:
 
 
 def mutate(stream: bytes, chance: random.Random) -> bytes:
-    """The stream with a few bytes flipped, replaced, cut out, put in or repeated; often near its beginning."""
+    """The stream with a few bytes flipped, replaced, removed, inserted or repeated; often near its beginning."""
     mutant = bytearray(stream)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         at = chance.randrange(len(mutant) + 1 if chance.random() < 0.5 else min(len(mutant), 30) + 1)

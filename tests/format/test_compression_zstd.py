@@ -1,4 +1,4 @@
-"""zstd frames: written without a content size, bounded before they are unpacked, read one after another."""
+"""zstd frames: written without a content size, bounded before they are decompressed, read one after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion between v0, v1 and v2: what Kafka's own classes made of the same sets, and what may not be lost."""
+"""Conversion between v0, v1 and v2: what Kafka's own classes made of the same sets, and what must not be lost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def records_of(data: bytes) -> list[Record]:
 
 
 def assert_same(ours: bytes, theirs: bytes) -> None:
-    """Byte for byte, but for the compressed parts: those unpack to the same bytes."""
+    """Equal byte for byte, except that compressed parts only need the same content."""
     assert unpacked(ours) == unpacked(theirs)
 
 
@@ -221,7 +221,7 @@ def test_a_damaged_batch_is_not_given_a_new_checksum() -> None:
     for convert in CONVERSIONS:
         with pytest.raises(CorruptRecordError, match="position 37: a batch whose CRC"):
             convert(damaged)
-    assert down_convert(damaged, 1) == damaged  # left as it is, for the consumer to see
+    assert down_convert(damaged, 1) == damaged  # left unchanged, for the consumer to see
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Java's rules of reading lines, fields and numbers."""
+"""Java's rules for reading lines, fields and numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_bytes_that_are_no_utf8_are_refused() -> None:
         (" a", ["", "a"]),
         ("", []),
         ("  ", []),
-        ("a\u00a0b", ["a\u00a0b"]),  # a blank, but none of Java's
+        ("a\u00a0b", ["a\u00a0b"]),  # a blank, but not one of Java's
     ],
 )
 def test_split(text: str, fields: list[str]) -> None:

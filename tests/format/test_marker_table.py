@@ -102,7 +102,7 @@ def test_damage_ends_the_table_before_its_batch(broken: bytes, problem: str) -> 
 
 @pytest.mark.parametrize("archive", ["v431-clean", "v392", "v01103"])
 def test_markers_of_real_brokers(archive: str) -> None:
-    """Each as `decode_control` reads it from its record."""
+    """Each is read like `decode_control` reads it from its record."""
     count = 0
     for path in archives.files(archive, "*.log"):
         log = walk(path.read_bytes())
@@ -117,7 +117,7 @@ def test_markers_of_real_brokers(archive: str) -> None:
 
 
 def key_and_value(data: memoryview, batch: np.void) -> tuple[bytes, bytes]:
-    """An uncompressed marker ends with both: a key of 4 bytes, a length, a value of 6, no headers."""
+    """Split an uncompressed marker, which ends with both: a key of 4 bytes, a length, a value of 6, no headers."""
     assert batch["size"] == 78
     end = int(batch["position"] + batch["size"])
     return bytes(data[end - 12 : end - 8]), bytes(data[end - 7 : end - 1])

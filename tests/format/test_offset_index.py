@@ -13,7 +13,7 @@ from octavo.errors import CorruptionError, EncodingError
 from octavo.format.indexes import offset_index
 from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
 
-# Eight appends of 115 bytes and 2 records each, base offset 1000, index.interval.bytes 100: as Kafka 4.3.1 wrote it.
+# Eight appends of 115 bytes and 2 records each, base offset 1000, index.interval.bytes 100, as written by Kafka 4.3.1.
 KAFKA = bytes.fromhex(
     "000000030000007300000005000000e6000000070000015900000009000001cc0000000b0000023f0000000d000002b20000000f00000325"
 )

@@ -1,4 +1,4 @@
-"""Numbers that a header's field cannot hold are refused with the documented error, whatever way they come in."""
+"""Numbers that do not fit a header field are refused with the documented error, wherever they come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a damaged batch: what was found, what was expected, where."""
+"""Messages about a damaged batch: what was found, what was expected, where."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_without_producers() -> None:
 
 
 def with_crc(content: bytes) -> bytes:
-    """The snapshot with the checksum that its content needs."""
+    """The snapshot with the right checksum for its content."""
     return content[:2] + kernels.crc32c(content[6:]).to_bytes(4, "big") + content[6:]
 
 
@@ -79,7 +79,7 @@ def test_a_wrong_crc_is_named() -> None:
 
 
 def test_a_shorter_snapshot_over_a_longer_one_is_refused() -> None:
-    # Kafka writes without cutting the old file first.
+    # Kafka writes without truncating the old file first.
     with pytest.raises(CorruptionError, match="stored crc"):
         producer_snapshot.decode(WITHOUT_PRODUCERS + KAFKA[10:])
 

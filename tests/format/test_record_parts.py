@@ -1,4 +1,4 @@
-"""Records field by field: the same records as a kernel's, and of damaged ones all that comes before the damage."""
+"""Records field by field: the same records as a kernel's and, for damaged ones, everything before the damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule of a sound batch: which batches end a log for recovery, and which ones only readers stumble over."""
+"""The rule for sound batches: which batches end a log for recovery, and which ones only stop readers."""
 
 from __future__ import annotations
 

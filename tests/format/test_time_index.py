@@ -10,7 +10,7 @@ from octavo.errors import CorruptionError, EncodingError
 from octavo.format.indexes import time_index
 from octavo.format.indexes.time_index import TimeIndex, TimestampOffset
 
-# Eight appends of 2 records each, base offset 1000, max timestamps 10 20 15 30 30 40 5 50: as Kafka 4.3.1 wrote it.
+# Eight appends of 2 records each, base offset 1000, max timestamps 10 20 15 30 30 40 5 50, as written by Kafka 4.3.1.
 KAFKA = bytes.fromhex(
     "000000000000001400000003000000000000001e0000000700000000000000280000000b00000000000000320000000f"
 )
@@ -78,7 +78,7 @@ def test_zeros_of_a_pre_sized_file_are_recognised(unused: int) -> None:
     assert index.zero_tail() == unused
     assert list(index.used()) == KAFKA_ENTRIES
     with pytest.raises(CorruptionError, match="has timestamp 0, expected 20") as raised:
-        index.sanity_check()  # as Kafka's, which looks at the last slot
+        index.sanity_check()  # like Kafka's, which looks at the last slot
     assert raised.value.position == 12 * (3 + unused)
 
 

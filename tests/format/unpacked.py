@@ -1,4 +1,4 @@
-"""Batches with their compressed parts unpacked, to compare sets up to what a codec's library chooses."""
+"""Batches with their compressed parts decompressed, to compare sets regardless of a codec library's choices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, Flaw, Stop
 
 
 def unpacked(data: bytes) -> list[tuple[BatchHeader, bytes]]:
-    """What each batch says, and its bytes or what they unpack to; size and CRC depend on the codec."""
+    """Each batch's header, and its bytes, decompressed if necessary; size and CRC depend on the codec."""
     found = walk(data)
     assert found.stop is Stop.END
     batches = []

@@ -1,5 +1,5 @@
-"""Fuzzing: mutated inputs to every decoder, which accepts them or raises the one documented error.
+"""Fuzzing: mutated inputs for every decoder, which must accept them or raise the one documented error.
 
-`python -m tests.fuzz --inputs 100000`. An input is made from the seed and its number alone, so that any finding can be
-made again.
+`python -m tests.fuzz --inputs 100000`. An input depends only on the seed and its number, so that any finding can be
+reproduced.
 """

@@ -55,7 +55,7 @@ def parse() -> argparse.Namespace:
 
 
 def again(name: str, path: Path) -> int:
-    """One saved input, in this process: for a debugger, a sanitizer, a traceback."""
+    """Run one saved input in this process, for a debugger, a sanitizer or a traceback."""
     is_accepted, problem = attempt(TARGETS[name], path.read_bytes())
     print(problem or ("accepted" if is_accepted else "refused with the documented error"))
     return 0 if problem is None else 1

@@ -1,4 +1,4 @@
-"""Targets that look at log bytes piece by piece: they must agree with the decoder on what is sound."""
+"""Targets that examine log bytes piece by piece: they must agree with the decoder on what is sound."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.fuzz.target import Target, mutating
 
 
 def run_anatomy(data: bytes) -> None:
-    """Damage is shown, never raised; and no piece lies outside of what it is a piece of."""
+    """Damage must be shown, never raised, and no part may lie outside its parent."""
     found = walk(data)
     view = memoryview(data)
     for row in found.table:
@@ -46,7 +46,7 @@ def run_entries(data: bytes) -> None:
 
 
 def run_records(data: bytes) -> None:
-    """Records one by one are those of the decoder, which accepts a batch whole or not at all."""
+    """Records read one by one must equal the decoder's, which accepts a whole batch or nothing."""
     header = read_header(data)
     if header.magic != 2 or header.codec_id or header.flaws:
         return
@@ -69,7 +69,7 @@ def alone(data: bytes, header: BatchHeader) -> list[Record] | CorruptionError:
 
 
 def run_messages(data: bytes) -> None:
-    """Messages one by one are those of the decoder where that accepts the set."""
+    """Messages read one by one must equal the decoder's if it accepts the set."""
     header = read_header(data)
     if header.magic not in (0, 1) or header.flaws & Flaw.CRC_MISMATCH:
         return

@@ -1,4 +1,4 @@
-"""Targets that take the small files of a log directory, and its names."""
+"""Targets for the small files of a log directory, and its names."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run_producer_snapshot(data: bytes) -> None:
 
 
 def run_names(data: bytes) -> None:
-    """As a folder's name and as a file's; refused when it is neither."""
+    """Parse as a folder's name and as a file's; refused if it is neither."""
     name = data.decode("utf-8", "surrogateescape")
     names.SegmentFile.parse(name)
     names.KRaftSnapshot.parse(name)

@@ -1,4 +1,4 @@
-"""The inputs of a run: number n of a seed is always the same bytes for the same target."""
+"""The inputs of a run: number n of a seed always gives the same bytes for the same target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets that take log bytes: walker, decoder, conversion, codecs, and the kernels against their twin."""
+"""Targets for log bytes: walker, decoder, conversion, codecs, and the kernels against their twins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.fuzz.target import Target, mutating
 from tests.kernels import implementations
 from tests.kernels.hand_made import content
 
-LIMIT = 8 << 20  # of what one batch may unpack to
+LIMIT = 8 << 20  # the largest decompressed size of a batch
 STREAM_LIMIT = 1 << 20
 
 
@@ -85,7 +85,7 @@ def run_log(data: bytes) -> None:
 
 
 def run_rows(data: bytes) -> None:
-    """Each batch alone, whatever the others are."""
+    """Each batch on its own, whatever the others are."""
     error: CorruptionError | None = None
     decoder = Decoder(limit=LIMIT)
     for row in walk(data, check_crc=False).table:
@@ -98,7 +98,7 @@ def run_rows(data: bytes) -> None:
 
 
 def run_chunks(data: bytes) -> None:
-    """The walk in chunks finds what the walk of the whole finds."""
+    """The walk in chunks must find what a walk of the whole finds."""
     whole = walk(data)
     source, rows, position, stop = memoryview(data), [], 0, None
 
@@ -135,7 +135,7 @@ def run_convert(data: bytes) -> None:
 
 
 def run_kernels(data: bytes) -> None:
-    """The compiled kernels and their twin agree on the walk and on every batch that is not compressed."""
+    """The compiled kernels and their twins must agree on the walk and on every uncompressed batch."""
     compiled, reference = implementations.load("compiled"), implementations.load("reference")
     tables = []
     for kernels in (compiled, reference):

@@ -1,4 +1,4 @@
-"""Targets that take records of internal topics and control records: decoded, and shown as JSON where accepted."""
+"""Targets for records of internal topics and control records: decoded, and shown as JSON if accepted."""
 
 from __future__ import annotations
 

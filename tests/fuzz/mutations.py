@@ -12,9 +12,9 @@ NUMBERS = (
     *((1 << 63) - 1, -(1 << 63), 1 << 62, 1_700_000_000_000),
 )
 BYTES = (0x00, 0x01, 0x02, 0x7F, 0x80, 0xFE, 0xFF)
-# Variable-length numbers: longer than they need to be, without an end, the largest, the smallest, -1.
+# Variable-length numbers: longer than necessary, without an end, the largest, the smallest, -1.
 VARINTS = tuple(map(bytes.fromhex, ("8080808000", "ff" * 5, "ff" * 11, "feffffff0f", "ffffffff0f", "01")))
-# What parsers of text trip over: numbers out of range, other digits and line ends, escapes, nesting, broken UTF-8.
+# What text parsers trip over: numbers out of range, other digits and line ends, escapes, nesting, broken UTF-8.
 WORDS = (
     *(b"-1", b"0", b"+5", b"99999999999999999999", b"9223372036854775808", b"2147483648", b"1e9", b"0x10", b"1" * 5000),
     *(b" ", b"\n", b"\r\n", b"\r", b"\t", b"\0", "\u2028".encode(), "\u0663".encode()),
@@ -26,7 +26,7 @@ Change = Callable[[Random, bytearray, Sequence[bytes]], None]
 
 
 def mutated(random: Random, data: bytes, others: Sequence[bytes], *, text: bool = False) -> bytearray:
-    """A few changes, now and then many; `others` lend their bytes."""
+    """A few changes, occasionally many; `others` lend their bytes."""
     changed = bytearray(data)
     changes = TEXT_CHANGES if text else BINARY_CHANGES
     for _ in range(random.choice((1, 1, 1, 2, 2, 3, 5, 12))):
@@ -35,7 +35,7 @@ def mutated(random: Random, data: bytes, others: Sequence[bytes], *, text: bool 
 
 
 def place(random: Random, data: bytearray) -> int:
-    """A position; headers and lengths are at the front, so that half of the changes go there."""
+    """A position; half of the changes go to the front, where headers and lengths are."""
     return random.randrange(min(len(data), 80) if random.random() < 0.5 else len(data)) if data else 0
 
 

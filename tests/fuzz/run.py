@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run came to."""
+    """The outcome of a run."""
 
     accepted: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -54,7 +54,7 @@ def run(
 ) -> Outcome:
     """Feed all inputs of the plan, or as many as the time allows."""
     for target in plan.targets:
-        target.make(plan.random(0))  # seeds are read once, before the processes part
+        target.make(plan.random(0))  # seeds are read once, before the processes split
     outcome = Outcome()
     workers = [_start(plan, first, processes) for first in range(processes)]
     deadline = None if seconds is None else time.monotonic() + seconds
@@ -86,7 +86,7 @@ def _start(plan: Plan, first: int, step: int) -> _Worker:
 
 
 def _receive(plan: Plan, worker: _Worker, outcome: Outcome) -> _Worker | None:
-    """Take a report; the worker that goes on, another one after a crash, or None at the end."""
+    """Take a report; returns the worker that continues, another one after a crash, or None at the end."""
     try:
         report: Report = worker.results.recv()
     except EOFError:

@@ -1,4 +1,4 @@
-"""Checksums made right again after a mutation, so that it reaches the code that checks them first."""
+"""Corrects checksums after a mutation, so that it reaches the code after the checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ LZ4_MAGIC = bytes.fromhex("04224d18")
 
 
 def seal_log(random: Random, data: bytearray) -> None:
-    """The checksum of each entry, as far as lengths can be followed; a length that cannot may be made to fit."""
+    """Correct the checksum of each entry, as far as lengths can be followed; a length that cannot may be made to
+    fit."""
     at = 0
     while len(data) - at > layout.HEADER_UP_TO_MAGIC:
         size = int.from_bytes(data[at + 8 : at + 12], signed=True)
@@ -33,7 +34,7 @@ def seal_log(random: Random, data: bytearray) -> None:
 
 
 def seal_snapshot(random: Random, data: bytearray) -> None:
-    """The checksum of a producer snapshot, and now and then its count."""
+    """Correct the checksum of a producer snapshot, and occasionally its count."""
     if len(data) < producer_snapshot.HEADER.size:
         return
     if random.random() < 0.5:
@@ -44,7 +45,7 @@ def seal_snapshot(random: Random, data: bytearray) -> None:
 
 
 def seal_lz4(random: Random, data: bytearray) -> None:
-    """The header's checksum byte of an lz4 frame: over the descriptor, or as v0 has it over the magic too."""
+    """Correct the header checksum of an lz4 frame: over the descriptor, or as in v0 over the magic too."""
     if len(data) < 15 or data[:4] != LZ4_MAGIC:
         return
     flags = data[4]

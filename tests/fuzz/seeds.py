@@ -1,4 +1,4 @@
-"""What mutations start from: bytes of real brokers, by the kind of file that held them."""
+"""What mutations start from: bytes from real brokers, by the kind of file that held them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def streams(codec: int, magic: int) -> list[bytes]:
 
 @cache
 def records(topic: str) -> list[Record]:
-    """Some records of a topic, internal ones above all."""
+    """Some records of a topic, mainly internal ones."""
     found: list[Record] = []
     for log in logs():
         if log.topic == topic:

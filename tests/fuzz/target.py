@@ -1,4 +1,4 @@
-"""What a fuzz target is: how its inputs are made, and what it does with one."""
+"""A fuzz target: how its inputs are made, and what it does with one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Seal = Callable[[Random, bytearray], None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A decoder under test. `run` returns for an input that it accepts, or raises one of `errors`, and nothing else."""
+    """A decoder under test. `run` returns for an accepted input, or raises one of `errors`, and nothing else."""
 
     name: str
     make: Callable[[Random], bytes]
@@ -26,7 +26,7 @@ class Target:
 def mutating(
     pool: Callable[[], Sequence[bytes]], *, text: bool = False, seal: Seal | None = None
 ) -> Callable[[Random], bytes]:
-    """Make inputs by mutation of what the pool holds; most of them get right checksums again."""
+    """Make inputs by mutating what the pool holds; most of them get correct checksums again."""
 
     def make(random: Random) -> bytes:
         seeds = pool()

@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, and that it would find what it looks for."""
+"""A short run of the fuzzer, and a check that it would find what it looks for."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def loop_for_ever() -> None:
 
 
 def loop_without_python() -> None:
-    sum(itertools.repeat(0))  # no signal handler of Python's would be called here
+    sum(itertools.repeat(0))  # no Python signal handler would be called here
 
 
 def believe_a_length() -> None:

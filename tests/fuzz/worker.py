@@ -24,7 +24,7 @@ from tests.fuzz.target import Target
 
 CPU_SECONDS = 2.0
 LARGEST_GROWTH = 96 << 20  # of the resident memory, by one input
-ADDRESS_SPACE = 2 << 30  # beyond what the process has at its start
+ADDRESS_SPACE = 2 << 30  # in addition to what the process has at its start
 REPORT_EVERY = 500
 
 
@@ -61,7 +61,7 @@ def work(plan: Plan, first: int, step: int, current: Synchronized[int], results:
 
 
 def guarded(target: Target, data: bytes, report: Report) -> str | None:
-    """Run one input and count it; a sentence when it breaks the contract."""
+    """Run one input and count it; returns a sentence if it breaks the contract."""
     before = resident_peak()
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
     try:
@@ -77,7 +77,7 @@ def guarded(target: Target, data: bytes, report: Report) -> str | None:
 
 
 def attempt(target: Target, data: bytes) -> tuple[bool, str | None]:
-    """Whether the input is accepted, and a sentence when it breaks the contract."""
+    """Whether the input is accepted, and a sentence if it breaks the contract."""
     try:
         target.run(data)
     except target.errors as error:
@@ -105,7 +105,7 @@ def resident_peak() -> int:
 
 
 def limit_memory() -> None:
-    """An allocation by a length field that was believed fails; AddressSanitizer reserves more than any limit."""
+    """Make an allocation fail if a length field was believed; AddressSanitizer reserves more than any limit."""
     statm = Path("/proc/self/statm")
     if "asan" in os.environ.get("LD_PRELOAD", "") or not statm.exists():
         return

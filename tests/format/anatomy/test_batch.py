@@ -1,4 +1,4 @@
-"""The anatomy of batches and messages: every byte in its place, and what is wrong named where it is."""
+"""The anatomy of batches and messages: every byte in its place, and problems named where they are."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def describe(entry: bytes, position: int = 0) -> Node:
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """The pieces that are made of no others; the bits of attributes share their bytes."""
+    """The nodes without children; the bits of attributes share their bytes."""
     if not node.children or node.name == "attributes":
         yield node
     else:

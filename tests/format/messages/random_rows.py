@@ -37,7 +37,7 @@ UNKNOWN_TAG = 1000  # beyond any tag of a schema
 
 
 def random_row(random: Random, message: MessageSchema, version: int, *, unknown_tags: bool = False) -> Row:
-    """A row that the version can hold: every field it has, nothing that it lacks."""
+    """A row that the version can hold: every field it has, and no others."""
     return _row(random, message.fields, version, unknown_tags and version in message.flexible)
 
 

@@ -139,7 +139,7 @@ def test_tagged_only_in_some_versions() -> None:
 
 
 def test_field_with_an_encoding_of_its_own() -> None:
-    """As a request header's clientId, which stays as it was in versions that are flexible."""
+    """Like a request header's clientId, which does not change in flexible versions."""
     both_ways(YES, "clientId string 0+ nullable flexible=none", {"clientId": "a"}, "0001 61 00")
 
 
