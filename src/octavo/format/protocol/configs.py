@@ -84,3 +84,24 @@ LIST_CONFIG_RESOURCES_RESPONSE = message("ListConfigResourcesResponse", "0-1", "
         resourceName  string
         resourceType  int8    1+   default=16 ignorable
 """)  # fmt: skip
+
+DESCRIBE_CLIENT_QUOTAS_REQUEST = message("DescribeClientQuotasRequest", "0-1", "1+", """
+    components  []ComponentData
+        entityType  string
+        matchType   int8
+        match       string  nullable
+    strict      bool
+""")  # fmt: skip
+
+DESCRIBE_CLIENT_QUOTAS_RESPONSE = message("DescribeClientQuotasResponse", "0-1", "1+", """
+    throttleTimeMs  int32
+    errorCode       int16
+    errorMessage    string       nullable
+    entries         []EntryData  nullable
+        entity  []EntityData
+            entityType  string
+            entityName  string  nullable
+        values  []ValueData
+            key    string
+            value  float64
+""")  # fmt: skip

@@ -1,0 +1,16 @@
+"""DescribeClientQuotas: there are none. Kafka's configs tool asks for them whenever it shows users."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Request
+from octavo.broker.security.acls import Operation
+
+
+def handle(request: Request, context: Context) -> Answer:
+    try:
+        context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
+    except RequestError as error:
+        return {**told(error), "entries": None}
+    return {"entries": []}

@@ -1,0 +1,97 @@
+"""Kafka 4.3.1's own tools against our broker."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.broker.broker import Broker
+from tests.interop.broker import JVM_OPTIONS, KAFKA_VERSION
+from tests.interop.jars import kafka_jars
+
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
+
+TOOLS = "org.apache.kafka.tools."
+CONFIGS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+class Tools:
+    """Runs a tool, which must succeed."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+
+    def run(self, tool: str, *arguments: str, stdin: str = "") -> str:
+        line = ["java", *JVM_OPTIONS, "-cp", f"{kafka_jars(KAFKA_VERSION)[0].parent}/*", tool]
+        run = subprocess.run(
+            [*line, "--bootstrap-server", self.bootstrap_servers, *arguments], capture_output=True, text=True,
+            input=stdin, timeout=120,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with Broker(tmp_path_factory.mktemp("tools") / "logs", configs=CONFIGS) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def tools(running: Broker) -> Tools:
+    return Tools(running.bootstrap_servers)
+
+
+def test_topics(tools: Tools, running: Broker) -> None:
+    tool = TOOLS + "TopicCommand"
+    tools.run(tool, "--create", "--topic", "made", "--partitions", "2", "--config", "retention.ms=100000")
+    tools.run(tool, "--alter", "--topic", "made", "--partitions", "3")
+    described = tools.run(tool, "--describe", "--topic", "made")
+    assert "PartitionCount: 3\tReplicationFactor: 1\tConfigs: retention.ms=100000" in described
+    assert tools.run(tool, "--list").splitlines() == sorted(running.logs.topics)
+    tools.run(tool, "--delete", "--topic", "made")
+    assert "made" not in running.logs.topics
+
+
+def test_records(tools: Tools, running: Broker, tmp_path: Path) -> None:
+    running.logs.create_topic("t", 1)
+    line = ["--topic", "t", "--num-records", "1000", "--record-size", "100", "--throughput", "-1"]
+    assert "1000 records sent" in tools.run(TOOLS + "ProducerPerformance", *line)
+    tools.run(TOOLS + "ConsoleProducer", "--topic", "t", stdin="first\nsecond\n")
+    assert tools.run(TOOLS + "GetOffsetShell", "--topic", "t") == "t:0:1002\n"
+    line = ["--topic", "t", "--partition", "0", "--offset", "1000", "--max-messages", "2", "--timeout-ms", "60000"]
+    assert tools.run(TOOLS + "consumer.ConsoleConsumer", *line).splitlines() == ["first", "second"]
+    wanted = {"partitions": [{"topic": "t", "partition": 0, "offset": 1001}], "version": 1}
+    (tmp_path / "delete.json").write_text(json.dumps(wanted))
+    said = tools.run(TOOLS + "DeleteRecordsCommand", "--offset-json-file", str(tmp_path / "delete.json"))
+    assert "low_watermark: 1001" in said
+    assert '"partition":"t-0"' in tools.run(TOOLS + "LogDirsCommand", "--describe", "--topic-list", "t")
+
+
+def test_configs_and_users(tools: Tools, running: Broker) -> None:
+    running.logs.create_topic("configured", 1)
+    tool, topic = "kafka.admin.ConfigCommand", ["--entity-type", "topics", "--entity-name", "configured"]
+    tools.run(tool, "--alter", *topic, "--add-config", "cleanup.policy=compact")
+    assert "cleanup.policy=compact" in tools.run(tool, "--describe", *topic)
+    user = ["--entity-type", "users", "--entity-name", "carol"]
+    tools.run(tool, "--alter", *user, "--add-config", "SCRAM-SHA-256=[iterations=8192,password=x]")
+    assert "SCRAM-SHA-256=iterations=8192" in tools.run(tool, "--describe", "--entity-type", "users")
+    tools.run(tool, "--alter", *user, "--delete-config", "SCRAM-SHA-256")
+    assert "carol" not in tools.run(tool, "--describe", "--entity-type", "users")
+
+
+def test_acls(tools: Tools) -> None:
+    tool = TOOLS + "AclCommand"
+    binding = ["--allow-principal", "User:alice", "--operation", "Read", "--topic", "t"]
+    tools.run(tool, "--add", *binding)
+    expected = "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)"
+    assert expected in tools.run(tool, "--list")
+    tools.run(tool, "--remove", "--force", *binding)
+    assert expected not in tools.run(tool, "--list")
