@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,32 @@ def test_options() -> None:
 def test_names_of_configs() -> None:
     expected = [f"plain,{name}" for name in sorted(SYNONYMS) if name.startswith("log.roll.")]
     assert completions("octavo config --describe log.roll.") == expected
+
+
+def test_names_of_configs_after_the_options_that_take_them() -> None:
+    assert "plain,segment.bytes=" in completions("octavo create logs --config seg")
+    assert completions("octavo alter logs --topic t --delete-config retention.m") == ["plain,retention.ms"]
+    assert completions("octavo compact logs --config min.cleanable") == ["plain,min.cleanable.dirty.ratio="]
+    assert completions("octavo produce logs --producer-property linger") == ["plain,linger.ms="]
+    assert completions("octavo consume logs --consumer-property auto.offset") == ["plain,auto.offset.reset="]
+    assert "plain,log.retention.ms=" in completions("octavo broker logs --config log.retention.m")
+
+
+def test_topics_of_the_directories_on_the_line(tmp_path: Path) -> None:
+    for name in ("orders-0", "orders-1", "old.orders-0", "payments-0", "meta.properties"):
+        (tmp_path / name).mkdir()
+    assert completions(f"octavo cat {tmp_path} --topic o") == ["plain,old.orders", "plain,orders"]
+    assert completions(f"octavo describe {tmp_path} --json --topic p") == ["plain,payments"]
+    assert completions(f"octavo lookup {tmp_path} --topic p") == ["plain,payments"]
+    assert completions(f"octavo cat {tmp_path}/no-such --topic o") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_printed_by_a_command(shell: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "octavo", "completion", shell], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ask(f"{shell}_source").stdout
 
 
 def test_flags_and_files_of_a_verbatim_command() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from octavo.format.names import FileKind
 from tests.cli.runs import octavo
+from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import unpack
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
@@ -119,3 +120,27 @@ def test_what_cannot_be_answered(logs: Path, arguments: tuple[str, ...], code: i
     assert (run.exit, run.stdout) == (code, "")
     assert sentence in run.stderr
     assert run.stderr.count("\n") == 1
+
+
+def test_all_partitions_and_iso_times(logs: Path) -> None:
+    write_segment(logs / "orders-1", 0, batch(0, timestamp=500))
+    write_segment(logs / "payments-0", 0, batch(0, timestamp=2000))
+    run = octavo("lookup", str(logs), "--timestamp", "1970-01-01T00:00:01.007Z", "--json")
+    found = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [(row["topic"], row["partition"], row["offset"]) for row in found] == [
+        ("orders", 0, 7),
+        ("orders", 1, -1),
+        ("payments", 0, 0),
+    ]
+    run = octavo("lookup", str(logs), "--topic", "orders", "--offset", "0")
+    assert [json.loads(line)["partition"] for line in run.stdout.splitlines()] == [0, 1]
+
+
+def test_a_table_for_people(logs: Path) -> None:
+    arguments = ("lookup", str(logs), "--topic", "orders", "--timestamp", "1007")
+    lines = octavo(*arguments, "--human").stdout.splitlines()
+    assert lines[0].split() == ["topic", "partition", "offset", "time", "segment", "batch", "at"]
+    assert lines[1].split()[:4] == ["orders", "0", "7", "1970-01-01T00:00:01.007Z"]
+    assert octavo_on_terminal(80, *arguments).splitlines()[1].split()[:3] == ["orders", "0", "7"]
+    assert octavo_on_terminal(80, *arguments, "--json").startswith("{")
+    assert "expected milliseconds or ISO 8601" in octavo("lookup", str(logs), "--timestamp", "soon").stderr

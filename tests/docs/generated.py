@@ -18,6 +18,7 @@ import click
 import octavo
 import octavo.spark
 from octavo.cli.command_table import COMMANDS
+from octavo.cli.examples import EXAMPLES
 from octavo.cli.group import octavo as octavo_group
 from octavo.client.consumer.config import CONSUMER_CONFIGS
 from octavo.client.producer.config import PRODUCER_CONFIGS
@@ -90,7 +91,9 @@ def sections() -> Iterator[str]:
         usage = " ".join([f"octavo {name}", *command.collect_usage_pieces(context)])
         text = inspect.cleandoc(command.help or row.summary)
         listed = table(("option", "meaning"), *options(command, context))
-        yield f"## octavo {name}\n\n```\n{usage}\n```\n\n{text}\n\n{listed}"
+        examples = "".join(f"{line}\n" for line in EXAMPLES.get(name, ()))
+        shown = f"\n```sh\n{examples}```\n" if examples else ""
+        yield f"## octavo {name}\n\n```\n{usage}\n```\n\n{text}\n\n{listed}{shown}"
 
 
 def overview() -> str:

@@ -56,7 +56,7 @@ def _report(arguments: list[str]) -> int:
     """Run a command, and report what failed."""
     settings = Settings()
     try:
-        code = _run(arguments, settings)
+        code = run(arguments, settings)
         _flush()
         return code
     except BrokenPipeError:
@@ -74,7 +74,8 @@ def _report(arguments: list[str]) -> int:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
 
 
-def _run(arguments: list[str], settings: Settings) -> int:
+def run(arguments: list[str], settings: Settings) -> int:
+    """Run a command, in one of its two forms, or answer a shell; what fails is raised."""
     if instruction := os.environ.get(COMPLETION_VARIABLE):
         from octavo.cli.group import complete
 

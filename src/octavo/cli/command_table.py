@@ -28,6 +28,7 @@ COMMANDS: dict[str, Command] = {
     "broker": Command("octavo.cli.commands.broker", "Serve log directories to Kafka's clients."),
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "compact": Command("octavo.cli.commands.compact", "Keep the last record of each key: one cleaner round."),
+    "completion": Command("octavo.cli.commands.completion", "Print the script that lets a shell complete octavo."),
     "config": Command("octavo.cli.commands.config", "Show the configs of topics and of log directories."),
     "consume": Command(
         "octavo.cli.commands.consume", "Print the records that a group has not read yet, and commit its offsets."
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
     "groups": Command("octavo.cli.commands.groups", "Show the committed offsets and the lag of groups."),
+    "help": Command("octavo.cli.commands.help", "Explain a command, or list all of them."),
     "lookup": Command("octavo.cli.commands.lookup", "Show where an offset or a time is found, and how."),
     "produce": Command("octavo.cli.produce.command", "Append records to a topic."),
     "recover": Command("octavo.cli.commands.recover", "Recover a log directory after a crash, as a broker does."),

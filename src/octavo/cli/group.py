@@ -27,7 +27,15 @@ class LazyGroup(click.Group):
             return None
         # A verbatim command runs without click, which knows it only for shell completion.
         module = row.module if not row.verbatim else row.completion if ctx.resilient_parsing else None
-        return cast("click.Command", import_module(module).command) if module else None
+        if module is None:
+            return None
+        command = cast("click.Command", import_module(module).command)
+        if ctx.resilient_parsing:
+            from octavo.cli.completing import with_completions
+
+            return with_completions(command)
+        command.epilog = _examples(cmd_name)
+        return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """List commands by their rows, because click would import them to get their help; then options."""
@@ -40,6 +48,13 @@ class LazyGroup(click.Group):
         if COMMANDS:
             with formatter.section("Commands"):
                 formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
+def _examples(name: str) -> str:
+    """The end of a command's help; click keeps the lines after \\b as they are."""
+    from octavo.cli.examples import EXAMPLES
+
+    return "\n".join(("\b", "Examples:", *(f"  {example}" for example in EXAMPLES.get(name, ()))))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -90,6 +105,10 @@ def run_group(arguments: list[str], settings: Settings) -> int:
 def _problem(error: click.UsageError) -> str:
     """What click says about the command line, with a hint if a command or an option is misspelt."""
     if command := getattr(error, "command_name", None):
+        from octavo.cli.examples import HINTS
+
+        if command in HINTS:
+            return f"{error.message.rstrip('.')}; `octavo {HINTS[command]}` does that"
         return error.message.rstrip(".") + did_you_mean(command, COMMANDS)
     if near := getattr(error, "possibilities", None):
         return f"{error.message.rstrip('.')} (did you mean {near[0]}?)"

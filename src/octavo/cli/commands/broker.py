@@ -61,10 +61,6 @@ def command(
 
     The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
     made.
-
-    \b
-    octavo broker logs
-    octavo broker logs --listen 127.0.0.1:0 --config auto.create.topics.enable=false
     """
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

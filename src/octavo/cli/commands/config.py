@@ -11,15 +11,11 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, print_json
-from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, ConfigKey, Unit, as_text, find
+from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey, Unit, as_text, find
 from octavo.errors import ConfigError
 
 COLUMNS = ("name", "of", "type", "default", "range", "broker synonyms", "meaning")
 _NARROWEST = 40
-
-
-def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in sorted({*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS}) if name.startswith(incomplete)]
 
 
 def _find(_: click.Context, __: click.Parameter, name: str | None) -> ConfigKey | None:
@@ -31,7 +27,7 @@ def _find(_: click.Context, __: click.Parameter, name: str | None) -> ConfigKey 
 
 @declare("config")
 @click.option(
-    "--describe", "key", metavar="KEY", callback=_find, shell_complete=_complete,
+    "--describe", "key", metavar="KEY", callback=_find,
     help="Show everything about one config; it may be a broker's synonym.",
 )  # fmt: skip
 @json_option

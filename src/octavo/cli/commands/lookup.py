@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import click
@@ -9,12 +10,15 @@ import click
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
 from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes
+from octavo.cli.table import TableColumn, cell_text, print_table
+from octavo.cli.times import iso_time
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.damage.passed import not_read
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
+from octavo.scanner.lookup.bounds import to_milliseconds
 from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, find_offset, find_timestamp
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
@@ -27,53 +31,113 @@ class _Question(NamedTuple):
     committed: bool
 
 
+def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    try:
+        timestamp = None if text is None else to_milliseconds(text)
+    except ScanError as error:
+        raise click.BadParameter(str(error)) from error
+    if timestamp is not None and timestamp < SpecialTimestamp.MAX_TIMESTAMP:
+        raise click.BadParameter(f"{text} is before 1970, and not one of -1, -2 and -3")
+    return timestamp
+
+
+_COLUMNS = (
+    TableColumn("topic"),
+    TableColumn("partition", right=True),
+    TableColumn("offset", right=True),
+    TableColumn("time"),
+    TableColumn("segment", importance=1),
+    TableColumn("batch at", right=True, importance=2),
+)
+
+
 @declare("lookup")
 @logdirs_argument
-@click.option("--topic", required=True, help="The topic.")
-@click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
+@click.option(
+    "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all but internal."
+)
+@click.option(
+    "--partition",
+    "partitions",
+    multiple=True,
+    type=click.IntRange(min=0),
+    metavar="P",
+    help="A partition; may be repeated. Default: all.",
+)
 @click.option("--offset", type=click.IntRange(min=0), help="Find the first record at or after this offset.")
 @click.option(
-    "--timestamp", type=click.IntRange(min=-3), metavar="MS",
+    "--timestamp",
+    metavar="MS|ISO",
+    callback=_timestamp,
     help="Find the first record of this time or later; -1: the end, -2: the start, -3: the largest timestamp.",
-)  # fmt: skip
+)
 @isolation_option
+@click.option("--human", is_flag=True, help="Print a table, as on a terminal, instead of JSON.")
 @json_option
 def command(
     logdirs: tuple[str, ...],
-    topic: str,
-    partition: int,
+    topics: tuple[str, ...],
+    partitions: tuple[int, ...],
     offset: int | None,
     timestamp: int | None,
     isolation_level: str,
+    human: bool,
     as_json: bool,
 ) -> int:
-    """Show where an offset or a time is found in a partition of LOGDIR, and how, as one JSON object.
+    """Show where an offset or a time is found in the partitions of LOGDIR, and how, as one JSON object per line.
 
     It has the segment, the entries of the time index and the offset index, the position where reading begins, the
     position of the batch, offset and timestamp of the record. The answer to a time is a broker's (ListOffsets). With
     read_committed the search ends at the last stable offset. Offset -1: no record fits. Damage is reported on stderr;
-    the exit code is 1 if the answer might differ without it.
+    the exit code is 1 if the answer might differ without it. On a terminal: a table, unless --json is given.
     """
     if (offset is None) == (timestamp is None):
         raise UsageError("expected either --offset or --timestamp; see `octavo lookup --help`")
-    wanted = TopicPartition(topic, partition)
-    log_dirs = open_log_dirs(logdirs, wanted.__eq__)
-    files = log_dirs.partitions.get(wanted)
-    if files is None:
-        if wanted in log_dirs.unreadable():
-            raise log_dirs.unreadable()[wanted]
-        TopicSelection.of(topic, partition).check((), log_dirs.topics(), log_dirs.shown())
-        raise ScanError(f"{log_dirs.shown()}: there is no partition {partition} of topic {topic!r}")
+    if human and as_json:
+        raise UsageError("--human and --json exclude each other; see `octavo lookup --help`")
+    selection = TopicSelection.of(topics or None, partitions or None)
+    log_dirs = open_log_dirs(logdirs, selection.wants)
+    unreadable = log_dirs.unreadable()
+    selection.check({**log_dirs.partitions, **unreadable}, log_dirs.topics(), log_dirs.shown())
+    if unreadable:
+        raise next(iter(unreadable.values()))
     question = _Question(offset, timestamp, isolation_level == "read_committed")
-    found, end_notes = retrying(files, lambda listed: _look_up(listed, question))
-    say_notes((*log_dirs.notes, *files.root.notes, *end_notes, *found.notes))
-    print_json(_fields(found))
+    wanted = selection.among(log_dirs.partitions, log_dirs.given())
+    say_notes(log_dirs.notes)
+    is_one = len(topics) == 1 and len(partitions) == 1
+    rows, uncertain = [], False
+    for topic_partition in wanted:
+        files = log_dirs.partitions[topic_partition]
+        found, end_notes = retrying(files, lambda listed: _look_up(listed, question))
+        say_notes((*end_notes, *found.notes))
+        uncertain = uncertain or _is_uncertain(files, question, found, end_notes)
+        if human or (sys.stdout.isatty() and not as_json):
+            rows.append(_cells(topic_partition, found))
+        else:
+            place = {} if is_one else topic_partition._asdict()
+            print_json({**place, **_fields(found)})
+    say_notes(note for directory in log_dirs.directories for note in directory.root.notes)
+    if rows:
+        print_table(_COLUMNS, rows)
+    return int(uncertain)
+
+
+def _is_uncertain(files: PartitionFiles, question: _Question, found: LookupResult, end_notes: list[Note]) -> bool:
+    """Whether damage may have changed the answer."""
     decisive = list(found.notes)
     if found.offset == NOT_FOUND or question.timestamp in (SpecialTimestamp.LATEST, SpecialTimestamp.MAX_TIMESTAMP):
         decisive += end_notes
     if question.timestamp != SpecialTimestamp.LATEST:
         decisive += files.root.notes
-    return int(any(note.is_damage for note in decisive))
+    return any(note.is_damage for note in decisive)
+
+
+def _cells(topic_partition: TopicPartition, found: LookupResult) -> list[str]:
+    if found.offset == NOT_FOUND:
+        return [*map(str, topic_partition), *["-"] * 4]
+    segment = None if found.segment is None else found.segment.name()
+    values = found.offset, iso_time(found.timestamp), segment, found.batch_position
+    return [*map(str, topic_partition), *map(cell_text, values)]
 
 
 def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:

@@ -30,10 +30,6 @@ def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iter
 
     A user that is added can log in by SCRAM-SHA-256 and by SCRAM-SHA-512. While `octavo broker` runs, use Kafka's
     kafka-configs instead.
-
-    \b
-    octavo users logs --add alice
-    octavo users logs
     """
     if add is not None and deleted is not None:
         raise click.UsageError("give --add or --delete, not both")

@@ -1,0 +1,19 @@
+"""`octavo completion`: the script that lets a shell complete `octavo`."""
+
+from __future__ import annotations
+
+import click
+
+from octavo.cli.options import command as declare
+
+
+@declare("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> int:
+    """Print the script that lets SHELL complete commands, options, files, topics and configs.
+
+    Topics are those of the log directories that are on the line already.
+    """
+    from octavo.cli.group import complete
+
+    return complete(f"{shell}_source")
