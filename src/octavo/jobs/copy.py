@@ -16,6 +16,7 @@ from octavo.config import Given
 from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
 from octavo.format.batches.batch_summary import last_offset, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
+from octavo.format.batches.sound import unreadable
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import copy_start_offset
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
@@ -59,9 +60,11 @@ class Copied:
     """What was copied from a partition."""
 
     start_offset: int  # where the copying began
+    end_offset: int  # after the last batch
     batches: int = 0
     size: int = 0
     damage_count: int = 0
+    lost: list[OffsetRange] = field(default_factory=list)  # offsets that only damaged bytes can have held
     notes: list[Note] = field(default_factory=list)
 
 
@@ -99,44 +102,103 @@ def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Ma
         logs.create_partitions(topic, numbers)
 
 
-def run(task: CopyTask, log: PartitionLog, progress: Progress, is_ending: Callable[[], bool] = lambda: False) -> Copied:
+def run(
+    task: CopyTask,
+    log: PartitionLog,
+    progress: Progress,
+    is_ending: Callable[[], bool] = lambda: False,
+    *,
+    dry_run: bool = False,
+) -> Copied:
     """Append the partition's batches to a log, as if one by one, and make the log start where the source does.
 
-    `progress` is called with the number of bytes read. Once `is_ending` returns True, the rest is left for later.
+    `progress` is called with the number of bytes read. Once `is_ending` returns True, the rest is left for later. A
+    `dry_run` reads everything and appends nothing.
     """
     source, findings = task.snapshot, ScanFindings("skip")
     findings.take((*task.notes, *source.notes))
     if source.failure is not None:
         findings.unreadable(source.files.location, source.failure)
     start = copy_start_offset(source, log, is_compacted=task.is_compacted)
-    copied = Copied(start)
+    copied = Copied(start, start)
+    copying = _Copying(log, findings, copied, dry_run, findings.damage_count)
     offsets = OffsetRange(start, source.log_end_offset)
     for part in plan_partition(source, offsets, None, ()):
         for chunk in Source(part, findings):
             if is_ending():
                 break
-            _append(chunk, log, part.end_offset, findings, copied)
+            copying.take(chunk, part.end_offset)
             progress(int(chunk.table["size"].sum(dtype=np.int64)))
-    advance_log_start(log, min(source.log_start_offset, log.log_end_offset))
+    if not is_ending():
+        copying.finish(source.log_end_offset)
+    if not dry_run:
+        advance_log_start(log, min(source.log_start_offset, log.log_end_offset))
     copied.damage_count, copied.notes = findings.damage_count, findings.notes
     return copied
 
 
-def _append(chunk: Chunk, log: PartitionLog, end: int, findings: ScanFindings, copied: Copied) -> None:
-    start, data = log.log_end_offset, memoryview(chunk.data)
-    sound = sound_batches(chunk, start, end, findings)
-    left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]
-    while len(left):
-        count = run_length(log, left)
-        position, stop = int(left[0]["position"]), int(left[count - 1]["position"] + left[count - 1]["size"])
+@dataclass(slots=True)
+class _Copying:
+    """A partition's copy under way."""
+
+    log: PartitionLog
+    findings: ScanFindings
+    copied: Copied
+    dry_run: bool
+    known_damages: int  # how many were found up to the last batch
+    is_after_damage: bool = False
+
+    def take(self, chunk: Chunk, end: int) -> None:
+        """Append the chunk's batches that are not in the log yet."""
+        start = self.copied.end_offset
+        self._notice_damage()
+        sound = sound_batches(chunk, start, end, self.findings)
+        left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]
+        breaks: set[int] = set()  # the batches with damage right before them; as many as there are: at the end
+        if self.findings.damage_count > self.known_damages:
+            damaged = chunk.table["position"][unreadable(chunk.table)]
+            breaks = set(np.searchsorted(left["position"], damaged).tolist())
+        row = 0
+        while row < len(left):
+            self.is_after_damage |= row in breaks
+            self._note_loss_up_to(int(left[row]["base_offset"]))
+            until = min((found for found in breaks if found > row), default=len(left))
+            count = until - row if self.dry_run else run_length(self.log, left[row:until])
+            self._append(chunk, left[row : row + count])
+            row += count
+        self.is_after_damage |= len(left) in breaks
+        self.known_damages = self.findings.damage_count
+
+    def _note_loss_up_to(self, offset: int) -> None:
+        """Note the offsets before this one that are missing, if there is damage where they would be."""
+        if self.is_after_damage and offset > self.copied.end_offset:
+            self.copied.lost.append(OffsetRange(self.copied.end_offset, offset))
+        self.is_after_damage = False
+
+    def finish(self, end_offset: int) -> None:
+        """Note what is missing at the source's end."""
+        self._notice_damage()
+        self._note_loss_up_to(end_offset)
+
+    def _notice_damage(self) -> None:
+        """Notice what the source reported between two chunks."""
+        self.is_after_damage |= self.findings.damage_count > self.known_damages
+        self.known_damages = self.findings.damage_count
+
+    def _append(self, chunk: Chunk, batches: NDArray[np.void]) -> None:
+        """Append batches that lie one after the other."""
+        position, stop = int(batches[0]["position"]), int(batches[-1]["position"] + batches[-1]["size"])
         try:
-            _append_batches(data[position:stop], int(left[0]["base_offset"]), log)
-            copied.batches += count
-            copied.size += stop - position
+            if not self.dry_run:
+                _append_batches(memoryview(chunk.data)[position:stop], int(batches[0]["base_offset"]), self.log)
         except UnexpectedAppendOffsetError as error:
             place = chunk.file_position + position
-            findings.damage(CorruptRecordError(str(error), position=place, path=chunk.path))
-        left = left[count:]
+            self.findings.damage(CorruptRecordError(str(error), position=place, path=chunk.path))
+            self.known_damages = self.findings.damage_count  # its offsets are not missing
+            return
+        self.copied.batches += len(batches)
+        self.copied.size += int(batches["size"].sum(dtype=np.int64))
+        self.copied.end_offset = max(self.copied.end_offset, last_offset(batches[-1]) + 1)
 
 
 def _append_batches(data: memoryview, base_offset: int, log: PartitionLog) -> None:

@@ -2,54 +2,86 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, json_option, many, path_type, print_json, say_notes
-from octavo.cli.owner import Ownership, owned, warnings_on_stderr
+from octavo.cli.owner import Ownership, offsets_text, owned, warnings_on_stderr
 from octavo.cli.progress import progress_bar
-from octavo.errors import LogDirError, OctavoError
+from octavo.errors import OctavoError, ScanError
+from octavo.format.names import CLUSTER_METADATA_TOPIC
 from octavo.jobs import copy as job
 from octavo.jobs.copy import Copied, CopyTask
+from octavo.jobs.copy_target import check_target
 from octavo.jobs.source_configs import source_configs
 from octavo.scanner.log_dirs import LogDirs, open_log_dirs
-from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Progress, ThreadRunner
+
+_MOST_LOSSES = 10  # named in the summary
+
+
+def _pattern(_: click.Context, __: click.Parameter, text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise click.BadParameter(f"{text!r} is not a regular expression: {error}") from error
 
 
 @declare("copy")
 @click.argument("source", metavar="SRC", type=path_type)
 @click.argument("target", metavar="DST", type=path_type)
-@click.option("--topic", "topics", multiple=True, required=True, metavar="T", help="A topic; may be repeated.")
+@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@click.option(
+    "--include", metavar="PATTERN", callback=_pattern, help="Topics whose whole name matches this regular expression."
+)
 @config_option
+@click.option("--into-existing", is_flag=True, help="Copy into a DST of another cluster, or with others' topics.")
+@click.option("--dry-run", is_flag=True, help="Show what would be copied, and change nothing; takes no lock.")
 @json_option
-def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str, str], as_json: bool) -> int:
-    """Append every batch of a topic in SRC to the log directory DST, like a follower: offsets and bytes are kept.
+def command(
+    source: str,
+    target: str,
+    topics: tuple[str, ...],
+    include: re.Pattern[str] | None,
+    configs: dict[str, str],
+    into_existing: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Append every batch of the topics in SRC to the log directory DST, like a follower: offsets and bytes are kept.
 
-    Batches are appended one by one: segments, indexes and producer state are made again, by the configs that the topic
-    has in DST. A new topic takes over id and configs of the one in SRC; --config sets more. A partition that exists in
-    DST is continued at its end, unless its topic id or its last batch differs from SRC's. SRC may be in use or damaged:
-    a damaged batch is skipped and reported on stderr; the exit code is then 1.
+    All topics are copied, internal ones too, except the cluster's metadata; --topic and --include choose some. Batches
+    are appended one by one: segments, indexes and producer state are made again, by the configs that the topic has in
+    DST. A new topic takes over id and configs of the one in SRC; --config sets more. A partition that exists in DST is
+    continued at its end, unless its topic id or its last batch differs from SRC's. SRC may be in use or damaged: a
+    damaged batch is skipped and reported on stderr; the exit code is then 1.
+
+    A DST that something else than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
     """
-    log_dirs = _listed(source, target, topics)
+    if topics and include:
+        raise click.UsageError("--topic and --include exclude each other")
+    log_dirs = _listed(source, topics, include)
+    check_target(log_dirs, target, into_existing=into_existing)
     say_notes(log_dirs.notes)
     with warnings_on_stderr():
         known = source_configs(directory.root.location for directory in log_dirs.directories)
     tasks = job.plan(log_dirs.partitions.values(), known)
-    with owned([target], Ownership(only=topics, create=True)) as logs:
-        for topic in topics:
+    names = sorted({task.topic_partition.topic for task in tasks})
+    done: list[tuple[CopyTask, Copied]] = []
+    problems, runner = len(log_dirs.unreadable()), ThreadRunner()
+    with owned([target], Ownership(only=names, create=True, dry_run=dry_run)) as logs:
+        for topic in names:
             own = {} if topic in logs.topics else known.inherited(topic)
             of_topic = [task for task in tasks if task.topic_partition.topic == topic]
             job.prepare(logs, topic, of_topic, {**own, **configs})
         with progress_bar("copying", sum(task.size for task in tasks)) as progress:
-            problems, runner = 0, ThreadRunner()
-            for outcome in runner.run(partial(_run, logs, progress, runner), tasks):
+            for outcome in runner.run(partial(_run, logs, progress, runner, dry_run), tasks):
                 try:
                     copied = outcome.get()
                 except OctavoError as error:
@@ -57,30 +89,36 @@ def command(source: str, target: str, topics: tuple[str, ...], configs: dict[str
                     echo(f"octavo: {outcome.task.topic_partition}: {error}", err=True)
                     continue
                 problems += copied.damage_count
+                done.append((outcome.task, copied))
                 say_notes(copied.notes)
-                _print(outcome.task, copied, logs, as_json)
+                _print(outcome.task, copied, logs, as_json=as_json, dry_run=dry_run)
+    if done and not as_json:
+        echo(_summary(done, dry_run=dry_run))
     return 1 if problems else 0
 
 
-def _listed(source: str, target: str, topics: Sequence[str]) -> LogDirs:
-    selection = TopicSelection.of(topics)
-    log_dirs = open_log_dirs(source, selection.wants)
-    selection.check(list(log_dirs.partitions), log_dirs.topics(), log_dirs.shown())
-    for directory in log_dirs.directories:
-        if _local(directory.root.location) == Path(target).resolve():
-            raise LogDirError(f"{target}: it holds what is to be copied; choose another log directory")
+def _listed(source: str, topics: Sequence[str], include: re.Pattern[str] | None) -> LogDirs:
+    """What to copy: the named topics, those whose whole name matches, or all; the metadata only if it is named."""
+    if topics:
+        selection = TopicSelection.of(topics)
+        log_dirs = open_log_dirs(source, selection.wants)
+        selection.check(list(log_dirs.partitions), log_dirs.topics(), log_dirs.shown())
+        return log_dirs
+    pattern = include or re.compile(".*")
+    log_dirs = open_log_dirs(
+        source, lambda wanted: wanted.topic != CLUSTER_METADATA_TOPIC and bool(pattern.fullmatch(wanted.topic))
+    )
+    if not log_dirs.partitions and not log_dirs.unreadable():
+        there = ", ".join(sorted(log_dirs.topics())[:10]) or "none"
+        raise ScanError(f"{log_dirs.shown()}: there is no topic to copy; the topics are: {there}")
     return log_dirs
 
 
-def _local(location: Location) -> Path | None:
-    return Path(location.path).resolve() if location.file_system == LOCAL else None
+def _run(logs: LogManager, progress: Progress, runner: ThreadRunner, dry_run: bool, task: CopyTask) -> Copied:
+    return job.run(task, logs.log(*task.topic_partition), progress, lambda: runner.is_ending, dry_run=dry_run)
 
 
-def _run(logs: LogManager, progress: Progress, runner: ThreadRunner, task: CopyTask) -> Copied:
-    return job.run(task, logs.log(*task.topic_partition), progress, lambda: runner.is_ending)
-
-
-def _print(task: CopyTask, copied: Copied, logs: LogManager, as_json: bool) -> None:
+def _print(task: CopyTask, copied: Copied, logs: LogManager, *, as_json: bool, dry_run: bool) -> None:
     name, log = task.topic_partition, logs.log(*task.topic_partition)
     if as_json:
         print_json(
@@ -91,12 +129,26 @@ def _print(task: CopyTask, copied: Copied, logs: LogManager, as_json: bool) -> N
                 "batches": copied.batches,
                 "bytes": copied.size,
                 "damages": copied.damage_count,
-                "segments": len(log.segments),
-                "logStartOffset": log.log_start_offset,
-                "logEndOffset": log.log_end_offset,
+                "lostOffsets": [[lost.start, lost.end - 1] for lost in copied.lost],
+                "segments": None if dry_run else len(log.segments),
+                "logStartOffset": min(task.snapshot.log_start_offset, copied.end_offset),
+                "logEndOffset": copied.end_offset,
             }
         )
         return
-    offsets = f"from offset {copied.start_offset} to {log.log_end_offset}"
-    found = f"{many(copied.batches, 'batch', 'batches')}, {copied.size} bytes, {offsets}"
-    echo(f"{name}: {found}; {many(len(log.segments), 'segment')}")
+    offsets = f"from offset {copied.start_offset} to {copied.end_offset}"
+    found = f"{many(copied.batches, 'batch', 'batches')}, {many(copied.size, 'byte')}, {offsets}"
+    end = " would be copied" if dry_run else f"; {many(len(log.segments), 'segment')}"
+    echo(f"{name}: {found}{end}")
+
+
+def _summary(done: Sequence[tuple[CopyTask, Copied]], *, dry_run: bool) -> str:
+    batches = many(sum(copied.batches for _, copied in done), "batch", "batches")
+    size = many(sum(copied.size for _, copied in done), "byte")
+    topics = {task.topic_partition.topic for task, _ in done}
+    where = f"{many(len(done), 'partition')} of {many(len(topics), 'topic')}"
+    parts = [(task.topic_partition, part) for task, copied in done for part in copied.lost]
+    lost = [f"{name} {offsets_text(part.start, part.end - 1)}" for name, part in parts]
+    named = ", ".join(lost[:_MOST_LOSSES]) or "nothing"
+    more = f" and {len(lost) - _MOST_LOSSES} more" if len(lost) > _MOST_LOSSES else ""
+    return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{more}"

@@ -1,0 +1,38 @@
+"""Whether a directory may be copied into. Opening it recovers it, which cuts what a crash left: never the evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.errors import LogDirError
+from octavo.format.names import META_PROPERTIES
+from octavo.scanner.log_dirs import LogDirs
+from octavo.scanner.places.directory import read_directory
+from octavo.scanner.places.location import LOCAL, Location
+from octavo.storage.topics.topic_store import read_topics
+from octavo.system.filesystem import LocalFileSystem
+
+_MOST_NAMED = 3
+
+
+def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
+    """Raise if the target is the source; unless `into_existing`, also if something else than octavo wrote to it."""
+    path = Path(target)
+    for directory in source.directories:
+        place = directory.root.location
+        if place.file_system == LOCAL and Path(place.path).resolve() == path.resolve():
+            raise LogDirError(f"{target}: it holds what is to be copied; choose another log directory")
+    if into_existing or not path.is_dir():
+        return
+    listed = read_directory(Location(LOCAL, str(path)), lambda _: False)
+    ours = read_topics(LocalFileSystem(), path)
+    others = sorted(listed.topics.difference(ours))
+    advice = "are SRC and DST swapped? If not, --into-existing copies into it"
+    if others:
+        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+        named = ", ".join(others[:_MOST_NAMED]) + more
+        raise LogDirError(f"{target}: has topics that octavo did not create there ({named}); {advice}")
+    meta = listed.root.meta_properties()
+    clusters = {found.cluster_id for directory in source.directories if (found := directory.root.meta_properties())}
+    if meta is not None and meta.cluster_id is not None and not ours and meta.cluster_id not in clusters:
+        raise LogDirError(f"{target}: {META_PROPERTIES} is of another cluster, {meta.cluster_id}; {advice}")
