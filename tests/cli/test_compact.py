@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import octavo as octavo_library
 from octavo.format.batches.walker import walk
 from octavo.storage.directory.log_root import lock_directory
 from tests.cli.runs import octavo
@@ -85,6 +86,33 @@ def test_the_ratio_decides_unless_it_is_forced(logs: Path) -> None:
     again = octavo("compact", str(logs), "--topic", "compact.plain", "--force", "--json")
     (row,) = rows(again.stdout)
     assert (row["cleaned"], row["endOffset"], row["recordsKept"]) == (True, 292, 26)
+    assert " (forced)\n" in octavo("compact", str(logs), "--topic", "compact.plain", "--force").stdout
+
+
+def test_the_active_segment_of_a_small_topic_is_closed_on_request(tmp_path: Path) -> None:
+    octavo("create", str(tmp_path), "--topic", "t", "--config", "cleanup.policy=compact")
+    with octavo_library.LogDir(tmp_path, background=False) as logs, logs.producer() as producer:
+        for number in range(10):
+            producer.send("t", key=b"same", value=b"%d" % number)
+    line = ("compact", str(tmp_path), "--topic", "t")
+    held = octavo(*line)
+    assert held.stdout.endswith(
+        "the active segment, from offset 0 on, which is never cleaned; --roll closes it first\n"
+    )
+    planned = octavo(*line, "--roll", "--dry-run").stdout
+    assert "t-0: 1 segment of " in planned and "1 of 10 records stay" in planned
+    assert sorted(path.name for path in (tmp_path / "t-0").glob("*.log")) == [f"{0:020}.log"]
+    assert octavo(*line, "--roll").stdout == planned.replace("would become", "became")
+    assert [record.value for record in octavo_library.scan(tmp_path).records()] == [b"9"]
+    octavo(*line, "--roll")  # an empty active segment stays
+    assert sorted(path.name for path in (tmp_path / "t-0").glob("*.log")) == [f"{0:020}.log", f"{10:020}.log"]
+    assert octavo("verify", str(tmp_path)).exit == 0
+
+
+def test_the_time_to_judge_by_may_be_iso(logs: Path) -> None:
+    line = ("compact", str(logs), "--topic", "compact.txn-open", "--dry-run", "--json", "--now")
+    assert octavo(*line, "2023-11-14T22:13:29.999Z") == octavo(*line, "1700000009999")
+    assert octavo(*line, "soon").exit == 2
 
 
 def test_without_a_topic_all_compacted_ones_are_cleaned(logs: Path) -> None:
@@ -131,7 +159,7 @@ def test_a_damaged_batch_leaves_the_partition_as_it_is(logs: Path) -> None:
         (("--topic", "compact.plan"), 1, "did you mean compact.plain?"),
         (("--topic", "compact.plain", "--config", "log.cleaner.size=1"), 2, "log.cleaner.size"),
         (("--topic", "compact.plain", "--dry-run", "--spark"), 2, "--dry-run works only on this machine"),
-        (("--now", "then"), 2, "is not a valid integer"),
+        (("--now", "then"), 2, "expected milliseconds or ISO 8601"),
     ],
 )
 def test_what_is_refused(logs: Path, words: tuple[str, ...], code: int, text: str) -> None:

@@ -15,7 +15,7 @@ from octavo.cli.app import Settings
 from octavo.cli.plain import plain, plain_json
 from octavo.cli.progress import print_line
 from octavo.cli.units import with_units
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, ScanError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -51,9 +51,22 @@ include_option = click.option(
     "--include", metavar="PATTERN", callback=_pattern,
     help="Topics whose whole name matches this regular expression.",
 )  # fmt: skip
+
+
+def timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    """A time as milliseconds since 1970; it is given like that, or as ISO 8601."""
+    from octavo.scanner.lookup.bounds import to_milliseconds  # not needed for shell completion
+
+    try:
+        return None if text is None else to_milliseconds(text)
+    except ScanError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 now_option = click.option(
-    "--now", "now_ms", type=click.IntRange(min=0), metavar="MS", help="The time to judge by; default: now."
-)
+    "--now", "now_ms", metavar="MS|ISO", callback=timestamp,
+    help="The time to judge by, in milliseconds since 1970 or as ISO 8601; default: now.",
+)  # fmt: skip
 partition_option = click.option(
     "--partition", required=True, type=click.IntRange(min=0), metavar="P", help="The number of the partition."
 )

@@ -26,14 +26,16 @@ class CompactRequest:
     """One cleaner round over the partitions of the named topics that are due, or of all compacted topics.
 
     `configs` may hold topic configs, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which
-    limit the memory for keys. With `force` the dirty ratio does not matter. `now_ms` replaces the clock. A `dry_run`
-    changes nothing and takes no lock.
+    limit the memory for keys. With `force` the dirty ratio does not matter. With `roll` active segments are closed
+    first, so that their records can be cleaned, too. `now_ms` replaces the clock. A `dry_run` changes nothing and takes
+    no lock.
     """
 
     topics: Sequence[str] = ()
     configs: Mapping[str, Given] = field(default_factory=dict)
     now_ms: int | None = None
     force: bool = False
+    roll: bool = False
     dry_run: bool = False
     key_hash: KeyHash = KeyHash.SIPHASH
 
@@ -73,6 +75,10 @@ class Compaction:
         self._logs = logs
         self._now_ms = logs.environment.clock.time_ms()
         self._limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16), request.key_hash)
+        if request.roll:
+            for topic in logs.topics:
+                if "compact" in logs.config(topic).cleanup_policy:
+                    logs.roll(topic)
         explained = [(candidate, self._explain(candidate)) for candidate in self._candidates()]
         self._explained = [each for each in explained if request.topics or each[1].is_compacted]
         self._due = [candidate for candidate, why in self._explained if self._is_due(candidate, why)]

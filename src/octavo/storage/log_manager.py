@@ -259,6 +259,16 @@ class LogManager:
                 root.checkpoints.write(self._open.of(root))
             return changed
 
+    def roll(self, topic: str) -> None:
+        """Close the active segments of a topic's partitions and begin new ones; empty ones stay active.
+
+        What is in a closed segment can be cleaned, and retention can delete it.
+        """
+        for topic_partition in self._open.partitions(topic):
+            log = self.log(*topic_partition)
+            if log.segments.active.size:
+                log.roll()
+
     def flush(self) -> None:
         """Sync all logs to disk: afterwards no crash or power loss can lose what they hold now."""
         for topic_partition, log in list(self.logs.items()):

@@ -7,19 +7,19 @@ from typing import cast
 import click
 
 from octavo.cli.cat.text import SHOWN
-from octavo.cli.options import Function, include_option, isolation_option, offset_or, path_type, unpacked_option
+from octavo.cli.options import (
+    Function,
+    include_option,
+    isolation_option,
+    offset_or,
+    path_type,
+    timestamp,
+    unpacked_option,
+)
 from octavo.cli.runner import spark_option
-from octavo.errors import ScanError
-from octavo.scanner.lookup.bounds import FromEnd, Offset, to_milliseconds
+from octavo.scanner.lookup.bounds import FromEnd, Offset
 
 FORMS = ["json", "raw", "csv", "arrow", "parquet"]
-
-
-def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    try:
-        return None if text is None else to_milliseconds(text)
-    except ScanError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 def _start(context: click.Context, option: click.Parameter, text: str | None) -> Offset | None:
@@ -52,11 +52,11 @@ _OPTIONS = (
         help="End before this offset; default: latest, the end of the log.",
     ),
     click.option(
-        "--from-timestamp", metavar="MS|ISO", callback=_timestamp,
+        "--from-timestamp", metavar="MS|ISO", callback=timestamp,
         help="Begin with the first record of this time or later.",
     ),
     click.option(
-        "--to-timestamp", metavar="MS|ISO", callback=_timestamp,
+        "--to-timestamp", metavar="MS|ISO", callback=timestamp,
         help="End before the first record of this time or later.",
     ),
     click.option("--key", metavar="K", help="Only records with this key, in the form that --bytes says."),

@@ -11,6 +11,7 @@ from octavo.cli.options import (
     json_option,
     key_values,
     logdirs_argument,
+    many,
     now_option,
     print_json,
     topic_configs,
@@ -24,6 +25,7 @@ from octavo.errors import ConfigError
 from octavo.jobs.compact import CompactedPartition, Compaction, CompactRequest
 from octavo.kernels.offset_table import KeyHash
 from octavo.storage.cleaner.clean import Cleaned
+from octavo.storage.cleaner.range import Hold
 
 
 def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -44,6 +46,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @configs_option(_configs)
 @now_option
 @click.option("--force", is_flag=True, help="Clean whatever the dirty ratio is.")
+@click.option("--roll", is_flag=True, help="Close the active segments first, so that they can be cleaned, too.")
 @click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
 @click.option(
     "--key-hash",
@@ -60,6 +63,7 @@ def command(
     configs: dict[str, str],
     now_ms: int | None,
     force: bool,
+    roll: bool,
     dry_run: bool,
     key_hash: str,
     master: str | None,
@@ -80,6 +84,7 @@ def command(
         configs=configs,
         now_ms=now_ms,
         force=force,
+        roll=roll,
         dry_run=dry_run,
         key_hash=KeyHash[key_hash.upper()],
     )
@@ -92,11 +97,11 @@ def command(
         ):
             for row in compaction.rows(runner, progress):
                 failed += row.error is not None or not row.explanation.is_compacted
-                _print_row(row, as_json=as_json)
+                _print_row(row, as_json=as_json, rolled=roll)
     return 1 if failed else 0
 
 
-def _print_row(row: CompactedPartition, *, as_json: bool) -> None:
+def _print_row(row: CompactedPartition, *, as_json: bool, rolled: bool) -> None:
     """Print one line of JSON, or up to two lines of text."""
     if as_json:
         print_json(_fields(row))
@@ -107,9 +112,11 @@ def _print_row(row: CompactedPartition, *, as_json: bool) -> None:
     elif row.cleaned is None:
         echo(f"{partition}: not cleaned: {explanation.verdict}")
     else:
-        echo(f"{partition}: {_sentence(row.cleaned, row.dry_run)} ({explanation.verdict})")
+        why = explanation.verdict if explanation.is_eligible else "forced"
+        echo(f"{partition}: {_sentence(row.cleaned, row.dry_run)} ({why})")
     if explanation.is_compacted:
-        echo(f"  cannot go beyond offset {explanation.cleanable.first_uncleanable_offset}: {explanation.hold}")
+        hint = "" if rolled or explanation.cleanable.hold is not Hold.ACTIVE_SEGMENT else "; --roll closes it first"
+        echo(f"  cannot go beyond offset {explanation.cleanable.first_uncleanable_offset}: {explanation.hold}{hint}")
 
 
 def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
@@ -118,12 +125,11 @@ def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
     read = sum(group.counts.records_read for group in cleaned.groups)
     kept = sum(group.counts.records_kept for group in cleaned.groups)
     verb = "would become" if dry_run else "became"
-    sizes = (
-        f"{segments} segments of {before} bytes {verb} {len(cleaned.groups)} of {after}, {before - after} bytes less"
-    )
+    old = f"{many(segments, 'segment')} of {many(before, 'byte')}"
+    sizes = f"{old} {verb} {len(cleaned.groups)} of {after}, {many(before - after, 'byte')} less"
     end = f"clean up to offset {cleaned.end_offset}"
     rest = "; not all keys fitted into the map, run it again to go on" if cleaned.is_full else ""
-    return f"{sizes}; {kept} of {read} records stay; {end}{rest}"
+    return f"{sizes}; {kept} of {many(read, 'record')} stay; {end}{rest}"
 
 
 def _fields(row: CompactedPartition) -> dict[str, object]:

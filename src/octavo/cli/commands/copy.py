@@ -9,7 +9,7 @@ from functools import partial
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, echo, json_option, many, path_type, print_json, say_notes
+from octavo.cli.options import config_option, echo, include_option, json_option, many, path_type, print_json, say_notes
 from octavo.cli.owner import Ownership, offsets_text, owned, warnings_on_stderr
 from octavo.cli.progress import progress_bar
 from octavo.errors import OctavoError, ScanError
@@ -26,20 +26,11 @@ from octavo.system.runner import Progress, ThreadRunner
 _MOST_LOSSES = 10  # named in the summary
 
 
-def _pattern(_: click.Context, __: click.Parameter, text: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if text is None else re.compile(text)
-    except re.error as error:
-        raise click.BadParameter(f"{text!r} is not a regular expression: {error}") from error
-
-
 @declare("copy")
 @click.argument("source", metavar="SRC", type=path_type)
 @click.argument("target", metavar="DST", type=path_type)
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
-@click.option(
-    "--include", metavar="PATTERN", callback=_pattern, help="Topics whose whole name matches this regular expression."
-)
+@include_option
 @config_option
 @click.option("--into-existing", is_flag=True, help="Copy into a DST of another cluster, or with others' topics.")
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and change nothing; takes no lock.")

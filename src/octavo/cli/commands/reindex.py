@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, echo, json_option, logdirs_argument, print_json, topics_option
+from octavo.cli.options import config_option, echo, json_option, logdirs_argument, many, print_json, topics_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.errors import CorruptionError
@@ -48,7 +48,7 @@ def command(
                     _print(outcome.task, result, as_json)
     if not as_json:
         verb = "would get" if dry_run else "got"
-        echo(f"{changed} of {len(tasks)} segments {verb} new indexes")
+        echo(f"{changed} of {many(len(tasks), 'segment')} {verb} new indexes")
     return 1 if failed else 0
 
 
@@ -68,7 +68,7 @@ def _print(task: ReindexTask, result: ReindexResult, as_json: bool) -> None:
         )
         return
     place = task.folder / f"{task.base_offset:020}"
-    entries = f"{result.offset_entries} and {result.time_entries} entries"
+    entries = f"{result.offset_entries} and {many(result.time_entries, 'entry', 'entries')}"
     line = f"{place}: {entries}, changed: {', '.join(result.changed) or 'none'}"
     if result.problem is not None:
         error = CorruptionError(result.problem, position=result.stop_position)

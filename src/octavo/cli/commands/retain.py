@@ -66,7 +66,8 @@ def command(
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)
     if not as_json:
-        echo(f"{many(gone, 'segment')} of {size} bytes {'would go' if dry_run else 'went'}, {kept} stay")
+        stay = "stays" if kept == 1 else "stay"
+        echo(f"{many(gone, 'segment')} of {many(size, 'byte')} {'would go' if dry_run else 'went'}, {kept} {stay}")
 
 
 def _rows(logs: LogManager, *, dry_run: bool) -> Iterator[_Row]:
@@ -81,7 +82,7 @@ def _print(row: _Row, *, as_json: bool, dry_run: bool) -> None:
     if not as_json:
         fate = "stays" if not row.goes else "would go" if dry_run else "went"
         reason = f"{verdict.reason}: {verdict.detail}" if row.goes else verdict.detail
-        echo(f"{topic_partition}: segment {verdict.base_offset}, {row.size} bytes, {fate}: {reason}")
+        echo(f"{topic_partition}: segment {verdict.base_offset}, {many(row.size, 'byte')}, {fate}: {reason}")
         return
     print_json(
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import echo, json_option, logdirs_argument, print_json, topics_option, unpacked_option
+from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json, topics_option, unpacked_option
 from octavo.cli.owner import Ownership, owned
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
@@ -82,5 +82,7 @@ def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
         echo(f"{name}: nothing to change")
     else:
         verb = "would be" if dry_run else "were"
-        sizes = f"{before} bytes before, {after} after"
-        echo(f"{name}: {batches} batches in {len(changed)} segments {verb} rewritten: {sizes}")
+        verb = verb if batches != 1 or dry_run else "was"
+        sizes = f"{many(before, 'byte')} before, {many(after, 'byte')} after"
+        where = f"{many(batches, 'batch', 'batches')} in {many(len(changed), 'segment')}"
+        echo(f"{name}: {where} {verb} rewritten: {sizes}")
