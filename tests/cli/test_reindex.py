@@ -41,7 +41,7 @@ def test_only_what_differs_is_written(logs: Path) -> None:
     path(logs / "orders-0", 0, FileKind.OFFSET_INDEX).unlink()
     run = octavo("reindex", str(logs), *INTERVAL)
     assert (run.exit, run.stderr) == (0, "")
-    changed = f"{logs}/orders-0/{0:020}: 4 and 5 entries, changed: {0:020}.index"
+    changed = f"{logs}/orders-0/{0:020}: 4 offset entries, 5 time entries; changed: {0:020}.index"
     assert run.stdout.splitlines() == [changed, "1 of 2 segments got new indexes"]
     assert contents(logs) == before
 
@@ -71,7 +71,7 @@ def test_only_the_named_topics(logs: Path) -> None:
     for folder in ("orders-0", "other-0"):
         path(logs / folder, 0, FileKind.TIME_INDEX).write_bytes(b"rubbish")
     run = octavo("reindex", str(logs), "--topic", "other")
-    assert run.stdout.splitlines()[-1] == "1 of 1 segments got new indexes"
+    assert run.stdout.splitlines()[-1] == "1 of 1 segment got new indexes"
     assert path(logs / "orders-0", 0, FileKind.TIME_INDEX).read_bytes() == b"rubbish"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ _bars: list[_Bar] = []  # those at work, the innermost last
 @contextmanager
 def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
     """Within the block, call the given function with the number of bytes done since the last call, from any thread."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or _is_pipe(sys.stdout):
         yield lambda _: None
         return
     bar = _Bar(label, total_bytes)
@@ -88,6 +89,14 @@ class _Bar:
         bar.add_task(self._label, total=self._total)
         bar.start()
         return bar
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    """Whether another program reads the results; it may write to the same terminal."""
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # a stream without a descriptor
+        return False
 
 
 def _is_terminal_of_bars(stream: TextIO) -> bool:

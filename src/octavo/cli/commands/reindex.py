@@ -68,8 +68,9 @@ def _print(task: ReindexTask, result: ReindexResult, as_json: bool) -> None:
         )
         return
     place = task.folder / f"{task.base_offset:020}"
-    entries = f"{result.offset_entries} and {many(result.time_entries, 'entry', 'entries')}"
-    line = f"{place}: {entries}, changed: {', '.join(result.changed) or 'none'}"
+    offsets, times = result.offset_entries, result.time_entries
+    entries = f"{many(offsets, 'offset entry', 'offset entries')}, {many(times, 'time entry', 'time entries')}"
+    line = f"{place}: {entries}; changed: {', '.join(result.changed) or 'none'}"
     if result.problem is not None:
         error = CorruptionError(result.problem, position=result.stop_position)
         line += f"; the log can only be followed up to {error}"
