@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,18 +30,26 @@ class Publisher:
     environment: Callable[[], Environment] | None = None  # None: this machine's
 
     def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
-        """Commit a batch; returns False if it was committed before. Only the partitions it touches are opened.
+        """Commit a batch; returns False if it was committed before. Only the partitions it touches are opened."""
+        touched = {part.topic_partition for part in request.staged}
+        to_be_made = {part.topic for part in request.staged if part.partitions is not None}
+        with self.own([*touched, *to_be_made]) as log_dir:
+            return self._publish(log_dir, request, on_step)
+
+    @contextmanager
+    def own(self, only: Only) -> Iterator[LogManager]:
+        """Own the directories within the block, with these partitions open, and with these topics if they are made.
 
         After a crash all partitions are opened once, because a directory counts as cleanly stopped only when all its
         logs have been recovered.
         """
-        touched = {part.topic_partition for part in request.staged}
-        to_be_made = {part.topic for part in request.staged if part.partitions is not None}
-        with self._open([*touched, *to_be_made]) as log_dir:
-            if all(root.clean for root in log_dir.roots):
-                return self._publish(log_dir, request, on_step)
-        with self._open(None) as log_dir:
-            return self._publish(log_dir, request, on_step)
+        with self._open(only) as log_dir:
+            is_clean = all(root.clean for root in log_dir.roots)
+            if is_clean:
+                yield log_dir
+        if not is_clean:
+            with self._open(None) as log_dir:
+                yield log_dir
 
     def discard(self, writer: str) -> None:
         """Remove what a writer staged in vain, except files of a commit that was decided before it failed.

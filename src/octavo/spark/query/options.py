@@ -96,6 +96,14 @@ SOURCE_OPTIONS = (
     ),
     Option("minOffsetsPerTrigger", "", "stream", "wait for so many offsets before a micro-batch"),
     Option("maxTriggerDelay", "15m", "stream", "but no longer than this"),
+    Option(
+        "commitGroup",
+        "",
+        "stream",
+        "a group whose committed offsets follow the stream, so that lag tools see how far it is; see below",
+        ours=True,
+    ),
+    Option("lockTimeout", "60s", "stream", "how long commitGroup waits for a directory that another holds", ours=True),
     Option("minPartitions", "", "both", "split the largest offset ranges into at least about so many Spark tasks"),
     Option("maxRecordsPerPartition", "", "both", "split offset ranges of more offsets than that"),
     Option(

@@ -9,7 +9,7 @@ from typing import Self
 from octavo.errors import ConfigError
 from octavo.spark.query.limits import Limit, stream_reads_to_high_watermark, stream_start
 from octavo.spark.query.options import warn_of
-from octavo.spark.query.values import duration_ms, integer, positive
+from octavo.spark.query.values import duration_ms, integer, positive, wait_ms
 
 _MIN_OFFSETS, _MAX_OFFSETS, _MAX_BYTES = "minOffsetsPerTrigger", "maxOffsetsPerTrigger", "maxBytesPerTrigger"
 _DEFAULT_MAX_TRIGGER_DELAY = "15m"
@@ -36,6 +36,8 @@ class StreamOptions:
     start: Limit
     to_high_watermark: bool
     admission: Admission
+    commit_group: str | None = None
+    lock_timeout_seconds: float = 0.0
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
@@ -45,7 +47,13 @@ class StreamOptions:
             integer(_MIN_OFFSETS, options[_MIN_OFFSETS]) if _MIN_OFFSETS in options else None,
             duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", _DEFAULT_MAX_TRIGGER_DELAY)),
         )
-        return cls(stream_start(options), stream_reads_to_high_watermark(options), admission)
+        return cls(
+            stream_start(options),
+            stream_reads_to_high_watermark(options),
+            admission,
+            options.get("commitGroup"),
+            wait_ms("lockTimeout", options.get("lockTimeout", "60s")) / 1000,
+        )
 
 
 def warn_of_stream(options: Mapping[str, str]) -> None:

@@ -26,6 +26,7 @@ from octavo.spark.query.values import Offsets, from_nested, to_nested
 from octavo.spark.short_errors import short_errors, short_errors_in
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
 from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.source.group_commits import GroupCommits
 from octavo.spark.source.log_view import LogView, Partitions
 from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait, ranges_between
 from octavo.spark.source.positions import starts
@@ -55,6 +56,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._stream = stream
         self._clock = clock or SystemClock()
+        self._group: GroupCommits | None = None
+        self._committed: Offsets = {}
+        if stream.commit_group is not None:
+            self._group = GroupCommits.of(stream.commit_group, options.paths, stream.lock_timeout_seconds)
         self._view = LogView(options)
         self._partitions: Partitions = {}
         self._latest: Offsets = {}
@@ -89,6 +94,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:
         self._look()
         known = from_nested(start)
+        self._commit(known)  # Spark itself does not commit the last micro-batch of a query that ends
         ends = self._ends(known)
         if isinstance(limit, ReadAllAvailable) or not self._stream.admission.is_limited:
             return to_nested(ends)
@@ -120,11 +126,25 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, SourcePartition)
         return short_errors_in(read_batches(partition, self._options))
 
+    @short_errors
     def commit(self, end: Nested) -> None:
-        """Do nothing: reading a log does not consume it."""
+        """Write the offsets of commitGroup. Otherwise there is nothing to do: reading a log does not consume it."""
+        self._commit(from_nested(end))
 
     def stop(self) -> None:
         """Do nothing: no file is open between the calls."""
+
+    def _commit(self, done: Offsets) -> None:
+        """Write the offsets up to which all micro-batches are done, if they are new. A deleted partition has no lag."""
+        done = {
+            topic_partition: offset for topic_partition, offset in done.items() if topic_partition in self._partitions
+        }
+        if self._group is not None and done != self._committed:
+            files = {
+                topic_partition.topic: self._partitions[topic_partition].snapshot.files for topic_partition in done
+            }
+            self._group.commit(done, {topic: found.topic_id() for topic, found in files.items()})
+            self._committed = done
 
     def _look(self, *, check_topics: bool = False) -> None:
         self._partitions = self._view.look(check_topics=check_topics)
