@@ -1,6 +1,7 @@
-"""The golden archives for tests: log dirs of real brokers, unpacked once a test run, and what was read from them.
+"""The golden archives for tests: log directories of real brokers, unpacked once per test run, and what was read from
+them.
 
-Nothing may write into an unpacked archive: all tests of a run share it. Copy what a test wants to change.
+Nothing may write into an unpacked archive, since all tests of a run share it. Copy what a test wants to change.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def entry(name: str) -> dict[str, Any]:
 
 @cache
 def unpack(name: str) -> Path:
-    """The folder that holds the archive's content, with modification times and holes as they were."""
+    """The folder with the archive's content, with its original modification times and holes."""
     root = shared_root()
     target = root / name
     with (root / f"{name}.lock").open("w") as lock:
@@ -50,7 +51,7 @@ def unpack(name: str) -> Path:
         if not target.exists():
             partial = root / f"{name}.partial"
             with tarfile.open(GOLDEN / entry(name)["archive"]) as tar:
-                # Python before 3.11.4 (Debian 12's) has no filters, and takes no argument for one.
+                # Python before 3.11.4 (Debian 12's) has no filters, and accepts no argument for one.
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)
                 tar.extractall(partial)
             partial.rename(target)
@@ -63,7 +64,7 @@ def files(name: str, pattern: str = "*") -> list[Path]:
 
 
 def records(name: str) -> Iterator[dict[str, Any]]:
-    """What a real client read from the archive, in offset order for each isolation, topic and partition."""
+    """What a real client read from the archive, in offset order for each isolation level, topic and partition."""
     return _lines(name, "records")
 
 
@@ -94,7 +95,8 @@ def _lines(name: str, kind: str) -> Iterator[dict[str, Any]]:
 
 
 def shared_root() -> Path:
-    """The folder of this test run; its path travels to worker processes in the environment, its maker removes it."""
+    """The folder of this test run; its path reaches worker processes through the environment, and its maker removes
+    it."""
     known = os.environ.get(ROOT_VARIABLE)
     if known is None:
         known = tempfile.mkdtemp(prefix="octavo-archives-")
@@ -104,5 +106,5 @@ def shared_root() -> Path:
 
 
 def _remove(root: str, maker: int) -> None:
-    if os.getpid() == maker:  # a forked child runs the exit handlers of its parent too
+    if os.getpid() == maker:  # a forked child also runs the exit handlers of its parent
         shutil.rmtree(root, ignore_errors=True)

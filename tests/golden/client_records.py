@@ -1,4 +1,4 @@
-"""What real clients read from each golden archive, as tests compare it."""
+"""What real clients read from each golden archive, in the form that tests compare."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Partition = tuple[IsolationLevel, str, int]  # isolation level, topic, partition
 
 
 def log_dirs(archive: str) -> list[Path]:
-    """The archive's log dirs: itself, or its sub-folders where it holds several disks of one node."""
+    """The archive's log directories: itself, or its sub-folders if it holds several disks of one node."""
     root = archives.unpack(archive)
     return sorted(path.parent for path in root.glob("*/meta.properties")) or [root]
 

@@ -34,7 +34,7 @@ _BATCHES = {
     "horizon": """
         00000000000000640000003c00000005026831af470040000000010000018bd50d4aa00000018bcfe567ffffffffffffffffffffffffffffff
         000000011400c18abf5202026b0100""",
-    # one v2 batch for each message of a cleaned v0 set: no timestamps
+    # one v2 batch per message of a cleaned v0 set: no timestamps
     "cleaned_v0": """
         000000000000000a0000003bffffffff022c6b5f74000000000000ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff
         0000000112000000026b04763100

@@ -50,7 +50,7 @@ def of_topic(folder: Path, topic: str) -> list[Path]:
 
 
 def found_by_cleaner(archive: str, topic: str, root: Path) -> None:
-    """Lay out what the round began with."""
+    """Recreate what the round began with."""
     if archive == "v431-compact-pass1":
         for folder in of_topic(unpack("v431-clean"), topic):
             shutil.copytree(folder, root / folder.name)
@@ -67,7 +67,7 @@ def found_by_cleaner(archive: str, topic: str, root: Path) -> None:
 
 
 def before_second_pass(archive: str, topic: str, root: Path) -> None:
-    """The segments that the second round left as .deleted, those that it did not touch, the first one's checkpoint."""
+    """The segments that the second round left as .deleted, those it did not touch, and the first round's checkpoint."""
     done, lines = entry(archive.replace("pass2", "pass1"))["cleaner_offsets"], []
     for theirs in of_topic(unpack(archive), topic):
         number = theirs.name.rsplit("-", 1)[1]
@@ -92,7 +92,7 @@ def horizons(folder: Path) -> list[int]:
 
 
 def clock(root: Path, theirs: Path, topic: str, retention_ms: int) -> ManualClock | SystemClock:
-    """The time of the real round, by a delete horizon that it left; else past all that it found."""
+    """The time of the real round, from a delete horizon it left; otherwise later than everything it found."""
     before = set(horizons(root / f"{topic}-0"))
     new = [horizon for horizon in horizons(theirs / f"{topic}-0") if horizon not in before]
     if new:
@@ -116,9 +116,9 @@ def run(root: Path, topic: str, archive: str) -> dict[TopicPartition, int | None
 
 
 def shapes(log: Path) -> list[tuple[object, ...]]:
-    """The batches without what a compressor may choose, size and CRC; and their records.
+    """The batches without what a compressor may choose (size and CRC), and their records.
 
-    Each partition's round had a time of its own; known is partition 0's, by which horizons can be compared.
+    Each partition's round had its own time; only partition 0's is known, so only its horizons can be compared.
     """
     data = log.read_bytes()
     found = []

@@ -1,4 +1,5 @@
-"""What real brokers stored, converted: nothing is lost but what a magic cannot hold; their own conversions come out."""
+"""What real brokers stored, converted: only what a magic cannot hold is lost, and their own conversions are
+reproduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of real brokers appended again, one append a batch: rolls and indexes come out as the brokers made them."""
+"""Batches of real brokers appended again, one append per batch: rolls and indexes are the same as the brokers'."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.storage.worlds import World
 
 
 def whole_topics(archive: str) -> list[str]:
-    """Topics that begin at offset 0: the first segments of the others are gone."""
+    """Topics that begin at offset 0; the others have lost their first segments."""
     made = entry(archive)
     begins = {
         topic: offsets["read_uncommitted"]["begin"].values() for topic, offsets in made.get("offsets", {}).items()
@@ -43,7 +43,7 @@ def copy(source: Path, target: Path, config: dict[str, str]) -> PartitionLog:
 
 
 def content(path: Path) -> bytes | None:
-    """A file's bytes; an empty transaction index counts as none."""
+    """A file's bytes; an empty transaction index counts as a missing one."""
     return (
         None
         if not path.exists() or (path.suffix == FileKind.TXN_INDEX and not path.stat().st_size)
@@ -67,7 +67,7 @@ def test_copy_has_kafkas_segments_and_indexes(archive: str, topic: str, tmp_path
         for path in logs:
             kinds = [FileKind.LOG]
             if len(set(walk(path.read_bytes()).table["partition_leader_epoch"].tolist())) == 1:
-                # A segment that a restart reopened counts from zero again; epochs tell of restarts.
+                # A segment that a restart reopened counts from zero again; epochs show restarts.
                 kinds += [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX]
             for kind in kinds:
                 name = path.with_suffix(kind).name
@@ -80,7 +80,7 @@ def test_experiment_of_document_004(tmp_path: Path) -> None:
     log = copy(folder, tmp_path / folder.name, {"segment.bytes": "5120"})
     assert log.segments.base_offsets == (0, 93, 184)
     indexes = [segment.files.offset_index for segment in log.segments]
-    # The broker of the document (1.0) names the first offset of the batch at 4384, those of today its last.
+    # The document's broker (1.0) names the first offset of the batch at 4384, today's brokers its last.
     assert [list(map(tuple, entries(index.path))) for index in indexes] == [[(92, 4384)], [], []]
     assert list(map(tuple, entries(folder / "00000000000000000000.index"))) == [(80, 4384)]
     assert log.segments.first.find_batch(80) == (80, 4384, 659)

@@ -1,4 +1,4 @@
-"""What live brokers answered to requests for offsets, beside what a lookup finds in their directories."""
+"""What live brokers answered to requests for offsets, compared with what a lookup finds in their directories."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_answers(name: str) -> None:  # I7
 
 
 def _can_be_asked(name: str, row: dict[str, Any]) -> bool:
-    """Tiered storage is not ours; and where a file's time decided, the archive keeps whole seconds only."""
+    """Not for tiered storage; and if a file's time decided, the archive keeps only whole seconds."""
     by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
     return row["timestamp"] >= -3 and [row["topic"], row["partition"], row["timestamp"]] not in by_mtime

@@ -1,4 +1,4 @@
-"""Transaction markers end transactions: with them alone we see what a client that reads committed records saw."""
+"""Transaction markers end transactions: with them alone we see what a committed reader saw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WITH_TRANSACTIONS = ["v01103", "v100", "v282", "v392", "v431-clean"]
 
 
 def offsets_by_isolation(folder: Path) -> tuple[list[int], list[int]]:
-    """The offsets of data records, uncommitted and committed, up to the first transaction that is still open."""
+    """The offsets of data records, uncommitted and committed, up to the first open transaction."""
     uncommitted: list[int] = []
     committed: list[int] = []
     open_transactions: dict[int, list[int]] = defaultdict(list)

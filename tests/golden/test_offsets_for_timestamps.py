@@ -1,4 +1,4 @@
-"""What live brokers answered to ListOffsets, beside what a log over a copy of their files answers."""
+"""What live brokers answered to ListOffsets, compared with the answers of a log over a copy of their files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_answers(name: str, tmp_path: Path) -> None:  # I7
             )
         )
 
-    # Where a file's time decided, the archive keeps whole seconds only.
+    # If a file's time decided, the archive keeps only whole seconds.
     by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
     differing, answered = [], 0
     for row in lookups(name):
@@ -51,7 +51,7 @@ def test_answers(name: str, tmp_path: Path) -> None:  # I7
         log = log_of(TopicPartition(row["topic"], row["partition"]))
         found = log.offset_for_timestamp(row["timestamp"], ISOLATIONS[row["isolation"]])
         answered += 1
-        # "Latest" comes with the leader's own epoch; one in which nothing was written yet is forgotten by loading.
+        # "Latest" comes with the leader's own epoch; loading forgets one in which nothing was written yet.
         is_own = row["timestamp"] == SpecialTimestamp.LATEST or log.log_start_offset == log.log_end_offset
         answers_epoch = "leaderEpoch" in row and not is_own
         expected = (-1 if row["leaderEpoch"] is None else row["leaderEpoch"]) if answers_epoch else found.leader_epoch

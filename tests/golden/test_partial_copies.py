@@ -1,4 +1,4 @@
-"""Directories of which only a part was copied: what the logs hold is read as from the whole ones."""
+"""Partly copied directories: what the logs hold is read as from complete ones."""
 
 from __future__ import annotations
 

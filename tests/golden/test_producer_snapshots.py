@@ -1,4 +1,4 @@
-"""Replaying a real broker's log gives the state of producers and the aborted transactions that it wrote beside it."""
+"""Replaying a real broker's log gives the producers' state and the aborted transactions that the broker wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS, ProducerSt
 from tests.golden import archives
 
 DAMAGED = "v431-corrupt"  # on purpose
-# 0.11 and 1.0 had other ideas of the last offset and timestamp after a marker.
+# 0.11 and 1.0 recorded other values for the last offset and timestamp after a marker.
 NEWER = ("v431", "v392", "v282")
 ARCHIVES = [name for name in archives.archives() if name.startswith(NEWER) and name != DAMAGED]
 NEVER = 2**62
@@ -35,7 +35,7 @@ class Snapshot(NamedTuple):
 
 
 def snapshots(folder: Path) -> list[Snapshot]:
-    """Those of a partition, and an empty one before offset 0."""
+    """A partition's snapshots, and an empty one before offset 0."""
     paths = sorted(folder.glob("*.snapshot"))
     found = [Snapshot(int(path.stem), path.read_bytes(), path.stat().st_mtime_ns // 10**6) for path in paths]
     return [Snapshot(0, producer_snapshot.encode([]), 0), *found]
@@ -54,7 +54,7 @@ def batches_between(folder: Path, start: int, end: int) -> Iterator[tuple[Path, 
 
 
 def are_as_written(folder: Path, start: int, end: int) -> bool:
-    """Whether no batch of these offsets is missing: neither compaction nor retention took any, nor emptied one."""
+    """Whether no batch with these offsets is missing or emptied, by compaction or retention."""
     table = np.concatenate([table for _, _, table in batches_between(folder, start, end)])
     next_offsets = table["base_offset"] + table["last_offset_delta"] + 1
     are_whole = (table["count"] == table["last_offset_delta"] + 1).all()
@@ -75,7 +75,7 @@ def producers_of(manager: ProducerStateManager) -> dict[int, ProducerEntry]:
 
 
 def test_every_snapshot_follows_from_the_one_before() -> None:
-    """Where all batches between the two are there; a producer may have expired when the broker looked or restarted."""
+    """If all batches between the two exist; a producer may have expired when the broker looked or restarted."""
     compared = expired = 0
     for folder in (folder for archive in ARCHIVES for folder in partitions(archive)):
         for before, after in pairwise(snapshots(folder)):

@@ -1,4 +1,5 @@
-"""Every record that a real client read from a golden archive is what we decode; plain batches encode to their bytes."""
+"""Every record that a real client read from a golden archive is what we decode; uncompressed batches encode to their
+bytes."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def as_client_shows(archive: str) -> dict[tuple[str, int], dict[int, Seen]]:
     for path in archives.files(archive, "*.log"):
         topic, _, partition = path.parent.name.rpartition("-")
         if not partition.isdigit():
-            continue  # a folder on its way out
+            continue  # a folder being deleted
         found = walk(path.read_bytes())
         for row in found.table:
             header = BatchHeader.from_row(row)
@@ -73,7 +74,7 @@ def test_each_batch_decodes_to_what_a_real_client_read(archive: str) -> None:
             read[row["topic"], row["partition"]][row["offset"]] = as_client_read(row)
     assert read
     for partition, theirs in read.items():
-        # A client starts at the log start offset; what lies before it may still be on disk.
+        # A client starts at the log start offset; earlier records may still be on disk.
         begin = min(theirs)
         assert {offset: seen for offset, seen in ours[partition].items() if offset >= begin} == theirs, partition
 

@@ -50,7 +50,7 @@ def recover(archive: str, partition: str, folder: Path) -> PartitionLog:
 def contents(folder: Path) -> dict[str, bytes]:
     kinds = tuple(FileKind)
     found = {path.name: path.read_bytes() for path in folder.iterdir() if path.name.endswith(kinds)}
-    # Kafka creates an empty transaction index in some segments; none means the same.
+    # Kafka creates an empty transaction index for some segments; a missing one means the same.
     return {name: data for name, data in found.items() if data or not name.endswith(FileKind.TXN_INDEX)}
 
 

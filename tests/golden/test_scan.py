@@ -1,4 +1,4 @@
-"""A scan of every golden archive gives what real clients read, in both isolation levels and however it is cut."""
+"""A scan of every golden archive gives what real clients read, in both isolation levels and however it is divided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.golden.client_records import WITH_RECORDS, Row, expected, log_dirs, t
 
 WITH_OFFSETS = [name for name in archives.archives() if archives.entry(name).get("offsets")]
 
-FLIPPED = "crash.compacted"  # of v431-torn: one bit of a batch in the middle is another
+FLIPPED = "crash.compacted"  # in v431-torn: one bit of a batch in the middle is flipped
 
 
 def as_records(scan: Scan) -> list[Row]:

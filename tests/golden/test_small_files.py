@@ -29,7 +29,7 @@ from tests.golden import archives
 
 ALL = pytest.mark.parametrize("archive", archives.archives())
 
-# The damaged files that no longer hold what an encoder could write.
+# The damaged files, whose content no encoder could write.
 DAMAGED = {
     "index-last-below-base/00000000000000000230.index",
     "index-odd-length/00000000000000000000.index",
@@ -44,7 +44,7 @@ DAMAGED = {
 
 
 def segment_files(archive: str, kind: FileKind) -> list[tuple[SegmentFile, Path]]:
-    """The archive's sound files of a kind, `.deleted` ones too."""
+    """The archive's sound files of a kind, including `.deleted` ones."""
     root = archives.unpack(archive)
     parsed = ((SegmentFile.parse(path.name), path) for path in archives.files(archive))
     return [
@@ -103,7 +103,7 @@ def test_indexes_of_the_documents_experiment() -> None:  # I8
     first, second, active = offsets.values()
     assert list(first) == [(80, 4384)]
     assert list(second) == []
-    assert active[0] == (184, 0)  # what the old tools print of it
+    assert active[0] == (184, 0)  # what the old tools print for it
     assert active.zero_tail() == len(active) == 1310720
     times = TimeIndex.decode((folder / "00000000000000000184.timeindex").read_bytes(), 184)
     assert times.zero_tail() == len(times) == 873813
@@ -207,7 +207,7 @@ def test_folders_of_a_log_dir() -> None:  # L1
 
 
 def dumped_files(archive: str, kind: FileKind) -> Iterator[tuple[SegmentFile, bytes, str]]:
-    """The files of a kind that Kafka's own dump-log printed without an exception, with what it said."""
+    """The files of a kind that Kafka's own dump-log printed without an exception, with its output."""
     for run in archives.dumps(archive):
         if run["args"][:-1] != ["--files"] or "," in run["args"][-1] or run["exit"] != 0:
             continue

@@ -1,4 +1,4 @@
-"""A real Kafka 4.3.1 broker in a process of its own: one KRaft node on free ports of this machine."""
+"""A real Kafka 4.3.1 broker in its own process: one KRaft node on free ports of this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.interop.jars import kafka_jars
 
 KAFKA_VERSION = "4.3.1"
 CLUSTER_ID = "octavo-test-cluster-00"  # 22 characters, as an id has
-# No machine here lives long enough for its best compiler to pay: that one took half of the CPU time of a start.
+# No JVM here runs long enough for the optimizing compiler to pay off; it took half of the CPU time of a start.
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_SECONDS = 120
 _STOP_SECONDS = 60
@@ -49,7 +49,7 @@ LOG4J = """<Configuration status="OFF"><Appenders><Console name="out"><PatternLa
 
 
 class Broker:
-    """Owns a process and a folder: `log_dir` is the node's log directory, `output` what it said."""
+    """Owns a process and a folder: `log_dir` is the node's log directory, `output` what it printed."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Broker:
             time.sleep(_POLL_SECONDS)
 
     def stop(self) -> None:
-        """A clean stop."""
+        """Stop cleanly."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -135,7 +135,7 @@ class Broker:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that are free; all are taken before any is given back, so that they differ."""
+    """Free ports; all are reserved before any is released, so that they differ."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for taken in sockets:

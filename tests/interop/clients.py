@@ -1,4 +1,4 @@
-"""Kafka's own clients, through the Java machine of the test process."""
+"""Kafka's own clients, running in the test process's JVM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 
 
 class Acknowledged(NamedTuple):
-    """A record, and where the broker says that it is."""
+    """A record, and where the broker says it is."""
 
     topic: str
     partition: int
@@ -33,7 +33,7 @@ class ListedOffset(NamedTuple):
 
 
 class KnownProducer(NamedTuple):
-    """What a broker says of a producer that has written to a partition."""
+    """What a broker says about a producer that has written to a partition."""
 
     producer_id: int
     epoch: int
@@ -44,7 +44,7 @@ class KnownProducer(NamedTuple):
 
 
 class Admin:
-    """Topics, made, changed and asked about."""
+    """Creates, changes and queries topics."""
 
     def __init__(self, jvm: ModuleType, bootstrap_servers: str) -> None:
         self._jvm = jvm
@@ -53,7 +53,7 @@ class Admin:
         )
 
     def create(self, topic: str, partitions: int = 1, **configs: str) -> None:
-        """A topic with these configs: underscores stand for dots."""
+        """Create a topic with these configs, named with underscores instead of dots."""
         new = self._jvm.JClass(f"{_CLIENTS}.admin.NewTopic")(topic, self._jvm.JInt(partitions), self._jvm.JShort(1))
         new.configs(_map(self._jvm, {name.replace("_", "."): value for name, value in configs.items()}))
         self._admin.createTopics(self._jvm.java.util.List.of(new)).all().get()
@@ -69,7 +69,7 @@ class Admin:
         self._admin.incrementalAlterConfigs(changes).all().get()
 
     def add_partitions(self, topic: str, partitions: int) -> None:
-        """Let a topic have so many."""
+        """Grow a topic to this many partitions."""
         total = self._jvm.JClass(f"{_CLIENTS}.admin.NewPartitions").increaseTo(self._jvm.JInt(partitions))
         self._admin.createPartitions(self._jvm.java.util.Map.of(self._jvm.JString(topic), total)).all().get()
 
@@ -127,7 +127,7 @@ class Producer:
     def send(
         self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]], partition: int = 0
     ) -> list[Acknowledged]:
-        """Keys and values to a partition, as few batches as the configs make of them."""
+        """Send keys and values to a partition, in as few batches as the configs allow."""
         sent = []
         for key, value in records:
             record = self._record(topic, self._jvm.JInt(partition), self._bytes(key), self._bytes(value))
@@ -166,7 +166,7 @@ class Consumer:
         self._consumer = jvm.JClass(f"{_CLIENTS}.consumer.KafkaConsumer")(_properties(jvm, {**given, **deserializers}))
 
     def read(self, topic: str) -> list[ConsumedRecord]:
-        """All records up to where this isolation level ends now."""
+        """All records up to the current end for this isolation level."""
         places = self._jvm.java.util.List.of(_partition(self._jvm, topic))
         self._consumer.assign(places)
         self._consumer.seekToBeginning(places)

@@ -1,4 +1,4 @@
-"""One broker for all tests that only need topics of their own."""
+"""One broker for all tests that only need their own topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.interop.broker import Broker
 
 @pytest.fixture(scope="session")
 def broker(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """A running broker, shared: tests use topics of their own, and neither stop nor kill it."""
+    """A running, shared broker: tests use their own topics, and neither stop nor kill it."""
     running = Broker(tmp_path_factory.mktemp("broker"))
     running.start()
     yield running

@@ -1,4 +1,4 @@
-"""A compacted topic of several partitions that gets more of them while a thread writes to it."""
+"""A compacted topic with several partitions that gets more of them while a thread writes to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.interop.workload import COMPACTED, SMALL, drawn_records
 
 
 class GrowingTopic:
-    """Written from `start` to `stop`; `grow` adds a partition. An error of the writer is kept."""
+    """Written from `start` to `stop`; `grow` adds a partition. A writer's error is kept."""
 
     def __init__(self, jvm: ModuleType, bootstrap_servers: str, name: str, seed: int) -> None:
         self.name = name

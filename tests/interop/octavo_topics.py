@@ -14,13 +14,13 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.partition_log import PartitionLog
 from tests.storage.consumed import ConsumedRecord
 
-# Far from those that a broker hands out.
+# Far from the ids that a broker gives out.
 FIRST_PRODUCER_ID = 1_000_000
 STAMPED = "LogAppendTime"
 
 
 class ProducerModel:
-    """A producer of Octavo's: what it sends next, and its last batch, to be sent once more."""
+    """One of Octavo's producers: what it sends next, and its last batch, to be sent once more."""
 
     def __init__(self, producer_id: int) -> None:
         self.producer_id = producer_id
@@ -30,7 +30,7 @@ class ProducerModel:
 
 
 class Written:
-    """A partition's records as they were acknowledged, by whom ever."""
+    """A partition's records as acknowledged, by whoever wrote them."""
 
     def __init__(self, seed: str, now_ms: int) -> None:
         self.draw = random.Random(seed)
@@ -58,7 +58,7 @@ class Written:
         producer: ProducerModel | None = None,
         transactional: bool = False,
     ) -> None:
-        """A batch of varied records; times go on unevenly, and back at times."""
+        """Send a batch of varied records; times advance unevenly, and sometimes go back."""
         records = [self._record(number) for number in range(count)]
         origin = None
         if producer is not None:
@@ -104,7 +104,7 @@ class Written:
         producer.transaction = None
 
     def go_on(self, log: PartitionLog) -> None:
-        """What was sent last is known, should it come again; then each producer goes on."""
+        """A repeated batch is recognised; then each producer continues."""
         for producer in self.producers:
             if producer.last is not None:
                 data, result = producer.last
@@ -131,7 +131,7 @@ class Written:
 
 
 def batches_of_all_codecs(written: Written, log: PartitionLog) -> None:
-    """Idempotent producers and nameless ones, in turn."""
+    """Idempotent producers and those without an id, in turn."""
     for number in range(60):
         producer = written.producers[number % 3] if number % 2 else None
         count = written.draw.choice((1, 3, 20))
@@ -139,7 +139,7 @@ def batches_of_all_codecs(written: Written, log: PartitionLog) -> None:
 
 
 def transactions(written: Written, log: PartitionLog) -> None:
-    """Transactions of three producers, overlapping, some over several segments; all are ended."""
+    """Overlapping transactions of three producers, some over several segments; all are ended."""
     draw = written.draw
     for _ in range(80):
         producer = draw.choice(written.producers)
@@ -171,7 +171,7 @@ def records_deleted(written: Written, log: PartitionLog) -> None:
 
 Writer = Callable[[Written, PartitionLog], None]
 
-# Topic, its configs (underscores for dots), what is written to it.
+# Topic, its configs (underscores instead of dots), what is written to it.
 TOPICS: dict[str, tuple[dict[str, str], Writer]] = {
     "codecs": ({}, batches_of_all_codecs),
     "stamped": ({"message_timestamp_type": STAMPED}, batches_of_all_codecs),

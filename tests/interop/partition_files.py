@@ -1,4 +1,4 @@
-"""A partition's folder opened by Kafka's own log and by ours, and what is in it afterwards, to compare the two."""
+"""Opens a partition's folder with Kafka's own log and with ours, to compare what is in it afterwards."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.storage.worlds import World
 
 
 class Place(NamedTuple):
-    """A copy of a golden partition with its topic's configs, but for retention by time: all of it is old."""
+    """A copy of a golden partition with its topic's configs, except for retention by time, since all of it is old."""
 
     folder: Path
     configs: dict[str, str]
 
 
 def golden_copy(archive: str, partition: str, folder: Path, configs: dict[str, str] | None = None) -> Place:
-    """Files on their way out are left out: Kafka's log removes them in its own time."""
+    """Files marked as deleted are left out: Kafka's log removes them in its own time."""
     shutil.copytree(unpack(archive) / partition, folder, ignore=shutil.ignore_patterns(f"*{Transient.DELETED}"))
     given = entry(archive)["topics"][partition.rpartition("-")[0]]["config"]
     own = {name: str(value) for name, value in given.items()}
@@ -34,7 +34,7 @@ def golden_copy(archive: str, partition: str, folder: Path, configs: dict[str, s
 
 
 def open_theirs(jvm: ModuleType, place: Place, *, clean: bool) -> RealLog:
-    """Today's Kafka takes small segments under their internal name alone."""
+    """Today's Kafka accepts small segments only under their internal name."""
     configs = dict(place.configs)
     if "segment.bytes" in configs:
         configs["internal.segment.bytes"] = configs.pop("segment.bytes")
@@ -42,7 +42,7 @@ def open_theirs(jvm: ModuleType, place: Place, *, clean: bool) -> RealLog:
 
 
 def open_ours(place: Place, *, clean: bool) -> PartitionLog:
-    """By the machine's clock, as Kafka's: producers expire by it."""
+    """Uses the machine's clock, like Kafka, because producers expire by it."""
     world, config = World(time.time_ns() // 1_000_000), LogConfig.of(place.configs)
     return PartitionLog(LoadRequest(folder=place.folder, config=config, environment=world.environment, clean=clean))
 
@@ -55,5 +55,5 @@ def contents(folder: Path) -> dict[str, object]:
             found[path.name] = sorted(map(repr, producer_snapshot.decode(path.read_bytes())))
         elif path.suffix in tuple(FileKind) or path.name == LEADER_EPOCH_CHECKPOINT:
             found[path.name] = path.read_bytes()
-    # An empty transaction index means the same as none.
+    # An empty transaction index means the same as a missing one.
     return {name: content for name, content in found.items() if content or not name.endswith(FileKind.TXN_INDEX)}

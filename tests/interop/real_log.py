@@ -1,4 +1,4 @@
-"""A partition log of real Kafka, as far as the state of its producers goes."""
+"""A partition log of real Kafka, as far as the state of its producers is concerned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups and transactions that Octavo's clients and Kafka's own take over from one another, on one directory."""
+"""Octavo's clients and Kafka's own take over groups and transactions from one another, on one directory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _go_on_with_octavo(folder: Path) -> None:
     with octavo.LogDir(folder) as logs:
         reader = logs.consumer("t", group="g", isolation_level="read_committed")
         assert reader.position(("t", 0)) == 1
-        producer = logs.producer(transactional_id="x")  # known to the directory: the broker's producer is fenced
+        producer = logs.producer(transactional_id="x")  # known to the directory, so the broker's producer is fenced
         with pytest.raises(ZeroDivisionError), producer.transaction():
             producer.send("t", b"aborted").result()
             raise ZeroDivisionError
@@ -69,7 +69,7 @@ def _end_with_kafka(jvm: ModuleType, broker: Broker) -> None:
     admin = _admin(jvm, broker)
     committed = {group: _committed(jvm, admin, group) for group in ("g", "h")}
     admin.close()
-    # Behind the marker of kafka's transaction: aborted, marker, octavo, marker.
+    # After the marker of kafka's transaction: aborted, marker, octavo, marker.
     assert committed == {"g": 6, "h": 7}
     producer = Producer(jvm, broker.bootstrap_servers, transactional_id="x")
     producer.begin()

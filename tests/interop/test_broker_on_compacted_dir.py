@@ -1,4 +1,4 @@
-"""A broker on a directory that Octavo compacted: it serves the survivors, and its own cleaner goes on from there."""
+"""A broker on a directory that Octavo compacted: it serves the survivors, and its own cleaner continues from there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 60
 
 
 def compacted(root: Path) -> dict[str, list[tuple[int, bytes | None, bytes | None]]]:
-    """Compact every compacted topic of the directory but Kafka's own; returns what is left of each."""
+    """Compact every compacted topic of the directory except Kafka's own; returns what is left of each."""
     with LogManager(root, background=False) as logs:
         rows = list(Compaction(CompactRequest(force=True), logs).rows(ThreadRunner()))
         assert not any(row.error for row in rows)

@@ -22,7 +22,7 @@ from tests.interop.clients import Consumer
 
 pytestmark = pytest.mark.kafka
 
-# Nothing may go while it is compared.
+# Nothing may be removed while it is compared.
 KEEPING = {"log.initial.task.delay.ms": "3600000", "log.cleaner.enable": "false"}
 ISOLATIONS = "read_uncommitted", "read_committed"
 # Offset, timestamp, key, value.
@@ -30,7 +30,7 @@ Row = tuple[int, int, bytes | None, bytes | None]
 
 
 def golden_rows(archive: str) -> dict[str, dict[str, list[Row]]]:
-    """What a real client had read of the first partitions, by isolation level and topic."""
+    """What a real client had read from the first partitions, by isolation level and topic."""
     found: dict[str, dict[str, list[Row]]] = {isolation: defaultdict(list) for isolation in ISOLATIONS}
     for row in records(archive):
         if row["partition"] == 0 and not row["topic"].startswith("__"):

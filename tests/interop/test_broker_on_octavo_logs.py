@@ -21,7 +21,7 @@ from tests.storage.consumed import ConsumedRecord, consume
 
 pytestmark = pytest.mark.kafka
 
-# Written elsewhere and copied in: the whole folder, or the log files alone, which the broker indexes again.
+# Written elsewhere and copied in: the whole folder, or only the log files, which the broker indexes again.
 COPIES = "copied", "bare"
 HOUR_MS = 3_600_000
 LOOKS = 20_000  # at what the broker says; each is a request
@@ -30,7 +30,7 @@ ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": 
 
 
 class Story:
-    """One directory, owned by Octavo and by a broker in turn; `written` is what either was told that it is safe."""
+    """One directory, owned by Octavo and by a broker in turn; `written` is what either was told is safe."""
 
     def __init__(self, jvm: ModuleType, folder: Path) -> None:
         self.jvm = jvm
@@ -42,7 +42,7 @@ class Story:
         return self.broker.bootstrap_servers
 
     def create_topics(self) -> None:
-        """Octavo makes the directory, with its meta.properties; the broker makes the topics."""
+        """Octavo creates the directory, with its meta.properties; the broker creates the topics."""
         LogManager(self.broker.log_dir, create=True).close()
         self.broker.start()
         admin = Admin(self.jvm, self.servers)
@@ -80,7 +80,7 @@ class Story:
             for topic, written in self.written.items():
                 assert consumer.read(topic) == written.of(isolation), topic
                 for name in copies(topic) if with_copies else ():
-                    # What was deleted by offset is in the copies' files, and nothing says that it was.
+                    # Records deleted by offset are in the copies' files, and nothing says that they were deleted.
                     read = [record for record in consumer.read(name) if record.offset >= written.start]
                     assert read == written.of(isolation), name
             consumer.close()
@@ -92,7 +92,7 @@ class Story:
                 assert consume(logs.log(topic, 0), level) == written.of(isolation), topic
 
     def produce(self) -> None:
-        """A real producer goes on, also on the copies; and one with transactions."""
+        """A real producer continues, also on the copies; and one with transactions."""
         producer = Producer(self.jvm, self.servers, compression_type="gzip", linger_ms="5")
         for topic in self.written:
             self._note(topic, producer.send(topic, [(b"real", b"%d" % number) for number in range(5)]))
@@ -129,7 +129,7 @@ class Story:
 
 
 class Answers:
-    """What a log says of itself: offsets for timestamps, and the producers that it knows."""
+    """What a log says about itself: offsets for timestamps, and the producers it knows."""
 
     def __init__(self, story: Story, logs: LogManager) -> None:
         draw = random.Random(1)
@@ -144,7 +144,7 @@ class Answers:
                     self.offsets[topic, isolation, asked] = found
 
     def check_broker(self, story: Story) -> None:
-        """The broker answers the same, with Octavo's indexes and with those that it made itself."""
+        """The broker must answer the same, with Octavo's indexes and with its own."""
         admin = Admin(story.jvm, story.servers)
         for topic, known in self.producers.items():
             assert all(admin.producers(name) == known for name in (topic, *copies(topic)))

@@ -16,8 +16,8 @@ from tests.interop.clients import Admin, Consumer, Producer
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
-SEGMENT_BYTES = 1 << 20  # the least that 4.3.1 takes
-SMALL, LARGE = 5, 7000  # of 100 bytes: the large ones are adopted as segments
+SEGMENT_BYTES = 1 << 20  # the smallest that 4.3.1 accepts
+SMALL, LARGE = 5, 7000  # records of 100 bytes: the large sets are adopted as segments
 TOPICS = ("a", "b")
 
 
@@ -77,7 +77,7 @@ def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path)
         ]
         writer.write(iter([rows(0, 3)]))  # a task whose driver died: its files stay, and do no harm
         message = writer.write(iter([rows(written, SMALL)]))
-        with pytest.raises(Stopped):  # and a commit that is in one topic, not yet in the other
+        with pytest.raises(Stopped):  # and a commit that reached one topic, but not the other
             commit(writer.sink, CommitRequest(writer.writer, 4, staged_parts([message])), stop_when_appended)
 
         expected = [b"from the broker", *(b"%07d" % number + bytes(85) for number in range(written))]

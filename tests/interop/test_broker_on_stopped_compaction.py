@@ -32,7 +32,7 @@ class Stop(BaseException):
 
 
 class StoppingFileSystem(LocalFileSystem):
-    """Real files; from the n-th rename, removal or sync of a folder on nothing happens any more."""
+    """Real files; from the n-th rename, removal or sync of a folder on, nothing happens any more."""
 
     def __init__(self) -> None:
         self.left: int | None = None
@@ -70,7 +70,7 @@ def write(root: Path) -> None:
 
 
 def stop_compaction(root: Path, after: int) -> bool:
-    """Compact, and die after so many steps; says whether it came so far."""
+    """Compact, and die after this many steps; returns whether it got that far."""
     filesystem = StoppingFileSystem()
     scheduler = EndScheduler()
     environment = Environment(scheduler, filesystem=filesystem)
@@ -78,7 +78,7 @@ def stop_compaction(root: Path, after: int) -> bool:
     filesystem.left = after
     try:
         assert logs.cleaner.clean_filthiest() is not None
-        scheduler.shutdown()  # what is to be deleted later
+        scheduler.shutdown()  # runs the delayed deletions
     except Stop:
         filesystem.left = None
         for locked in logs.roots:

@@ -31,7 +31,7 @@ from tests.storage.worlds import NOW_MS, World
 pytestmark = pytest.mark.kafka
 
 SEEDS = int(os.environ.get("OCTAVO_CLEANER_SEEDS", "12"))
-SEEN = 40, 60  # a committed batch that Kafka takes for aborted, while it reads keys from the middle of a segment
+SEEN = 40, 60  # a committed batch that Kafka takes for aborted, when it reads keys from the middle of a segment
 ROUNDS, BATCHES = 4, 40
 RETENTION_MS = 10_000
 CONFIGS = {
@@ -60,7 +60,7 @@ class Writer:
         magic = draw.choice(self.magics)
         records = self._records(offset, magic)
         if magic < 2:
-            codec = draw.choice(self.codecs[: Codec.ZSTD])  # which old formats do not know
+            codec = draw.choice(self.codecs[: Codec.ZSTD])  # the codecs that old formats know
             appended = draw.choice([TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME])
             records = [record._replace(headers=()) for record in records]
             self._append(
@@ -125,7 +125,7 @@ class Writer:
 
 
 class RealCleaner:
-    """Kafka's Cleaner with a map of so many slots."""
+    """Kafka's Cleaner with a map of this many slots."""
 
     def __init__(self, jvm: ModuleType, twins: Twins, slots: int) -> None:
         self._jvm, self._twins = jvm, twins
@@ -144,7 +144,7 @@ class RealCleaner:
         )
 
     def clean(self, to_clean: Any, now_ms: int) -> int | None:
-        """The first offset that is not clean; None where it failed."""
+        """The first offset that is not clean; None if it failed."""
         try:
             return int(self._cleaner.doClean(to_clean, self._jvm.JLong(now_ms)).getKey())
         except self._jvm.JException:
@@ -152,7 +152,7 @@ class RealCleaner:
 
 
 def set_ages(twins: Twins, draw: random.Random) -> None:
-    """Both logs' files change at the same times: the fate of old tombstones follows from them."""
+    """Give both logs' files the same modification times, which decide the fate of old tombstones."""
     names = sorted(path.name for path in twins.our_folder.glob("*.log"))
     for number, name in enumerate(names):
         at = NOW_MS / 1000 - 100 + number * draw.choice([1, 8])
@@ -195,7 +195,7 @@ def test_both_leave_the_same(jvm: ModuleType, tmp_path: Path, seed: int) -> None
     # F14 C7 C8 C10 C11
     draw, world = random.Random(seed), World()
     magics = ((2,), (2,), (0, 1, 2), (0,), (1,))[seed % 5]
-    # A rebuilt batch may come out a byte longer or shorter than Kafka's: then later rounds group other segments.
+    # A rebuilt batch may be a byte longer or shorter than Kafka's: then later rounds group other segments.
     rounds, codecs = (1, list(Codec)) if seed % 3 == 2 else (ROUNDS, [Codec.NONE])
     twins = Twins(jvm, tmp_path, CONFIGS, world)
     writer = Writer(twins, draw, magics, codecs)
@@ -211,7 +211,7 @@ def test_both_leave_the_same(jvm: ModuleType, tmp_path: Path, seed: int) -> None
         set_ages(twins, draw)
         world.clock.advance(draw.choice([1, RETENTION_MS - 1, RETENTION_MS, 3 * RETENTION_MS]))
         now_ms = world.clock.time_ms()
-        for _ in range(3 if codecs == [Codec.NONE] else 1):  # a map that is full needs several runs
+        for _ in range(3 if codecs == [Codec.NONE] else 1):  # a full map needs several runs
             found = candidate(twins.ours, checkpoint, now_ms)
             cleanable = found.cleanable
             to_clean = real.to_clean(cleanable.first_dirty_offset, cleanable.uncleanable_offset)

@@ -1,4 +1,4 @@
-"""Producer and consumer against the classes of Kafka's own clients and coordinators."""
+"""Producer and consumer compared with the classes of Kafka's own clients and coordinators."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def test_batches_are_those_of_kafkas_accumulator(jvm: ModuleType, tmp_path: Path
     ours, expected = store.batches("t"), kafkas_batches(jvm, records, batch_size, "none", "t")
     for row, batch in zip(walk(ours).table, expected, strict=True):
         data = ours[row["position"] : row["position"] + row["size"]]
-        # The log gives offset and leader epoch; CRC and all that it covers are the producer's.
+        # The log assigns offset and leader epoch; the CRC and everything it covers come from the producer.
         assert data[ATTRIBUTES_POSITION - 5 :] == closed(batch)[ATTRIBUTES_POSITION - 5 :]
     store.logs.close()
 
 
 def test_compressed_batches_are_estimated_as_kafka_does(jvm: ModuleType, tmp_path: Path) -> None:
-    """Up to the first batch's end both have the estimate 1.0; from then on it follows what the codec library makes."""
+    """Until the first batch ends both estimate 1.0; from then on the estimate depends on the codec library."""
     records = random_records(5, 60)
     store = Store(tmp_path)
     store.logs.create_topic("t", 1)

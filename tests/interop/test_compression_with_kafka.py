@@ -46,7 +46,7 @@ class KafkaStreams:
         return bytes(np.array(buffer.array(), np.int8)[: buffer.limit()])
 
     def decompress(self, codec: Codec, data: bytes, magic: int) -> bytes | None:
-        """What the stream holds; None when Kafka refuses it."""
+        """What the stream holds; None if Kafka refuses it."""
         buffer = self._jvm.java.nio.ByteBuffer.wrap(self._array(data))
         compression = getattr(self._compression, CODECS[codec].name)().build()
         try:
@@ -88,7 +88,7 @@ def test_lz4_is_written_to_the_same_bytes(level: int | None, magic: int, kafka: 
 
 
 def streams(codec: Codec) -> list[bytes]:
-    """Streams to mutate: what is written, several in a row, with a tail, and with the options that readers know."""
+    """Streams to mutate: as written, several in a row, with a tail, and with the options that readers know."""
     found = [compress(codec, data) for data in (b"", b"a", compressible(60), compressible(400), bytes(70_000))]
     found += [first + second for first in found[:4] for second in found[1:4]]
     found += [stream + b"and more" * times for stream in found[2:4] for times in (1, 4)]
@@ -119,7 +119,7 @@ def lz4_descriptor(flags: int, content_size: bytes = b"") -> bytes:
     return bytes.fromhex("04224d18") + hashed + bytes([kernels.xxh32(hashed) >> 8 & 0xFF])
 
 
-# Where Kafka goes on, or stops without an error, by where its own buffer ends: docs/formats/compression.md.
+# Where Kafka continues, or stops without an error, depending on its own buffer: docs/formats/compression.md.
 STRICTER = {
     Codec.SNAPPY: ("broken header of a concatenated",),
     Codec.ZSTD: (

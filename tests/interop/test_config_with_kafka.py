@@ -14,7 +14,7 @@ from octavo.errors import ConfigError
 
 pytestmark = pytest.mark.kafka
 
-# Where we differ on purpose: small segments as brokers before 4.0 took them; zero cleaner threads is refused.
+# Intentional differences: small segments as brokers before 4.0 accepted them; zero cleaner threads is refused.
 OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's, which a broker passes on unseen
 WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads"}
 # The offsets topic's codec is checked when it is used, not when it is parsed.
@@ -27,7 +27,7 @@ TEXTS = [
     "compact,delete,compact", "delete ,compact", "compact,", "gzip", "GZIP", "none", "uncompressed", "producer", "lz4",
     "CreateTime", "createtime", "LogAppendTime",
 ]  # fmt: skip
-# What a broker needs besides.
+# What else a broker needs.
 NODE = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -126,7 +126,7 @@ def resolved(properties: dict[str, str]) -> LogConfig | None:
 
 
 def overridden(properties: dict[str, str]) -> bool:
-    """Whether one of them has no effect; of such a one Kafka checks the range only sometimes, we always do."""
+    """Whether one of them has no effect; Kafka checks its range only sometimes, we always do."""
     gives = [SYNONYMS[name][0].name for name in properties if name in SYNONYMS]
     return len(gives) != len(set(gives))
 
@@ -150,7 +150,7 @@ def test_a_brokers_settings_become_the_defaults_of_topics(jvm: ModuleType) -> No
     assert min(resolutions, refusals) > 50
 
 
-# What a producer's configs change of one another.
+# How a producer's configs affect one another.
 PRODUCER_CHOICES = {
     "enable.idempotence": ["true", "false"],
     "acks": ["all", "-1", "0", "1"],
@@ -161,13 +161,13 @@ PRODUCER_CHOICES = {
     "request.timeout.ms": ["0", "2147483647"],
     "delivery.timeout.ms": ["100", "120000", "2147483647"],
 }
-# What Kafka's producer needs besides.
+# What else Kafka's producer needs.
 _BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
 CLIENT = {"bootstrap.servers": "localhost:9092", "key.serializer": _BYTES, "value.serializer": _BYTES}
 
 
 def kafkas_producer(jvm: ModuleType, properties: dict[str, str]) -> tuple[bool, int] | None:
-    """Whether Kafka's producer is idempotent, and its delivery timeout; None where it refuses the configs."""
+    """Whether Kafka's producer is idempotent, and its delivery timeout; None if it refuses the configs."""
     config_type = jvm.JClass("org.apache.kafka.clients.producer.ProducerConfig")
     logger_type = jvm.JClass("org.slf4j.Logger")
     deliver = jvm.JClass("org.apache.kafka.clients.producer.KafkaProducer").class_.getDeclaredMethod(

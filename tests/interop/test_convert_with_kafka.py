@@ -1,4 +1,4 @@
-"""Random sets converted by Kafka's own classes and by ours: the same bytes, up to what a codec's library chooses."""
+"""Random sets converted by Kafka's own classes and by ours: the same bytes, except for a codec library's choices."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_up(
     to_magic = max(to_magic, magic + 1)
     target = Codec.LZ4 if target is Codec.ZSTD and to_magic < 2 else target
     for request in requests:
-        request.pop("log_append_time", None)  # no producer may say LogAppendTime
+        request.pop("log_append_time", None)  # no producer may claim LogAppendTime
     data = b"".join(kafka_392.build(**request) for request in requests)
     source = max(request["codec"] for request in requests)
     theirs = kafka_431.ask(

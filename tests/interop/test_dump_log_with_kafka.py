@@ -1,4 +1,4 @@
-"""Real Kafka's dump-log and ours print the same of damaged files, up to the byte where it fails."""
+"""Real Kafka's dump-log and ours print the same for damaged files, up to the byte where it fails."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ INDEX_FLAGS: tuple[list[str], ...] = (
 
 @pytest.fixture(scope="module")
 def real_tool(jvm: ModuleType) -> Callable[[list[str]], tuple[Run, bool]]:
-    """Runs Kafka's tool inside the Java machine: what it printed, and whether it died of an exception."""
+    """Runs Kafka's tool inside the JVM: its output, and whether it died with an exception."""
     tool = jvm.JClass("org.apache.kafka.tools.DumpLogSegments")
     system = jvm.java.lang.System
     before = system.out, system.err

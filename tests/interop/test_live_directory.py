@@ -1,4 +1,4 @@
-"""The reading commands on the directory of a broker that appends, rolls, compacts and deletes meanwhile.
+"""The reading commands on the directory of a broker that appends, rolls, compacts and deletes at the same time.
 
 30 seconds; `make soak` takes ten minutes (OCTAVO_LIVE_SECONDS=600).
 """
@@ -36,7 +36,7 @@ def workload(jvm: ModuleType, broker: Broker) -> Iterator[Workload]:
 
 
 class Reader:
-    """Runs commands on a directory and keeps what they gave."""
+    """Runs commands on a directory and keeps their results."""
 
     def __init__(self, log_dir: Path, scratch: Path, workload: Workload) -> None:
         self.runs = 0
@@ -66,7 +66,7 @@ class Reader:
         return given
 
     def check_round(self) -> None:
-        """Each command once; what had been confirmed before it began must be there."""
+        """Run each command once; everything confirmed before it began must be there."""
         work = self._workload
         self._check_plain(work.acknowledged(work.plain))
         self._check_retained(work.acknowledged(work.retained))
@@ -87,13 +87,13 @@ class Reader:
         self.run("topics", "--json")
 
     def _check_retained(self, before: list[Acknowledged]) -> None:
-        """From wherever the log started, all of it."""
+        """Everything must be there, from wherever the log started."""
         found = self.cat(self._workload.retained)
         first = min(found, default=0)
         assert missing(found, [record for record in before if record.offset >= first]) == []
 
     def _check_compacted(self, before: list[Acknowledged]) -> None:
-        """The last record of each key, unless a later one took its place, or it was a tombstone whose time is over."""
+        """The last record of each key must be there, unless a later one replaced it, or it was an expired tombstone."""
         found = self.cat(self._workload.compacted)
         newest = {key: offset for offset, (key, _) in found.items()}
         for key, record in {record.key: record for record in before}.items():

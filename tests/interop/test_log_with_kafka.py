@@ -26,7 +26,7 @@ pytestmark = pytest.mark.kafka
 STEPS, SEEDS = 120, int(os.environ.get("OCTAVO_LOG_SEEDS", "3"))
 SEEN = 500, 507  # no timestamp but -1; a log that starts after its recovery point
 PRODUCERS = (1, 2, 3)
-SMALL_TIMES = (0, 1, -1)  # of which 0 makes a time index entry of zeros, and -1 none at all
+SMALL_TIMES = (0, 1, -1)  # 0 makes a time index entry of zeros, and -1 none at all
 DAY_MS = 86_400_000
 BASE = {"internal.segment.bytes": "1500", "index.interval.bytes": "200", "segment.index.bytes": "4000"}
 CONFIGS = [
@@ -43,7 +43,7 @@ each_config = pytest.mark.parametrize(
 
 
 class Driver:
-    """Draws what is done next; each producer's next sequence is what the log knows of it, most of the time."""
+    """Draws what is done next; most of the time, each producer's next sequence is the one that the log expects."""
 
     def __init__(self, twins: Twins, seed: int) -> None:
         self.twins = twins
@@ -119,7 +119,7 @@ class Driver:
         self._append(data, AppendOrigin.COORDINATOR, version=self.draw.randint(0, 2))
 
     def replicate(self) -> None:
-        """Several batches that keep their offsets, with gaps as compaction leaves them."""
+        """Append several batches that keep their offsets, with gaps as compaction leaves them."""
         offset, data = self.twins.ours.log_end_offset, b""
         for _ in range(self.draw.randint(1, 4)):
             offset += self.draw.choice((0, 0, 3))
@@ -136,7 +136,7 @@ class Driver:
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.CLIENT)
 
     def replicate_old_format(self) -> None:
-        """Messages that stay as they are. (In a wrapper the last offset alone shows: Kafka opens it for the first.)"""
+        """Append messages unchanged. (A wrapper shows only its last offset; Kafka opens it for the first.)"""
         now_ms, offset = self.twins.world.clock.time_ms(), self.twins.ours.log_end_offset
         records = [Record(offset + number, now_ms, b"k", b"v" * 20) for number in range(self.draw.randint(1, 3))]
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.REPLICATION)
@@ -181,7 +181,7 @@ class Driver:
 
     def delete_records(self) -> None:
         log = self.twins.ours
-        if log.log_start_offset <= log.high_watermark:  # it may lie before the start, in the batch that holds that
+        if log.log_start_offset <= log.high_watermark:  # it may lie before the start, in the batch that holds it
             self.twins.advance_log_start(self.draw.randint(log.log_start_offset, log.high_watermark))
 
     def roll(self) -> None:
@@ -192,7 +192,7 @@ class Driver:
         self.twins.restart(clean=self.draw.random() < 0.5)
 
     def lose_files(self) -> None:
-        """Without an index a segment is rebuilt. (After a crash ours waits with that for the segments before it.)"""
+        """Without an index a segment is rebuilt. (After a crash ours first waits for the segments before it.)"""
         clean = self.draw.random() < 0.5
         kinds = (".index", ".txnindex", ".snapshot") if clean else (".txnindex", ".snapshot")
         slot = self.draw.randrange(len(self.twins.ours.segments))
@@ -206,7 +206,7 @@ class Driver:
         self.twins.restart(clean=clean, damage=lose)
 
     def tear(self) -> None:
-        """The end of the last segment is cut, or something else is there."""
+        """Cut the end of the last segment, or put something else there."""
         part, rest = self.draw.random(), self.draw.choice((b"", bytes(300), self.draw.randbytes(80)))
 
         def cut(folder: Path) -> None:
@@ -245,7 +245,7 @@ def test_both_logs_do_the_same(jvm: ModuleType, tmp_path: Path, configs: dict[st
 def test_both_logs_do_the_same_with_the_smallest_timestamps(
     jvm: ModuleType, tmp_path: Path, configs: dict[str, str]
 ) -> None:
-    """Where a segment has no larger one than 0, its time index is an entry of zeros."""
+    """If a segment has no larger timestamp than 0, its time index is an entry of zeros."""
     for seed in range(SEEDS):
         driver = SmallTimesDriver(Twins(jvm, tmp_path / str(seed), configs, World()), seed)
         for _ in range(STEPS):

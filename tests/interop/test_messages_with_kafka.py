@@ -1,4 +1,5 @@
-"""Every schema against Kafka 4.3.1: its definitions, the bytes of its generated classes, the JSON of its converters."""
+"""Every schema compared with Kafka 4.3.1: its definitions, the bytes of its generated classes, the JSON of its
+converters."""
 
 from __future__ import annotations
 

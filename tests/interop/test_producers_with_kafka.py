@@ -1,4 +1,4 @@
-"""Random appends to a partition log of real Kafka and to our state of producers: the same answers, the same state."""
+"""Random appends to a partition log of real Kafka and to our producer state: the same answers, the same state."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Pair:
         self.outcomes[name] = self.outcomes.get(name, 0) + 1
 
     def _advance(self) -> None:
-        """Raise the high watermark, and now and then the log start offset with it."""
+        """Raise the high watermark, and occasionally the log start offset with it."""
         high_watermark = int(self.real.log.highWatermark())
         high_watermark = self._random.choice([bound for bound in self.bounds if bound >= high_watermark])
         self.real.log.updateHighWatermark(high_watermark)

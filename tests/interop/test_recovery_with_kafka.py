@@ -1,4 +1,4 @@
-"""Damaged partitions, loaded after an unclean stop by Kafka's own log and by ours: the same files are left."""
+"""Damaged partitions loaded after an unclean stop by Kafka's own log and by ours: the same files are left."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_same_files_are_left(archive: str, partition: str, damage: Damage, t
 
 @pytest.mark.parametrize(("interval_bytes", "kafkas_end"), [(0, 0), (1 << 20, 53)], ids=["entry due", "no entry due"])
 def test_offsets_that_go_back_stay(interval_bytes: int, kafkas_end: int, tmp_path: Path, jvm: ModuleType) -> None:
-    """Kafka empties the segment where its index would get an entry just there; else it does not notice."""
+    """Kafka empties the segment if its index would get an entry just there; otherwise it does not notice."""
     configs = {"index.interval.bytes": str(interval_bytes), "retention.ms": "-1"}
     places = [Place(tmp_path / owner / "t-0", configs) for owner in ("octavo", "kafka")]
     for place in places:

@@ -1,4 +1,4 @@
-"""Retention and truncation of real partitions, by Kafka's own log and by ours: the same files are left."""
+"""Retention and truncation of real partitions by Kafka's own log and by ours: the same files are left."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def words(pieces: Sequence[str], count: int, longest: int) -> list[str]:
 
 
 def theirs(jvm: ModuleType, read: Callable[..., Any], *arguments: Any) -> Any:
-    """What Kafka read, None when it refused."""
+    """What Kafka read; None if it refused."""
     try:
         return read(*arguments)
     except jvm.JException:
@@ -41,7 +41,7 @@ def theirs(jvm: ModuleType, read: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def ours(decode: Callable[..., Any], *arguments: Any) -> Any:
-    """What we read, None when we refused."""
+    """What we read; None if we refused."""
     try:
         return decode(*arguments)
     except CorruptionError:

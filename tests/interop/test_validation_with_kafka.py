@@ -1,6 +1,6 @@
-"""Appends put to real Kafka and to Octavo: the same refusals, the same records to blame, the same bytes to write.
+"""The same appends to real Kafka and to Octavo: the same refusals, the same records at fault, the same bytes to write.
 
-Compressed parts are compared unpacked where they were compressed again, since a codec's library chooses its bytes.
+Parts that were compressed again are compared decompressed, since a codec's library chooses its bytes.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def numbered(rows: list[tuple[Any, ...]], first: int = 0, step: int = 1) -> list
 
 @st.composite
 def batches(draw: st.DrawFn) -> bytes:
-    """A v2 batch, of which half have a header that does not tell the truth or records numbered with gaps."""
+    """A v2 batch; half of them have a false header or records numbered with gaps."""
     codec, step = draw(st.sampled_from(Codec)), draw(st.sampled_from([1, 1, 1, 2]))
     found = numbered(draw(RECORDS), step=step)
     claimed = draw(st.none() | st.none() | TIMES)
@@ -141,7 +141,7 @@ def test_random_sets(kafka: RealValidator, data: bytes, configs: dict[str, str],
 
 
 def test_every_error_is_kafkas(jvm: ModuleType) -> None:
-    """Name, code and exception of each error class, as Kafka's own table has them."""
+    """Name, code and exception of each error class, as in Kafka's own table."""
     errors = jvm.JClass("org.apache.kafka.common.protocol.Errors")
     known = {str(error.name()): (int(error.code()), error.exception()) for error in errors.values()}
     for error in all_errors(KafkaError):

@@ -1,4 +1,4 @@
-"""The same partition twice: Kafka's UnifiedLog and Octavo's, with one clock, each in a folder of its own."""
+"""The same partition twice: Kafka's UnifiedLog and Octavo's, with one clock, each in its own folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ISOLATIONS = {
 
 
 class _Time:
-    """Kafka's Time, as far as a log asks for it."""
+    """Kafka's Time, as far as a log needs it."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -47,7 +47,7 @@ class _Time:
 
 
 class _Scheduler:
-    """Kafka's Scheduler: what is due at once is run at once, the rest never."""
+    """Kafka's Scheduler: immediate tasks run at once, all others never."""
 
     def __init__(self, jvm: ModuleType) -> None:
         self._task = jvm.JProxy("java.util.concurrent.ScheduledFuture", dict={"cancel": lambda interrupts: True})
@@ -62,7 +62,7 @@ class _Scheduler:
 
 
 class Twins:
-    """Each method does the same to both and compares the answers; `check` compares what they hold."""
+    """Each method does the same to both logs and compares the answers; `check` compares their content."""
 
     def __init__(self, jvm: ModuleType, root: Path, configs: dict[str, str], world: World) -> None:
         self._jvm = jvm
@@ -133,7 +133,8 @@ class Twins:
                 kind = error.invalidException().getClass()
             return str(kind.getSimpleName())
         first, last, time_ms = int(info.firstOffset()), int(info.lastOffset()), int(info.logAppendTime())
-        return (first if first >= 0 else last), last, time_ms  # of old formats a follower does not know it
+        # a follower does not know the first offset of old formats
+        return (first if first >= 0 else last), last, time_ms
 
     def _ours(self, append: Callable[[], Any]) -> Appended | str:
         try:
@@ -165,9 +166,9 @@ class Twins:
 
     def truncate(self, offset: int) -> None:
         for segment in self.theirs.logSegments():
-            segment.maxTimestampSoFar()  # else Kafka may forget it: it reads it from the cut time index then
+            segment.maxTimestampSoFar()  # otherwise Kafka may forget it, and then reads it from the cut time index
         assert self.ours.truncate_to(offset) == bool(self.theirs.truncateTo(offset))
-        # Kafka notices only with the next change of the watermark that other transactions are ongoing now.
+        # Only with the next change of the watermark does Kafka notice that other transactions are ongoing now.
         self.update_high_watermark(self.ours.high_watermark)
 
     def truncate_fully(self, offset: int) -> None:
@@ -179,7 +180,7 @@ class Twins:
         self.ours.remove_expired_producers()
 
     def restart(self, *, clean: bool, damage: Callable[[Path], None] = lambda folder: None) -> None:
-        """Close both, or leave them as they are; damage both alike, then open them with what checkpoints would say."""
+        """Close both logs or leave them open; damage both alike, then open them with what checkpoints would say."""
         start, recovery_point = self.ours.log_start_offset, self.ours.recovery_point
         if clean:
             self.theirs.flush(True)
@@ -215,7 +216,7 @@ class Twins:
             mine: Any = error.kafka_name
         else:
             mine = tuple(found.start), found.size, found.first_batch_incomplete
-            # Where a read ends at an index entry, Kafka at times names transactions up to the next entry too.
+            # If a read ends at an index entry, Kafka sometimes names transactions up to the next entry too.
             read = walk(found.read()).table
             last_offset = int(read[-1]["base_offset"] + read[-1]["last_offset_delta"]) if len(read) else offset
             unneeded = {txn for txn in named - set(found.aborted) if txn[1] > last_offset}

@@ -92,7 +92,7 @@ class Workload:
         admin.close()
 
     def _write_transactions(self, draw: random.Random) -> None:
-        """A commit returns before the marker is written; that it was, the next transaction's first answer shows."""
+        """A commit returns before its marker is written; the next transaction's first answer shows that it was."""
         producer = Producer(self._jvm, self._servers, transactional_id=f"{self._prefix}.transactions")
         committing: list[Acknowledged] = []
         while not self._stopped.is_set():
@@ -109,7 +109,7 @@ class Workload:
         producer.close()
 
     def _churn(self, draw: random.Random) -> None:
-        """Topics that come and go."""
+        """Create and delete topics again and again."""
         producer, admin, number = Producer(self._jvm, self._servers), Admin(self._jvm, self._servers), 0
         while not self._stopped.is_set():
             topic, number = f"{self._prefix}.churn-{number}", number + 1

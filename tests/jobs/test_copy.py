@@ -1,4 +1,4 @@
-"""Copies that are interrupted go on later; progress is told as batches are read."""
+"""Interrupted copies continue later; progress is reported as batches are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact counts: against what real clients read, and at the edges."""
+"""Exact counts: compared with what real clients read, and at the edges."""
 
 from __future__ import annotations
 

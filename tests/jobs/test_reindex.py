@@ -1,4 +1,4 @@
-"""Indexes made again: the same as Kafka's own, whole after a crash at any step, and no byte of the log touched."""
+"""Rebuilt indexes: the same as Kafka's own, complete after a crash at any step, and no byte of the log touched."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_indexes_are_kafkas() -> None:
-    """All indexes of logs that a broker recovered; it opens the cluster's metadata log in another way."""
+    """All indexes of logs that a broker recovered; it opens the cluster's metadata log differently."""
     root = unpack("v431-killed-recovered")
     configs = TopicConfigs(LocalFileSystem(), [root], {})
     compared = 0

@@ -1,4 +1,4 @@
-"""Old formats written again as v2, and batches with another codec: the same records at the same offsets."""
+"""Old formats rewritten as v2, and batches with another codec: the same records at the same offsets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def upgraded(root: Path, codec: Codec | None = None, segment_bytes: int = 1 << 3
 
 
 def read(root: Path, isolation_level: IsolationLevel = "read_uncommitted") -> list[ConsumerRecord]:
-    """All records; those without a time are of CreateTime in v2."""
+    """All records; those without a timestamp are CreateTime in v2."""
     topics = re.compile(f"(?!{CLUSTER_METADATA_TOPIC}).*")
     records = scan(root, topics, isolation_level=isolation_level).records()
     return [
@@ -106,7 +106,7 @@ def test_messages_are_put_together_and_segments_split(copy: Path) -> None:
     assert problems(copy) == []
     plain = next(each for each in done if each.plan.topic_partition.topic.startswith("old.none"))
     old, new = (sum(sizes) for sizes in zip(*((each.segment.size, each.size) for each in plain.segments), strict=True))
-    assert new < old  # 61 bytes a batch, not a message
+    assert new < old  # 61 bytes per batch, not per message
 
 
 @pytest.mark.parametrize("copy", ["v0821"], indirect=True)

@@ -1,4 +1,4 @@
-"""Every reading command on URLs: the same answers as on this machine's disk, and nothing dropped in silence."""
+"""Every reading command on URLs: the same answers as on this machine's disk, and nothing silently dropped."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def below(url: str, path: str) -> str:
 
 
 def placed(run: Run, place: str) -> Run:
-    """A run's result with the place as `HERE`."""
+    """A run's result with the place replaced by `HERE`."""
     shown = place.partition("?")[0].replace("s3a://", "s3://").removeprefix("file://")
     return Run(run.exit, run.stdout.replace(shown, "HERE"), run.stderr.replace(shown, "HERE"))
 
@@ -87,7 +87,7 @@ def test_explain_reads_a_file(url: str) -> None:
 
 
 def test_a_copy_takes_configs_and_id_along(url: str, tmp_path: Path) -> None:
-    """From the cluster's metadata: a compacted topic stays one."""
+    """They come from the cluster's metadata: a compacted topic stays compacted."""
     for target, source in (("there", url), ("here", str(archives.unpack(ARCHIVE)))):
         run = octavo("copy", source, str(tmp_path / target), "--topic", TOPIC)
         assert (run.exit, run.stderr) == (0, "")
@@ -130,7 +130,7 @@ def test_a_topic_id_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
 
 
 def test_a_partition_alone_brings_its_configs_along(url: str) -> None:
-    """They are in the folder around it."""
+    """They are in the folder that contains it."""
     configs = source_configs([locate(below(url, f"{TOPIC}-0")).parent])
     assert "compact" in configs.of(TOPIC).cleanup_policy
 

@@ -1,4 +1,4 @@
-"""Every test that takes `kernels` runs twice: on the compiled kernels and on their plain-Python twin."""
+"""Every test that uses `kernels` runs twice: on the compiled kernels and on their plain-Python twins."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def kernels(request: pytest.FixtureRequest) -> SimpleNamespace:
 
 @pytest.fixture
 def both() -> tuple[SimpleNamespace, SimpleNamespace]:
-    """The compiled kernels and the twin, for tests that compare them."""
+    """The compiled kernels and the twins, for tests that compare them."""
     return implementations.load("compiled"), implementations.load("reference")

@@ -52,7 +52,7 @@ def sized(body: bytes) -> bytes:
 
 
 def batch(records: bytes, count: int, *, size: int | None = None, magic: int = 2, **fields: int) -> bytes:
-    """A v2 batch with a right CRC; `size` is the length field where it is to be wrong."""
+    """A v2 batch with a right CRC; `size` is the length field, if it should be wrong."""
     defaults = {"base_offset": 0, "partition_leader_epoch": -1, "attributes": 0, "last_offset_delta": 0}
     defaults |= {"base_timestamp": 0, "max_timestamp": 0, "producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
     assert fields.keys() <= defaults.keys()
@@ -103,7 +103,7 @@ def table_of(*entries: bytes) -> tuple[bytes, NDArray[np.void]]:
 
 
 def content(columns: RecordColumns, wanted: int = layout.Column.ALL) -> dict[str, Any]:
-    """The filled part of the columns that were asked for, as plain values that compare with ==."""
+    """The filled part of the requested columns, as plain values that compare with ==."""
     rows = columns.rows
     filled: dict[str, Any] = {"rows": rows}
     if wanted & layout.Column.OFFSET:
@@ -123,7 +123,7 @@ def content(columns: RecordColumns, wanted: int = layout.Column.ALL) -> dict[str
 
 
 def values(column: BinaryColumn | None, rows: int) -> list[bytes | None]:
-    """A column's values, its bookkeeping checked on the way: offsets, null count, and bits beyond the last row."""
+    """A column's values, after checking its offsets, null count, and bits beyond the last row."""
     assert column is not None and column.validity is not None
     offsets = column.offsets[: rows + 1].tolist()
     assert offsets[0] == 0 and offsets == sorted(offsets)

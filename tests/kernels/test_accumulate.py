@@ -1,4 +1,4 @@
-"""A producer's open batches: when one is full, what it holds, and that columns are cut as records one by one fill."""
+"""A producer's open batches: when one is full, what it holds, and that columns are cut like single records."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ RATIOS = st.sampled_from([0.0, 0.3, 0.995, 1.0, 1.2])
 
 @given(RECORDS, st.integers(1, 400), RATIOS)
 def test_columns_are_cut_as_records_one_by_one_fill(records: list[Record], batch_size: int, ratio: float) -> None:
-    """Both kernels, both ways: the same records a batch, the same bytes."""
+    """Both kernels, both ways: the same records per batch, the same bytes."""
     numbered = [record._replace(offset=offset) for offset, record in enumerate(records)]
     columns = from_records(numbered)
     tables = []

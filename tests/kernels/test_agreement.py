@@ -1,4 +1,4 @@
-"""The compiled kernels and their twin give the same outcomes and columns for any bytes, sound and mutated."""
+"""The compiled kernels and their twins give the same outcomes and columns for any bytes, sound or mutated."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def decode_all(
     wanted: int,
     **bounds: Any,
 ) -> list[Any]:
-    """All that happens when each batch is decoded, a damaged one skipped, and columns grow when they are full."""
+    """Everything that happens when each batch is decoded, damaged ones are skipped, and full columns grow."""
     out = RecordColumns.empty(*room)
     index, events = 0, []
     while index < len(table):
@@ -169,7 +169,7 @@ BINARIES = st.builds(
 
 
 def moved(values: list[bytes], moves: list[tuple[int, int]], bits: int | None) -> BinaryColumn:
-    """A column, now and then with an offset that is wrong."""
+    """A column, occasionally with a wrong offset."""
     offsets = np.cumsum([0, *map(len, values)]).astype(np.int32)
     for index, value in moves:
         offsets[index % len(offsets)] = value
@@ -192,7 +192,7 @@ COLUMNS = st.builds(
 
 
 def attempt(function: Any, *arguments: Any) -> Any:
-    """The result, or None for arguments that are refused."""
+    """The result, or None if the arguments are refused."""
     try:
         return function(*arguments)
     except ValueError:

@@ -88,7 +88,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("wanted", [Column.ALL, Column(0)], ids=["all", "check"])
 def test_every_problem(kernels: SimpleNamespace, name: str, wanted: Column) -> None:
-    """The sound batch before it stays, nothing of the damaged one does, and the next one is not looked at."""
+    """The sound batch before it stays, nothing of the damaged one does, and the next one is not read."""
     code, records, count, position, found = PROBLEMS[name]
     sound = batch(record(1, None, None, ((b"h", None),)), 1)
     outcome, columns = decode(kernels, sound, batch(records, count), sound, wanted=wanted)
@@ -98,7 +98,7 @@ def test_every_problem(kernels: SimpleNamespace, name: str, wanted: Column) -> N
 
 
 def test_the_problems_are_all_that_a_decode_can_end_with() -> None:
-    """FULL has tests of its own; the other codes are of message sets and of the encode."""
+    """FULL has its own tests; the other codes are for message sets and encoding."""
     elsewhere = set(Code) - {problem[0] for problem in PROBLEMS.values()}
     of_messages = {Code.MESSAGE_TOO_SMALL, Code.MESSAGE_CRC_MISMATCH, Code.NESTED_COMPRESSION, Code.EMPTY_MESSAGE_SET}
     of_messages |= {Code.OFFSET_BELOW_INNER, Code.FIELD_BEYOND_MESSAGE}
@@ -147,7 +147,7 @@ def test_varints_need_not_be_minimal(kernels: SimpleNamespace) -> None:
 
 
 def test_offsets_and_timestamps_wrap_around(kernels: SimpleNamespace) -> None:
-    """Java's arithmetic: no overflow is an error."""
+    """Java's arithmetic: an overflow is never an error."""
     top, low = 2**63 - 1, -(2**63)
     up = batch(record(2**31 - 1, delta_ms=top), 1, base_offset=top, base_timestamp=top)
     down = batch(record(-(2**31), delta_ms=low), 1, base_offset=low, base_timestamp=low)
@@ -176,7 +176,7 @@ def test_every_projection_gives_the_same_columns(kernels: SimpleNamespace, wante
 
 
 def test_records_may_lie_elsewhere(kernels: SimpleNamespace) -> None:
-    """Unpacked records are decoded from a buffer of their own, where `starts` and `ends` say."""
+    """Decompressed records are decoded from their own buffer, as `starts` and `ends` say."""
     _, table = table_of(batch(b"packed", 2, base_offset=10), batch(b"", 1, base_offset=20), batch(b"", 0))
     first, second = record(0, b"a") + record(1, b"b"), record(0, b"c")
     data = b"--" + first + b"-" + second

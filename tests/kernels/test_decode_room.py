@@ -52,12 +52,12 @@ def whole(kernels: SimpleNamespace) -> dict[str, Any]:
     ids=str,
 )
 def test_full_columns_take_up_where_they_were(kernels: SimpleNamespace, room: dict[str, Any]) -> None:
-    """Whatever was too small: once it has grown, the decode goes on and the result is the same."""
+    """Whatever was too small: once it has grown, the decode continues with the same result."""
     out = RecordColumns.empty(**ENOUGH | room)
     index, grown = 0, 0
     while True:
         code, index, _, _ = kernels.decode_records(DATA, TABLE, index, out)
-        assert out.rows == 2 * index and out.header_rows == 2 * index  # whole batches alone
+        assert out.rows == 2 * index and out.header_rows == 2 * index  # only whole batches
         if code == Code.DONE:
             break
         assert code == Code.FULL

@@ -1,4 +1,4 @@
-"""Leader epochs: of batches and of the checkpoint, and which of the two is named."""
+"""Leader epochs of batches and of the checkpoint, and which of the two is named."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_first_entry_that_was_lost(folder: Path) -> None:
 
 
 def test_records_deleted_since_the_log_start_was_last_written(folder: Path) -> None:
-    """The epochs are written at once, log-start-offset-checkpoint each minute: a crash may come between."""
+    """The epochs are written at once, log-start-offset-checkpoint once a minute: a crash may come between."""
     write_segment(folder, 0, *(batch(offset, epoch=0) for offset in range(5)))
     (folder / CHECKPOINT).write_text("0\n1\n1 5\n")
     assert shown(findings_of(folder)) == [(CHECKPOINT, None, FindingKind.LEADER_EPOCH, Severity.INFO)]

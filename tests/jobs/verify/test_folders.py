@@ -85,7 +85,7 @@ def test_topic_ids_of_one_topic(logs: Path) -> None:
     (found,) = findings_of(logs)
     assert (found.path, found.problem) == (str(logs / "orders-1" / "partition.metadata"), FindingKind.TOPIC_ID)
     shutil.rmtree(logs / "orders-2")
-    assert len(findings_of(logs)) == 2  # no one can tell which of the two is right
+    assert len(findings_of(logs)) == 2  # nobody can tell which of the two is right
 
 
 def test_the_id_of_the_clusters_metadata(logs: Path) -> None:
@@ -255,14 +255,14 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
     path(folder, 0, FileKind.LOG).with_name(f"{0:020}.log.cleaned").write_bytes(b"half")
     assert problems(logs) == []
     flipped(folder / f"{2:020}.log.swap", 70)
-    assert problems(logs) == []  # after a .cleaned file: a split that was not finished, which a broker deletes
+    assert problems(logs) == []  # after a .cleaned file: an unfinished split, which a broker deletes
     (folder / f"{0:020}.log.cleaned").unlink()
     assert problems(logs) == [(f"{2:020}.log.swap", FindingKind.CRC_MISMATCH)]
 
 
 @pytest.mark.parametrize("renamed", [(FileKind.LOG,), (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)])
 def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind, ...]) -> None:
-    """From `.cleaned` the log goes first, the indexes wait; to its own name likewise."""
+    """From `.cleaned` the log is renamed first and the indexes follow; to its own name likewise."""
     folder = logs / "orders-0"
     write_segment(folder, 2, batch(2))
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):

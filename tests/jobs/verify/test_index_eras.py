@@ -36,7 +36,7 @@ class Era(IntEnum):
 
 @dataclass
 class Indexed:
-    """A batch, and what an append told the indexes of it."""
+    """A batch, and what an append told the indexes about it."""
 
     data: bytes
     first_offset: int
@@ -47,7 +47,7 @@ class Indexed:
 
 @dataclass
 class Writer:
-    """Kafka's LogSegment.append, as each era had it."""
+    """Kafka's LogSegment.append, as it was in each era."""
 
     interval_bytes: int
     batches: list[bytes] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Writer:
 
 
 class Batches:
-    """Random batches, the timestamps going up, back, or standing still."""
+    """Random batches whose timestamps go up, back, or stand still."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw, self.offset, self.timestamp = draw, 0, 10_000
@@ -111,7 +111,7 @@ class Batches:
         return Indexed(build_batch(records, codec=codec), records[0].offset, records[-1].offset, largest, named)
 
     def clean(self, one: Indexed, era: Era) -> Indexed | None:
-        """What the era's cleaner makes of it: as it was, with fewer records, emptied, or nothing."""
+        """What the era's cleaner makes of it: unchanged, with fewer records, emptied, or nothing."""
         header, records = decode_batch(one.data)
         chance = self.draw.random()
         left = [record for record in records if self.draw.random() < chance]

@@ -1,4 +1,4 @@
-"""Index entries that only the versions, the other entries or the other index tell from sound ones."""
+"""Index entries that only the version, the other entries or the other index distinguish from sound ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write(folder: Path, batches: Sequence[bytes], offsets: Pairs, times: Pairs) 
 
 
 def kept(data: bytes, *offsets: int) -> bytes:
-    """A batch of which the cleaner has left these records."""
+    """A batch in which the cleaner has left these records."""
     header, records = decode_batch(data)
     left = [record for record in records if record.offset in offsets]
     largest = max([record.timestamp for record in left], default=header.max_timestamp)
@@ -53,7 +53,7 @@ def kept(data: bytes, *offsets: int) -> bytes:
 
 
 def test_an_append_of_two_batches_is_not_believed_without_its_time(folder: Path) -> None:
-    """The offset of the second of two batches, but the time index knows the first alone."""
+    """The offset of the second of two batches, while the time index knows only the first."""
     write(folder, ONES, [(3, 3)], [(1003, 3), (1007, 7)])
     assert findings_of(folder) == []
     write(folder, ONES, [(4, 3)], [(1004, 4), (1007, 7)])  # one append of two, up to 4.0.0
@@ -91,7 +91,7 @@ def test_first_offsets_come_before_last_ones(folder: Path, entries: Pairs, wrong
 
 
 def test_the_cleaner_took_the_offset_of_the_last_record_it_kept(folder: Path) -> None:
-    """2.0 to 4.0.0: the batch keeps its last offset, the entry has that of its last record."""
+    """2.0 to 4.0.0: the batch keeps its last offset, while the entry has that of its last record."""
     batches = [*PAIRS[:3], kept(batch(6, 4, timestamp=1030), 6, 7), *PAIRS[5:]]
     times = [(1031, 9), (1071, 15)]
     write(folder, batches, [(7, 3)], times)
@@ -103,7 +103,7 @@ def test_the_cleaner_took_the_offset_of_the_last_record_it_kept(folder: Path) ->
 
 
 def test_batches_that_the_cleaner_emptied_need_no_time_entry(folder: Path) -> None:
-    """0.11 and 1.0 left their timestamps out, later versions count them."""
+    """0.11 and 1.0 left out their timestamps, later versions count them."""
     batches = [kept(batch(0, 2, timestamp=5000)), *PAIRS[1:]]
     write(folder, batches, [], [(1071, 15)])
     assert findings_of(folder) == []
@@ -155,7 +155,7 @@ def test_the_cleaner_of_0_10_1_named_the_message_that_it_wrote_last(folder: Path
 def test_in_a_cluster_that_began_with_4_1_or_later_each_batch_counts_by_itself(
     folder: Path, archive: str, is_exact: bool
 ) -> None:
-    """Nothing of what older versions wrote can be there: an append of two batches, a first offset, a record inside."""
+    """Nothing that older versions wrote can be there: an append of two batches, a first offset, a record inside."""
     batches = [*PAIRS[:3], batch(6, 2, timestamp=900), *PAIRS[4:]]
     times = [(1021, 5), (1071, 15)]
     for entries in ([(7, 2)], [(4, 2)]):

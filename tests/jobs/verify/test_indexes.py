@@ -1,4 +1,4 @@
-"""Offset index and time index beside the log: what versions of Kafka wrote is sound, what none wrote is not."""
+"""Offset index and time index compared with the log: what any version of Kafka wrote is sound, anything else is not."""
 
 from __future__ import annotations
 

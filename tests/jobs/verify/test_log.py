@@ -1,4 +1,4 @@
-"""The log's check: checksums, order, bounds, records, and what lies between batches."""
+"""The check of the log: checksums, order, bounds, records, and what lies between batches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def log_findings(folder: Path) -> list[tuple[int | None, FindingKind]]:
 
 
 def sealed(content: bytearray) -> bytes:
-    """A batch with the CRC that its bytes give."""
+    """A batch with the right CRC for its bytes."""
     content[17:21] = crc32c(memoryview(content)[21:]).to_bytes(4)
     return bytes(content)
 
@@ -127,13 +127,13 @@ def test_messages_of_old_formats(folder: Path) -> None:
     plain = encode_message_set([Record(4, 5, None, b"v"), Record(5, 5, None, b"v")], 1)
     write_segment(folder, 0, wrapped, plain)
     assert log_findings(folder) == []
-    # The offset of a message is outside its CRC; those inside a wrapper of magic 0 are not.
+    # A message's CRC does not cover its offset, but those inside a wrapper of magic 0 are covered.
     log = folder / f"{0:020}.log"
     flipped(log, 7, 8)
     assert (0, FindingKind.INVALID_RECORDS) in log_findings(folder)
     flipped(log, 7, 8)
     flipped(log, len(wrapped) + 7, 2)
-    # The first plain message now has the offset 6: the one after it, 5, comes too late.
+    # The first plain message now has offset 6, so the next one, 5, comes too late.
     assert log_findings(folder) == [(len(wrapped) + len(plain) // 2, FindingKind.OFFSET_ORDER)]
 
 

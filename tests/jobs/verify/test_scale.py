@@ -1,4 +1,4 @@
-"""The work grows with what there is: nothing that all partitions or segments share is read for each of them."""
+"""The work grows with the size: nothing that all partitions or segments share is read for each of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_segments_with_a_problem_do_not_list_the_folder_each(tmp_path: Path, ask
 
 
 def test_two_segments_are_verified_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A segment is a task: of each the log is opened only when another's is, too."""
+    """Each segment is a task: one's log is opened only when another's is open, too."""
     for number in range(2):
         write_segment(tmp_path / f"orders-{number}", 0, batch(0))
     opened, meeting = LocalReadableFileSystem.open, Barrier(2, timeout=60)

@@ -34,7 +34,7 @@ def findings(plans: list[DirectoryPlan]) -> list[Finding]:
 
 
 class Meanwhile:
-    """What happens while a writer is waited for, the first time. All files count as recent: the clock stands at 0."""
+    """What happens during the first wait for a writer. All files count as recent, since the clock stands at 0."""
 
     def __init__(self, step: Callable[[], object]) -> None:
         self.pauses = 0
@@ -73,7 +73,7 @@ def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path) -> 
 
 
 def test_a_segment_that_compaction_replaces(folder: Path) -> None:
-    """The log is the new one already, the indexes and the next segment are still the old ones."""
+    """The log is already the new one; the indexes and the next segment are still the old ones."""
     write_segment(folder, 4, batch(4), batch(5))
     merged = [batch(0), batch(5)]
 
@@ -106,7 +106,7 @@ def test_a_partition_that_is_deleted_meanwhile(folder: Path) -> None:
 
 
 def test_a_log_that_grows_behind_the_back(folder: Path) -> None:
-    """A checkpoint and a snapshot of offsets that were written after the log was listed."""
+    """A checkpoint and a snapshot with offsets that were written after the log was listed."""
     plans = plan([folder.parent])
     write_segment(folder, 4, batch(4), batch(5))
     entry = ProducerEntry(1, 0, 1, 3, 0, 0, -1, -1)
@@ -116,7 +116,7 @@ def test_a_log_that_grows_behind_the_back(folder: Path) -> None:
 
 
 def test_a_checkpoint_that_is_replaced_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other partition's log is truncated, and the checkpoint written again, after it was read for the first one."""
+    """The other partition's log is truncated, and the checkpoint rewritten, after it was read for the first one."""
     other = folder.parent / "other-0"
     write_segment(other, 0, batch(0), batch(1))
     checkpoint = folder.parent / "recovery-point-offset-checkpoint"

@@ -1,4 +1,4 @@
-"""What is a problem and what is info: a crash's ordinary traces, in the last segment of an unclean directory."""
+"""What is a problem and what is info: the normal traces of a crash, in the last segment of an unclean directory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes,
 def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(
     folder: Path, tail: bytes, problem: FindingKind
 ) -> None:
-    """A log alone, as half a copy leaves it, does not show that a crash came. A scan reads it all the same."""
+    """A log alone, as in half a copy, does not show that a crash came. A scan still reads it."""
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
     assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))  # the time index does
@@ -225,7 +225,7 @@ def test_a_roll_that_was_killed_between_two_steps_is_info(folder: Path, trimmed:
 
 
 def test_a_preallocated_log_that_was_just_made_is_info(folder: Path) -> None:
-    """Where the disk is full there is not even an index beside it."""
+    """If the disk is full there is not even an index next to it."""
     write_segment(folder, 0, *BATCHES)
     path(folder, 10, FileKind.LOG).write_bytes(bytes(4096))
     name = f"{10:020}.log"

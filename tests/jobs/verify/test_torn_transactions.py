@@ -1,4 +1,4 @@
-"""A crash between a transaction's ABORT marker and its entry in the transaction index is an ordinary one."""
+"""A crash between a transaction's ABORT marker and its entry in the transaction index is a normal one."""
 
 from __future__ import annotations
 

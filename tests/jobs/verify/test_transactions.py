@@ -1,4 +1,4 @@
-"""Markers, transaction indexes and producer snapshots beside the log."""
+"""Markers, transaction indexes and producer snapshots compared with the log."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> Non
 
 
 def test_what_was_open_at_a_marker_began_after_the_last_stable_offset(folder: Path) -> None:
-    """It tells a wrong start even where no snapshot says what was open when the segment began, as 0.11 leaves it."""
+    """It shows a wrong start even if no snapshot says what was open when the segment began, as with 0.11."""
     write_segment(folder, 7, data(7, 4), data(8, 5), marker(9, 4), marker(10, 5))
     index = path(folder, 7, FileKind.TXN_INDEX)
     index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 8, 10, 11)]))
