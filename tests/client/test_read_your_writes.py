@@ -37,6 +37,22 @@ def test_a_loop_finds_what_was_sent_before_it_ends(store: Store, producer: Produ
     assert [record.value for record in consumer] == [b"3"]
 
 
+def test_a_loop_that_may_wait_for_ever_finds_what_was_sent_without_waiting(
+    store: Store, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(end: float | None) -> bool:
+        raise AssertionError("it waits")
+
+    consumer = store.logs.consumer("t", consumer_timeout_ms=-1)
+    following = octavo.scan(store.folder).consumer(consumer_timeout_ms=-1)
+    for reader in (consumer, following):
+        monkeypatch.setattr(reader, "_wait", wait)
+    records = zip(iter(consumer), iter(following), strict=False)
+    for value in (b"1", b"2"):
+        producer.send("t", value, partition=0)
+        assert [record.value for record in next(records)] == [value, value]
+
+
 def test_a_poll_finds_what_was_sent_to_all_partitions(store: Store, producer: Producer) -> None:
     producer.send("t", b"in the log", partition=0).result()
     producer.send("t", b"held", partition=1)

@@ -156,10 +156,11 @@ class Consumer:
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield one record after the other; commits and ends when there has been none for consumer.timeout.ms."""
         end = _end(self.config.consumer_timeout_ms)
+        found = True
         while True:
             self._refresh()
             is_last_look = _is_over(end)
-            if is_last_look:
+            if found or is_last_look:  # not while it waits: linger.ms counts then
                 self._write_held()
             found = False
             for state in self._collector.in_turn():

@@ -78,15 +78,17 @@ class ScanConsumer:
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield one record after the other; ends after consumer_timeout_ms without a new one."""
         end = _end(self._timeout_ms)
+        found = True
         while not self.is_closed:
             is_last_look = end is not None and time.monotonic() >= end
-            if is_last_look:
+            if found or is_last_look:  # not while it waits: linger.ms counts then
                 write_held()
+            found = False
             for partition in self._collector.in_turn():
                 records, position = partition.take(self._limit)
                 if records:
                     yield from self._handed_out(partition, records, position)
-                    end = _end(self._timeout_ms)
+                    found, end = True, _end(self._timeout_ms)
                     break
             else:
                 if is_last_look:
